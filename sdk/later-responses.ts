@@ -60,9 +60,16 @@ export const checkDepartureReceipt = createGuard<DepartureReceipt>({
 });
 
 const agentFields = {
-  ...{ agent_id: isText, endpoint: isText, agent_tags: isTexts, state: isText },
-  ...{ max_concurrent: isNumber, current_load: isNumber, running: isNumber, push: isObject },
-  ...{ registered_time: isNumber, last_contact_time: isNumber },
+  agent_id: isText,
+  endpoint: isText,
+  agent_tags: isTexts,
+  state: isText,
+  max_concurrent: isNumber,
+  current_load: isNumber,
+  running: isNumber,
+  push: isObject,
+  registered_time: isNumber,
+  last_contact_time: isNumber,
 };
 export const checkAgentListings = createGuard<AgentListings>({
   total: isNumber,
@@ -75,47 +82,82 @@ export const checkTaskPage = createGuard<TaskPage>({
 
 const page = { time: isNumber, next_cursor: orNull(isText) };
 const agentRowFields = {
-  ...{ ...agentFields, full: isBoolean, failing: isBoolean, eligible: isBoolean, unacknowledged: isNumber },
-  ...{ offline_time: orNull(isNumber), lost_after: orNull(isNumber), activity: orNull(isObject) },
+  ...agentFields,
+  full: isBoolean,
+  failing: isBoolean,
+  eligible: isBoolean,
+  unacknowledged: isNumber,
+  offline_time: orNull(isNumber),
+  lost_after: orNull(isNumber),
+  activity: orNull(isObject),
 };
 export const checkAgentRowPage = createGuard<AgentRowPage>({
-  ...{ ...page, counts: isObject, rows: isListOf(createGuard(agentRowFields)) },
+  ...page,
+  counts: isObject,
+  rows: isListOf(createGuard(agentRowFields)),
 });
 export const checkAgentDetail = createGuard<AgentDetail>({
-  ...{ ...agentRowFields, time: isNumber, slots: isListOf(isObject), pushes: isListOf(isObject) },
+  ...agentRowFields,
+  time: isNumber,
+  slots: isListOf(isObject),
+  pushes: isListOf(isObject),
 });
 export const checkTaskRowPage = createGuard<TaskRowPage>({
   ...page,
   rows: isListOf(
     createGuard({
-      ...{
-        request_id: isText,
-        task_type: isText,
-        task_tags: isTexts,
-        cli_session_id: isText,
-        status: isText,
-        waiting: isBoolean,
-      },
-      ...{ outcome: orNull(isText), agent_id: orNull(isText), progress: isNumber, acknowledged: isBoolean },
-      ...{ create_time: isNumber, assigned_time: orNull(isNumber), ended_time: orNull(isNumber) },
-      ...{ deadline_time: isNumber, gives_up_time: orNull(isNumber), error_info: orNull(isText) },
-      ...{ payload_preview: orNull(isText), payload_bytes: orNull(isNumber) },
+      request_id: isText,
+      task_type: isText,
+      task_tags: isTexts,
+      cli_session_id: isText,
+      status: isText,
+      waiting: isBoolean,
+      outcome: orNull(isText),
+      agent_id: orNull(isText),
+      progress: isNumber,
+      acknowledged: isBoolean,
+      create_time: isNumber,
+      assigned_time: orNull(isNumber),
+      ended_time: orNull(isNumber),
+      deadline_time: isNumber,
+      gives_up_time: orNull(isNumber),
+      error_info: orNull(isText),
+      payload_preview: orNull(isText),
+      payload_bytes: orNull(isNumber),
     }),
   ),
 });
 export const checkTaskCounts = createGuard<TaskCounts>({
-  ...{ time: isNumber, total: isNumber, exact: isBoolean, waiting: isNumber },
-  ...{ by_status: isObject, by_outcome: isObject },
+  time: isNumber,
+  total: isNumber,
+  exact: isBoolean,
+  waiting: isNumber,
+  by_status: isObject,
+  by_outcome: isObject,
 });
 export const checkCancellationReceipt = createGuard<CancellationReceipt>({
-  ...{ matched: isNumber, cancelled: isNumber, already_ended: isNumber, not_found: isNumber },
+  matched: isNumber,
+  cancelled: isNumber,
+  already_ended: isNumber,
+  not_found: isNumber,
   next_cursor: orNull(isText),
 });
 export const checkOverview = createGuard<GatewayOverview>({
-  ...{ time: isNumber, version: isText, console: isText, store: isObject, tasks: isObject, slots: isObject },
-  ...{ agents: isObject, window: isNumber, ended: isObject, median_seconds: orNull(isNumber) },
-  ...{ series: isObject, tags_total: isNumber, tags: isListOf(isObject) },
-  ...{ oldest_waiting: isListOf(isObject), problems: isListOf(isObject) },
+  time: isNumber,
+  version: isText,
+  console: isText,
+  store: isObject,
+  tasks: isObject,
+  slots: isObject,
+  agents: isObject,
+  window: isNumber,
+  ended: isObject,
+  median_seconds: orNull(isNumber),
+  series: isObject,
+  tags_total: isNumber,
+  tags: isListOf(isObject),
+  oldest_waiting: isListOf(isObject),
+  problems: isListOf(isObject),
 });
 
 /**

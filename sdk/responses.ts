@@ -35,9 +35,17 @@ export const createGuard =
 
 export const isTexts = isListOf(isText);
 const hasTaskFields = createGuard<Task>({
-  ...{ request_id: isText, task_type: isText, task_tags: isTexts, payload: isObject },
-  ...{ agent_id: orNull(isText), cli_session_id: isText, create_time: isNumber, timeout: isNumber },
-  ...{ progress: isNumber, result: orNull(isObject), error_info: orNull(isText) },
+  request_id: isText,
+  task_type: isText,
+  task_tags: isTexts,
+  payload: isObject,
+  agent_id: orNull(isText),
+  cli_session_id: isText,
+  create_time: isNumber,
+  timeout: isNumber,
+  progress: isNumber,
+  result: orNull(isObject),
+  error_info: orNull(isText),
 });
 
 /** Whether a status fits what comes with it. A later gateway may have states that are unknown here. */

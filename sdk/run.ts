@@ -247,7 +247,10 @@ async function explainQuietly(
 ): Promise<TaskExplanation | undefined> {
   try {
     return await calls.explainTask(request_id, {
-      ...{ signal, headers, timeoutMs: EXPLAIN_TIMEOUT_MS, maxRetries: 0 },
+      signal,
+      headers,
+      timeoutMs: EXPLAIN_TIMEOUT_MS,
+      maxRetries: 0,
     });
   } catch (error) {
     if (error instanceof TaskGatewayError) return undefined;

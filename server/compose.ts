@@ -128,8 +128,13 @@ async function startOnStore(
     renderMetrics: () => renderMetrics(),
   });
   const renderMetrics = observability.createMetricsPage({
-    ...{ store, figures, countDescriptors, storeKind: config.store.kind, openTasksMax: config.openTasksMax },
-    ...{ streamCount: http.streamCount, version: http.version },
+    store,
+    figures,
+    countDescriptors,
+    storeKind: config.store.kind,
+    openTasksMax: config.openTasksMax,
+    streamCount: http.streamCount,
+    version: http.version,
   });
   const address = await http.listen({ host: config.host, port: config.port });
   const runningDuties = startDuties({ duties, store, clock, log });

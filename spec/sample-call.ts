@@ -33,7 +33,10 @@ export function readFirstExample(path: string, method: string, operation: Json):
   const isOfAdmin = schemes.length > 0 && schemes.every((scheme) => scheme === 'AdminAuth');
   const hasHeader = !body && schemes.includes('HeaderAuth');
   return {
-    ...{ operationId, method, path, body },
+    operationId,
+    method,
+    path,
+    body,
     pathValues: Object.fromEntries(valuesIn('path')),
     query: valuesIn('query'),
     headers: valuesIn('header'),

@@ -84,8 +84,12 @@ const REQUEST_IDS_MAX = 1_000;
 export function createRegistration(deps: RegistrationDeps): Registration {
   const { calls, clock, logEvent } = deps;
   const state: RegistrationState = {
-    ...{ intervalMs: INTERVAL_FIRST_SECONDS * 1_000, draining: false, contactMs: undefined },
-    ...{ isSent: false, isClosed: false, token: undefined },
+    intervalMs: INTERVAL_FIRST_SECONDS * 1_000,
+    draining: false,
+    contactMs: undefined,
+    isSent: false,
+    isClosed: false,
+    token: undefined,
   };
   let registering: Promise<void> | undefined;
 
@@ -148,8 +152,12 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       const { request_ids } = nameTasks(deps);
       const sinceContactMs = readMonotonicMs(clock) - contactMs;
       return {
-        ...{ registration: deps.describeAgent(), request_ids },
-        ...{ intervalMs, draining, token, sinceContactMs },
+        registration: deps.describeAgent(),
+        request_ids,
+        intervalMs,
+        draining,
+        token,
+        sinceContactMs,
       };
     },
     async keepSendingHeartbeats(signal) {

@@ -131,7 +131,10 @@ export function connect(
     ? createTracingFetch(plainFetch, (line) => terminal.log(terminal.err.paint('dim', line)))
     : plainFetch;
   const sdkOptions: SdkOptions = {
-    ...{ baseUrl: url, auth, fetch, logLevel: 'off' },
+    baseUrl: url,
+    auth,
+    fetch,
+    logLevel: 'off',
     ...(!target.hasHeaders && { headers: {} }),
   };
   const client = createClient({ ...sdkOptions, adminAuth, maxRetries: RETRIES_MAX });

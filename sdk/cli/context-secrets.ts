@@ -57,8 +57,10 @@ function readVariable(name: string, variable: string, env: Environment): string 
 /** The command may use the terminal; the first line of its output is the secret. */
 function runSecretCommand(name: string, command: string, env: Environment): string {
   const { status, stdout, error } = spawnSync('/bin/sh', ['-c', command], {
-    ...{ env: { ...env }, stdio: ['inherit', 'pipe', 'inherit'] },
-    ...{ encoding: 'utf8', timeout: COMMAND_TIMEOUT_MS },
+    env: { ...env },
+    stdio: ['inherit', 'pipe', 'inherit'],
+    encoding: 'utf8',
+    timeout: COMMAND_TIMEOUT_MS,
   });
   const [line = ''] = (stdout ?? '').split(/\r?\n/);
   if (status === 0 && line !== '') return line;

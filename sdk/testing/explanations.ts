@@ -14,13 +14,23 @@ export function explainFakeTask(state: FakeState, task: Task): TaskExplanation {
   const match = isUnmatched ? matchFakeAgents(state, task_tags, status === 'pending') : null;
   const events = ['submitted', ...(outcome === null ? [] : [outcome])];
   return {
-    ...{ request_id, status, outcome, queue_timeout: null, history_dropped: 0 },
-    ...{ waiting: status === 'pending', acknowledged: status === 'running' },
-    ...{ assigned_time: agent_id === null ? null : create_time, deadline_time: create_time + timeout },
+    request_id,
+    status,
+    outcome,
+    queue_timeout: null,
+    history_dropped: 0,
+    waiting: status === 'pending',
+    acknowledged: status === 'running',
+    assigned_time: agent_id === null ? null : create_time,
+    deadline_time: create_time + timeout,
     ended_time: outcome === null ? null : create_time,
     history: events.map((event) => ({
-      ...{ time: create_time, event, agent_id: event === 'submitted' ? null : agent_id },
-      ...{ detail: null, count: 1, last_time: create_time },
+      time: create_time,
+      event,
+      agent_id: event === 'submitted' ? null : agent_id,
+      detail: null,
+      count: 1,
+      last_time: create_time,
     })),
     match,
     ...advise(match),
@@ -49,10 +59,15 @@ function matchFakeAgents(state: FakeState, task_tags: readonly string[], live: b
   const sharing = all.filter(({ shared_tags }) => shared_tags.length > 0);
   const count = (reason: string, of = sharing): number => of.filter((one) => one.reason === reason).length;
   return {
-    ...{ time: 0, live, agents_total: all.length },
+    time: 0,
+    live,
+    agents_total: all.length,
     sharing: {
-      ...{ agents: sharing.length, eligible: count('eligible'), full: count('full') },
-      ...{ draining: count('draining'), offline: 0 },
+      agents: sharing.length,
+      eligible: count('eligible'),
+      full: count('full'),
+      draining: count('draining'),
+      offline: 0,
     },
     tags: [...new Set(task_tags)].map((tag) => {
       const having = sharing.filter(({ shared_tags }) => shared_tags.includes(tag));
@@ -73,9 +88,16 @@ function describeFakeAgent(state: FakeState, agent_id: string, task_tags: readon
   const kept = agent?.draining ? 'draining' : full ? 'full' : 'eligible';
   const reason = shared_tags.length === 0 ? 'no_shared_tag' : kept;
   return {
-    ...{ agent_id, shared_tags: shared_tags.slice(0, 8), full, eligible: reason === 'eligible', reason },
+    agent_id,
+    shared_tags: shared_tags.slice(0, 8),
+    full,
+    eligible: reason === 'eligible',
+    reason,
     state: agent?.draining ? 'draining' : running > 0 ? 'processing' : 'ready',
-    ...{ push_failing: false, max_concurrent, current_load: running, last_contact_time: 0 },
+    push_failing: false,
+    max_concurrent,
+    current_load: running,
+    last_contact_time: 0,
   };
 }
 

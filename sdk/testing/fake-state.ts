@@ -139,16 +139,18 @@ export function createFakeState(onChange: () => void): FakeState {
 function createFakeTask(submission: TaskSubmission, number: number, trace: TraceHeaders): FakeTask {
   const { task_type, task_tags, payload, cli_session_id = '', timeout = 600, queue_timeout = 0 } = submission;
   const task: Task = {
-    ...{
-      request_id: `task-${number}`,
-      task_type,
-      task_tags: [...task_tags],
-      payload,
-      cli_session_id,
-      timeout,
-    },
-    ...{ create_time: number, progress: 0 },
-    ...{ status: 'pending', agent_id: null, result: null, error_info: null },
+    request_id: `task-${number}`,
+    task_type,
+    task_tags: [...task_tags],
+    payload,
+    cli_session_id,
+    timeout,
+    create_time: number,
+    progress: 0,
+    status: 'pending',
+    agent_id: null,
+    result: null,
+    error_info: null,
   };
   return { task, isSent: false, isAcknowledged: false, mayWait: queue_timeout > 0, trace };
 }

@@ -166,7 +166,8 @@ function pushAll(state: FakeState, push: Push): void {
 async function pushOne(state: FakeState, endpoint: string, task: Task, push: Push): Promise<void> {
   const entry = state.tasks.get(task.request_id);
   const headers = {
-    ...{ 'content-type': 'application/json', 'task-remaining': String(task.timeout) },
+    'content-type': 'application/json',
+    'task-remaining': String(task.timeout),
     ...entry?.trace,
   };
   const request = new Request(endpoint, { method: 'POST', headers, body: JSON.stringify(task) });

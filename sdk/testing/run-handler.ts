@@ -33,9 +33,18 @@ export async function runHandler(handler: Handler, input: HandlerInput = {}): Pr
   const progress: number[] = [];
   const replies: string[] = [];
   const task: RunningTask = {
-    ...{ request_id: 'task-1', task_type: 'test', task_tags: [], payload: {}, timeout: 600 },
-    ...{ cli_session_id: '', create_time: 0, progress: 0, agent_id: 'agent-1', status: 'running' },
-    ...{ result: null, error_info: null },
+    request_id: 'task-1',
+    task_type: 'test',
+    task_tags: [],
+    payload: {},
+    timeout: 600,
+    cli_session_id: '',
+    create_time: 0,
+    progress: 0,
+    agent_id: 'agent-1',
+    status: 'running',
+    result: null,
+    error_info: null,
     ...given,
   };
   const context = {

@@ -62,7 +62,9 @@ export function decodeMatch(record: MatchRecord, task_tags: readonly string[]): 
     agents_total: record.total,
     sharing: { agents, eligible, full, draining, offline },
     tags: record.tags.map(([agents, free], index) => ({
-      ...{ tag: distinct[index] ?? '', agents, free },
+      tag: distinct[index] ?? '',
+      agents,
+      free,
       similar: null,
     })),
     agents: record.agents.map((entry) => decodeAgent(entry, task_tags)),

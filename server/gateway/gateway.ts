@@ -78,8 +78,10 @@ export type Duties = {
 };
 
 const OVERVIEW_SETTINGS: OverviewSettings = {
-  ...{ storeKind: 'memory', consoleMode: 'on' },
-  ...{ isSecretPublic: false, isMetricsPublic: false },
+  storeKind: 'memory',
+  consoleMode: 'on',
+  isSecretPublic: false,
+  isMetricsPublic: false,
 };
 
 /** How often open pushes are looked at, whose task may move because its agent is gone. */
@@ -116,8 +118,13 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
   const largeTasks = createLargeTasks(deps.largeWork);
   const recentReports = createRecentReports();
   const shared = {
-    ...{ ...deps, ...dispatching, agents, agentsMax, agentBytesMax },
-    ...{ largeTasks, recentReports },
+    ...deps,
+    ...dispatching,
+    agents,
+    agentsMax,
+    agentBytesMax,
+    largeTasks,
+    recentReports,
   };
   const { listAgents, listTasks } = createListings(shared);
   const { keepTasksMs } = deps.retention;

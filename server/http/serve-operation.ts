@@ -135,7 +135,9 @@ export function serveOperation(
   }
 
   return {
-    ...{ name, method: method.toUpperCase(), path },
+    name,
+    method: method.toUpperCase(),
+    path,
     async middleware(ctx) {
       const first = calledFirst.get(ctx.req);
       // A large reply must not stay in memory for as long as its reader takes.
@@ -185,9 +187,7 @@ function renderFirst(reply: AnyReply): string | Buffer | undefined | null {
   return 'body' in reply && !isLargeValue(reply.body) ? renderShortReply(reply.body) : null;
 }
 
-function headersOf(reply: AnyReply): Headers | undefined {
-  return 'headers' in reply ? reply.headers : undefined;
-}
+const headersOf = (reply: AnyReply): Headers | undefined => ('headers' in reply ? reply.headers : undefined);
 
 const NO_BODY: BodyRead = { value: undefined, mayGrow: false, isLarge: false, release() {} };
 

@@ -71,7 +71,10 @@ function setDetails(span: ApiSpan, details: HopDetails): void {
 function readParent(api: Api, { traceparent, tracestate }: TraceContext): SpanContext {
   const [, traceId = '', spanId = '', flags = '00'] = traceparent.split('-');
   return {
-    ...{ traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true },
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16),
+    isRemote: true,
     ...(tracestate !== undefined && { traceState: api.createTraceState(tracestate) }),
   };
 }

@@ -88,8 +88,13 @@ async function storeTask(store: Store, n: number, ends: boolean): Promise<void> 
   const request_id = nameTask(n);
   const nowMs = store.nowMs();
   const input = {
-    ...{ request_id, task_type: 'translate', task_tags: ['bench'], payload: { text: '把这句话翻译成英文' } },
-    ...{ cli_session_id: nameSession(n), create_time: nowMs / 1_000, timeout: 86_400 },
+    request_id,
+    task_type: 'translate',
+    task_tags: ['bench'],
+    payload: { text: '把这句话翻译成英文' },
+    cli_session_id: nameSession(n),
+    create_time: nowMs / 1_000,
+    timeout: 86_400,
   };
   const times = { createdMs: nowMs, deadlineMs: nowMs + 86_400_000, queueEndMs: nowMs + 86_400_000 };
   const state = createTaskState(input, times);
@@ -194,9 +199,18 @@ export async function measureAgents(
 async function storeAgent(store: Store, n: number): Promise<void> {
   const agent_tags = Array.from({ length: 20 }, (_, tag) => nameTag((n % TAGS) + tag * 11));
   const record = completeAgent({
-    ...{ agent_id: `agent-${n}`, endpoint: PULL_ENDPOINT, agent_tags, max_concurrent: 1_000, external: 0 },
-    ...{ registration: `r${n}`, registeredMs: store.nowMs(), draining: false, offlineMs: null, left: false },
-    ...{ unregisteredMs: null, lostAfterMs: null },
+    agent_id: `agent-${n}`,
+    endpoint: PULL_ENDPOINT,
+    agent_tags,
+    max_concurrent: 1_000,
+    external: 0,
+    registration: `r${n}`,
+    registeredMs: store.nowMs(),
+    draining: false,
+    offlineMs: null,
+    left: false,
+    unregisteredMs: null,
+    lostAfterMs: null,
   });
   const id = record.agent_id;
   const stored = await store.commit({

@@ -41,7 +41,8 @@ export async function measureServers(
 ): Promise<readonly Measured[]> {
   const measured = servers.map(
     ({ name, pids }): Measured => ({
-      ...{ name, idleMb: sumOver(pids, readRssMb) },
+      name,
+      idleMb: sumOver(pids, readRssMb),
       rounds: new Map(loads.map((load) => [load.name, []])),
     }),
   );

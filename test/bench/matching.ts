@@ -23,7 +23,8 @@ export async function measureMatching(agents: number, sets: number): Promise<Mat
   const changed = Array.from({ length: agents }, (_, n) => buildStatus(n, n % sets));
   const index = createAgentIndex(
     {
-      ...{ nowMs: () => 0, health: () => ({ ok: true }) },
+      nowMs: () => 0,
+      health: () => ({ ok: true }),
       readAgentChanges: async () => ({ reset: true, changed, removed: [], cursor: '1', more: false }),
       getAgentStatus: async () => undefined,
     },
@@ -45,10 +46,19 @@ export async function measureMatching(agents: number, sets: number): Promise<Mat
 
 function buildStatus(n: number, set: number): AgentStatus {
   const record: AgentRecord = {
-    ...{ agent_id: `agent-${n}`, endpoint: 'http://127.0.0.1:1/', max_concurrent: 1_000, external: 0 },
+    agent_id: `agent-${n}`,
+    endpoint: 'http://127.0.0.1:1/',
+    max_concurrent: 1_000,
+    external: 0,
     agent_tags: Array.from({ length: TAGS_EACH }, (_, tag) => nameTag(set + tag * 11)),
-    ...{ registration: `r${n}`, registeredMs: 0, draining: false, offlineMs: null, left: false },
-    ...{ unregisteredMs: null, lostAfterMs: null, limit: 1_000 },
+    registration: `r${n}`,
+    registeredMs: 0,
+    draining: false,
+    offlineMs: null,
+    left: false,
+    unregisteredMs: null,
+    lostAfterMs: null,
+    limit: 1_000,
   };
   const contact = { contactMs: 0, beatMs: null, beatGapMs: null, push: null, unreachedSinceMs: null };
   return { record, revision: '1', slots: 0, lastGrantMs: 0, contact };

@@ -116,12 +116,13 @@ type Task = { readonly input: TaskInput; readonly state: TaskState };
 
 function nameTask(request_id: string, tag: string, createdMs: number): Task {
   const input: TaskInput = {
-    ...{ request_id, task_type: 'translate', task_tags: [tag], payload: { text: '把这句话翻译成英文' } },
-    ...{
-      cli_session_id: `s${Math.floor(createdMs / 60_000)}`,
-      create_time: createdMs / 1_000,
-      timeout: 86_400,
-    },
+    request_id,
+    task_type: 'translate',
+    task_tags: [tag],
+    payload: { text: '把这句话翻译成英文' },
+    cli_session_id: `s${Math.floor(createdMs / 60_000)}`,
+    create_time: createdMs / 1_000,
+    timeout: 86_400,
   };
   const endMs = createdMs + 2 * DAY_MS;
   return { input, state: createTaskState(input, { createdMs, deadlineMs: endMs, queueEndMs: endMs }) };
@@ -157,15 +158,15 @@ function runningTask(task: Task, n: number): Batch {
   const agent_id = nameAgent(n);
   const { createdMs, deadlineMs } = task.state;
   const delivery = {
-    ...{
-      assignedMs: createdMs,
-      attempts: 1,
-      untaken: 0,
-      attemptMs: createdMs,
-      acknowledged: true,
-      disowned: 0,
-    },
-    ...{ nextMs: null, busy: [], pull: true },
+    assignedMs: createdMs,
+    attempts: 1,
+    untaken: 0,
+    attemptMs: createdMs,
+    acknowledged: true,
+    disowned: 0,
+    nextMs: null,
+    busy: [],
+    pull: true,
   };
   const running = { status: 'running', agent_id, assignees: [agent_id], queueEndMs: null, delivery } as const;
   return {
@@ -187,9 +188,18 @@ function waitingTask(task: Task): Batch {
 
 async function storeAgent(store: Store, n: number, agent_tags: readonly string[]): Promise<void> {
   const record = completeAgent({
-    ...{ agent_id: nameAgent(n), endpoint: PULL_ENDPOINT, agent_tags, max_concurrent: 1, external: 0 },
-    ...{ registration: `r${n}`, registeredMs: store.nowMs(), draining: false, offlineMs: null, left: false },
-    ...{ unregisteredMs: null, lostAfterMs: null },
+    agent_id: nameAgent(n),
+    endpoint: PULL_ENDPOINT,
+    agent_tags,
+    max_concurrent: 1,
+    external: 0,
+    registration: `r${n}`,
+    registeredMs: store.nowMs(),
+    draining: false,
+    offlineMs: null,
+    left: false,
+    unregisteredMs: null,
+    lostAfterMs: null,
   });
   await commit(store, {
     writes: [{ kind: 'agent', id: record.agent_id, expect: 'absent', value: record }],

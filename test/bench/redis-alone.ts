@@ -74,7 +74,9 @@ async function measureRedisAlone(
     const tasks = processes * order.tasks;
     const redisCpuMs = readCpuMs(redis.pid) - redisMs;
     return {
-      ...{ processes, inFlight: order.inFlight, tasksPerSecond: (tasks / wallMs) * 1_000 },
+      processes,
+      inFlight: order.inFlight,
+      tasksPerSecond: (tasks / wallMs) * 1_000,
       redisCpuMs: redisCpuMs / tasks,
       driverCpuMs: (sumOver(pids, readCpuMs) - driversMs) / tasks,
       redisShare: redisCpuMs / wallMs,

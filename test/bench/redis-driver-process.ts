@@ -37,7 +37,10 @@ async function openGateway(): Promise<Gateway> {
   const address = parseRedisAddress(order.url);
   if ('mistake' in address) throw new Error(address.mistake);
   const store = await openRedisStore({
-    ...{ address, durability: 'disk', clock, log: SILENT },
+    address,
+    durability: 'disk',
+    clock,
+    log: SILENT,
     // Each process has a store of its own: what gateways of one store tell each other is not measured here.
     prefix: `{driver-${process.pid}}:`,
   });
@@ -50,9 +53,18 @@ async function openGateway(): Promise<Gateway> {
     close: async () => {},
   };
   const created = createGateway({
-    ...{ store, clock, ids, random, pusher, log: SILENT, observer: UNOBSERVED },
+    store,
+    clock,
+    ids,
+    random,
+    pusher,
+    log: SILENT,
+    observer: UNOBSERVED,
     limits: {
-      ...{ timeoutMaxMs: DAY_MS, openTasksMax: 100_000, keepKeysMs: DAY_MS, agentsMax: 1_000 },
+      timeoutMaxMs: DAY_MS,
+      openTasksMax: 100_000,
+      keepKeysMs: DAY_MS,
+      agentsMax: 1_000,
       pushesMax: 10_000,
     },
     retention: { keepTasksMs: DAY_MS, sessionEventsMax: 100_000 },
@@ -60,15 +72,22 @@ async function openGateway(): Promise<Gateway> {
   });
   startDuties({ duties: created.duties, store, clock, log: SILENT });
   await created.gateway.registerAgent({
-    ...{ agent_id: AGENT, endpoint: 'http://agent.test/tasks', agent_tags: ['bench'] },
-    ...{ max_concurrent: 100_000, current_load: 0 },
+    agent_id: AGENT,
+    endpoint: 'http://agent.test/tasks',
+    agent_tags: ['bench'],
+    max_concurrent: 100_000,
+    current_load: 0,
   });
   return created.gateway;
 }
 
 async function endTask(request_id: string): Promise<void> {
   await gateway.reportResult({
-    ...{ request_id, agent_id: AGENT, status: 'success', progress: 100, error_info: null },
+    request_id,
+    agent_id: AGENT,
+    status: 'success',
+    progress: 100,
+    error_info: null,
     result: { reply: '收到', output: 'Translate this sentence.' },
   });
   const resolve = waiting.get(request_id);
@@ -83,8 +102,11 @@ async function runTasks(count: number): Promise<void> {
     while (begun < count) {
       begun += 1;
       const { request_id } = await gateway.submitTask({
-        ...{ task_type: 'translate', task_tags: ['bench'], payload: PAYLOAD },
-        ...{ cli_session_id: 'bench', timeout: 600 },
+        task_type: 'translate',
+        task_tags: ['bench'],
+        payload: PAYLOAD,
+        cli_session_id: 'bench',
+        timeout: 600,
       });
       if (!ended.delete(request_id)) await new Promise<void>((resolve) => waiting.set(request_id, resolve));
     }

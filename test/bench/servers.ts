@@ -63,7 +63,11 @@ async function startServer(name: string, { words, env, store, root = ROOT }: Com
   });
   const pid = child.pid ?? 0;
   return {
-    ...{ name, url, urls: [url], pid, pids: store ? [pid, store.pid] : [pid] },
+    name,
+    url,
+    urls: [url],
+    pid,
+    pids: store ? [pid, store.pid] : [pid],
     startMs: performance.now() - beganMs,
     stop: () => stopChild(child),
   };

@@ -15,7 +15,9 @@ beforeAll(async () => {
   await client.registerAgent({ agent_id: 'zh/1', endpoint: 'pull', agent_tags: ['zh'] });
   for (const n of [1, 2, 3]) {
     await client.submitTask({
-      ...{ task_type: 'render', task_tags: ['gpu'], queue_timeout: 600 },
+      task_type: 'render',
+      task_tags: ['gpu'],
+      queue_timeout: 600,
       payload: { n, text: '\u001b[31m' },
     });
   }

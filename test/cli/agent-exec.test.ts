@@ -201,7 +201,8 @@ describe('all processes of a program end', () => {
     expect(code).toBe(0);
     await waitForNone(pids);
     expect(await client.getTask(request_id)).toMatchObject({
-      ...{ status: 'failed', error_info: 'the agent was stopped before the task was done' },
+      status: 'failed',
+      error_info: 'the agent was stopped before the task was done',
     });
   });
 

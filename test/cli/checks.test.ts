@@ -136,7 +136,9 @@ describe('an event that does not arrive is explained', () => {
     [{ status: 'running', error_info: null }, 'still running after 10 s', 'overloaded'],
   ] as readonly [Partial<Task>, string, string][])('%j', async (task, text, advice) => {
     expect(await explainMissingEvent({ getTask: async () => task as never }, 'id', 10)).toMatchObject({
-      ...{ state: 'wrong', text: expect.stringContaining(text), advice: expect.stringContaining(advice) },
+      state: 'wrong',
+      text: expect.stringContaining(text),
+      advice: expect.stringContaining(advice),
     });
   });
 });

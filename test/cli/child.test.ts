@@ -13,8 +13,13 @@ import { isRunning } from './cli-process.ts';
 
 function run(script: string, more: Partial<ChildOptions> = {}) {
   return runChild(['sh', '-c', script], {
-    ...{ input: '', env: { PATH: process.env.PATH }, signal: new AbortController().signal },
-    ...{ killAfterMs: 300, outputBytesMax: 1_000, onProgress: () => undefined, onErrorText: () => undefined },
+    input: '',
+    env: { PATH: process.env.PATH },
+    signal: new AbortController().signal,
+    killAfterMs: 300,
+    outputBytesMax: 1_000,
+    onProgress: () => undefined,
+    onErrorText: () => undefined,
     ...more,
   });
 }
@@ -23,7 +28,11 @@ describe('a program', () => {
   test('receives its input; its output, exit code and last error lines are returned', async () => {
     const exit = await run('cat; echo; echo "why not" >&2; exit 3', { input: '{"a":"世界"}' });
     expect(exit).toEqual({
-      ...{ exitCode: 3, signal: null, output: '{"a":"世界"}\n', truncated: false, errorTail: 'why not' },
+      exitCode: 3,
+      signal: null,
+      output: '{"a":"世界"}\n',
+      truncated: false,
+      errorTail: 'why not',
     });
   });
 
@@ -91,7 +100,8 @@ describe('a program', () => {
   test('is given a time to end of more than 24.8 days, as it is', async () => {
     const controller = new AbortController();
     const exit = run('trap "echo ended; exit 0" TERM; echo ready >&2; while :; do sleep 0.05; done', {
-      ...{ signal: controller.signal, killAfterMs: 30 * 86_400_000 },
+      signal: controller.signal,
+      killAfterMs: 30 * 86_400_000,
       onErrorText: () => controller.abort(),
     });
     expect(await exit).toMatchObject({ exitCode: 0, output: 'ended\n' });
@@ -111,8 +121,14 @@ describe('a program', () => {
     const program = 'process.stderr.write("runs " + process.pid); console.log(JSON.stringify(process.env))';
     const env = { 'spring.datasource.url': 'jdbc:x', 'with-dash': '', _: 'own', 变量: '值', N: '1' };
     const exit = await runChild([process.execPath, '-e', program], {
-      ...{ input: '', env, signal: new AbortController().signal, watch, watchedEntry: 'N=1' },
-      ...{ killAfterMs: 300, outputBytesMax: 1_000, onProgress: () => undefined },
+      input: '',
+      env,
+      signal: new AbortController().signal,
+      watch,
+      watchedEntry: 'N=1',
+      killAfterMs: 300,
+      outputBytesMax: 1_000,
+      onProgress: () => undefined,
       onErrorText: (text) => steps.push(text),
     });
     expect(JSON.parse(exit.output)).toEqual(env);
@@ -148,14 +164,15 @@ describe('a program', () => {
       const watch = startGroupWatch(300, (reason) => reasons.push(reason), shell);
       for (const text of ['one', 'two']) {
         const exit = await runChild([process.execPath, '-p', '1'], {
-          ...{
-            input: text,
-            env: {},
-            signal: new AbortController().signal,
-            killAfterMs: 300,
-            outputBytesMax: 9,
-          },
-          ...{ onProgress: () => undefined, onErrorText: () => undefined, watch, watchedEntry: 'A=1' },
+          input: text,
+          env: {},
+          signal: new AbortController().signal,
+          killAfterMs: 300,
+          outputBytesMax: 9,
+          onProgress: () => undefined,
+          onErrorText: () => undefined,
+          watch,
+          watchedEntry: 'A=1',
         });
         expect(exit).toMatchObject({ exitCode: 0, output: '1\n' });
       }

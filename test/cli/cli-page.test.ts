@@ -34,7 +34,8 @@ test('the first example of the page does what the page says', async () => {
   const [, lines = ''] = /```sh\n([\s\S]*?)```/.exec(PAGE) ?? [];
   const script = `${lines.replace('http://127.0.0.1:8080', gateway.baseUrl)}\nkill -TERM $!; wait $!`;
   const env = {
-    ...{ PATH: `${folder}:${process.env.PATH}`, LANG: 'C.UTF-8' },
+    PATH: `${folder}:${process.env.PATH}`,
+    LANG: 'C.UTF-8',
     TASK_GATEWAY_ADMIN_AUTH: ADMIN_SECRET,
   };
   const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', script], { env });

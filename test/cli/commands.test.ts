@@ -21,7 +21,10 @@ beforeAll(async () => {
   const options = { baseUrl: gateway.baseUrl, auth: SECRET };
   client = createClient({ ...options, adminAuth: ADMIN_SECRET });
   agent = createAgent({
-    ...{ ...options, agentId: '执行者', tags: ['echo'], maxConcurrent: 50 },
+    ...options,
+    agentId: '执行者',
+    tags: ['echo'],
+    maxConcurrent: 50,
     handler: ({ payload, task_type }, { signal }) => {
       if (task_type === 'fail') throw new Error('the disk\nis full');
       if (task_type === 'hang') {
@@ -115,7 +118,10 @@ describe('run', () => {
       })
       .toBe(1);
     const late = createAgent({
-      ...{ baseUrl: gateway.baseUrl, auth: SECRET, agentId: 'late', tags: ['late'] },
+      baseUrl: gateway.baseUrl,
+      auth: SECRET,
+      agentId: 'late',
+      tags: ['late'],
       handler: () => 'at last',
     });
     await late.start();
@@ -149,7 +155,9 @@ describe('run', () => {
         running.child.kill(signal);
         const { code, stdout, stderr } = await running.waitForExit();
         expect({ code, stdout, stderr }).toEqual({
-          ...{ code: exitCode, stdout: '', stderr: `task-gateway: Cancelled task ${task}.\n` },
+          code: exitCode,
+          stdout: '',
+          stderr: `task-gateway: Cancelled task ${task}.\n`,
         });
         expect(await client.getTask(task)).toMatchObject({ error_info: 'cancelled by user' });
       }),

@@ -27,11 +27,17 @@ describe('the target', () => {
 
   test('comes from the environment, but options have priority', () => {
     expect(readTarget({}, env)).toEqual({
-      ...{ url: 'http://env:1', auth: 'env-secret', adminAuth: 'env-admin', isDefaultAuth: false },
+      url: 'http://env:1',
+      auth: 'env-secret',
+      adminAuth: 'env-admin',
+      isDefaultAuth: false,
       hasHeaders: true,
     });
     expect(readTarget({ url: 'http://o', auth: 'o-secret', adminAuth: 'o-admin' }, env)).toEqual({
-      ...{ url: 'http://o', auth: 'o-secret', adminAuth: 'o-admin', isDefaultAuth: false },
+      url: 'http://o',
+      auth: 'o-secret',
+      adminAuth: 'o-admin',
+      isDefaultAuth: false,
       hasHeaders: true,
     });
   });
@@ -40,7 +46,10 @@ describe('the target', () => {
     const nothing = { TASK_GATEWAY_URL: '', TASK_GATEWAY_AUTH: '', TASK_GATEWAY_ADMIN_AUTH: '' };
     for (const empty of [{}, nothing]) {
       expect(readTarget({}, empty)).toEqual({
-        ...{ url: 'http://127.0.0.1:8080', auth: DEFAULT_AUTH, adminAuth: undefined, isDefaultAuth: true },
+        url: 'http://127.0.0.1:8080',
+        auth: DEFAULT_AUTH,
+        adminAuth: undefined,
+        isDefaultAuth: true,
         hasHeaders: true,
       });
     }
@@ -75,7 +84,8 @@ describe('the target', () => {
 function createStream(isTTY: boolean) {
   const written: string[] = [];
   return {
-    ...{ isTTY, columns: 40 },
+    isTTY,
+    columns: 40,
     written,
     write(text: string, done?: () => void) {
       written.push(text);

@@ -201,7 +201,10 @@ describe('the target comes from a context', () => {
 
   test('its secrets never go to another address, nor the variables’ secrets to its own', () => {
     expect(target({ url: 'http://other' })).toEqual({
-      ...{ url: 'http://other', auth: DEFAULT_AUTH, isDefaultAuth: true, adminAuth: undefined },
+      url: 'http://other',
+      auth: DEFAULT_AUTH,
+      isDefaultAuth: true,
+      adminAuth: undefined,
       hasHeaders: true,
     });
     const bare = target(
@@ -293,7 +296,8 @@ describe('while a file without an end is read, SIGTERM ends the command', () => 
     const command = startCommand(words, { env: { HOME: folder, ...more } });
     // Succeeds as soon as the command has begun to read.
     const writer = await vi.waitFor(() => openSync(fifo, constants.O_WRONLY | constants.O_NONBLOCK), {
-      ...{ timeout: 15_000, interval: 10 },
+      timeout: 15_000,
+      interval: 10,
     });
     command.child.kill('SIGTERM');
     try {

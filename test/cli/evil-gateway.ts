@@ -12,22 +12,47 @@ const OBEYED = /(?![\n\t])\p{Control}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2
 
 const EVIL_VALUES = { [EVIL]: EVIL, list: [EVIL] };
 const TASK = {
-  ...{ request_id: `id ${EVIL}`, task_type: EVIL, task_tags: [EVIL], payload: EVIL_VALUES },
-  ...{ agent_id: EVIL, cli_session_id: EVIL, create_time: 1e300, timeout: 600, progress: 100 },
+  request_id: `id ${EVIL}`,
+  task_type: EVIL,
+  task_tags: [EVIL],
+  payload: EVIL_VALUES,
+  agent_id: EVIL,
+  cli_session_id: EVIL,
+  create_time: 1e300,
+  timeout: 600,
+  progress: 100,
 };
 export const SUCCESS = { ...TASK, status: 'success', result: { output: EVIL }, error_info: null };
 export const FAILED = { ...TASK, status: 'failed', result: null, error_info: EVIL };
 const PENDING = { ...TASK, status: 'pending', agent_id: null, result: null, error_info: null };
 export const AGENT = {
-  ...{ agent_id: EVIL, endpoint: EVIL, agent_tags: [EVIL], state: EVIL, full: false, eligible: true },
-  ...{ max_concurrent: 1, current_load: 0, running: 0, registered_time: 1, last_contact_time: -1e300 },
-  ...{ running_request_ids: [EVIL], push: { last_error: { toString: EVIL }, last_status: null } },
+  agent_id: EVIL,
+  endpoint: EVIL,
+  agent_tags: [EVIL],
+  state: EVIL,
+  full: false,
+  eligible: true,
+  max_concurrent: 1,
+  current_load: 0,
+  running: 0,
+  registered_time: 1,
+  last_contact_time: -1e300,
+  running_request_ids: [EVIL],
+  push: { last_error: { toString: EVIL }, last_status: null },
 };
 const EVENT = {
-  ...{ event: 'task_done', request_id: EVIL, status: 'failed', result: null, error_info: EVIL },
+  event: 'task_done',
+  request_id: EVIL,
+  status: 'failed',
+  result: null,
+  error_info: EVIL,
 };
 const PROBLEM = {
-  ...{ type: EVIL, title: EVIL, status: 422, detail: EVIL, code: 'validation_failed' },
+  type: EVIL,
+  title: EVIL,
+  status: 422,
+  detail: EVIL,
+  code: 'validation_failed',
   errors: [{ pointer: EVIL, detail: EVIL }],
 };
 

@@ -13,8 +13,18 @@ import {
 import { createTaskError } from '../../sdk/task-errors.ts';
 
 const task: Task = {
-  ...{ request_id: 'T', task_type: 't', task_tags: [], payload: {}, status: 'failed', agent_id: null },
-  ...{ cli_session_id: '', create_time: 1, timeout: 1, progress: 0, result: null, error_info: 'boom' },
+  request_id: 'T',
+  task_type: 't',
+  task_tags: [],
+  payload: {},
+  status: 'failed',
+  agent_id: null,
+  cli_session_id: '',
+  create_time: 1,
+  timeout: 1,
+  progress: 0,
+  result: null,
+  error_info: 'boom',
 };
 
 function apiError(status: number, code: string, more: object = {}) {

@@ -14,11 +14,9 @@ let env: Record<string, string>;
 beforeAll(async () => {
   gateway = await startEvilGateway();
   env = {
-    ...{
-      TASK_GATEWAY_URL: gateway.baseUrl,
-      TASK_GATEWAY_AUTH: 'a-secret',
-      TASK_GATEWAY_ADMIN_AUTH: 'b-secret',
-    },
+    TASK_GATEWAY_URL: gateway.baseUrl,
+    TASK_GATEWAY_AUTH: 'a-secret',
+    TASK_GATEWAY_ADMIN_AUTH: 'b-secret',
   };
 });
 

@@ -94,7 +94,11 @@ test('what it refuses goes at once to an agent that has files', async () => {
   }
   await expect.poll(taken, { timeout: 15_000 }).toBeGreaterThan(1);
   const other = createAgent({
-    ...{ baseUrl: gateway.baseUrl, auth: SECRET, agentId: 'other', tags: ['shared'], maxConcurrent: 50 },
+    baseUrl: gateway.baseUrl,
+    auth: SECRET,
+    agentId: 'other',
+    tags: ['shared'],
+    maxConcurrent: 50,
     handler: () => 'by the other',
   });
   await other.start();

@@ -6,9 +6,18 @@ import { runCommand } from './cli-process.ts';
 
 /** 100 tasks of 15 kB. */
 const TASKS = Array.from({ length: 100 }, (_, index) => ({
-  ...{ request_id: `id-${index}`, task_type: 'x', task_tags: [], payload: { text: 'x'.repeat(15_000) } },
-  ...{ status: 'failed', agent_id: null, cli_session_id: '', create_time: 1, timeout: 1, progress: 0 },
-  ...{ result: null, error_info: 'no' },
+  request_id: `id-${index}`,
+  task_type: 'x',
+  task_tags: [],
+  payload: { text: 'x'.repeat(15_000) },
+  status: 'failed',
+  agent_id: null,
+  cli_session_id: '',
+  create_time: 1,
+  timeout: 1,
+  progress: 0,
+  result: null,
+  error_info: 'no',
 }));
 const PAGE = JSON.stringify({ tasks: TASKS, next_cursor: 'more' });
 /** How many pages without a task there are of the type `none`. */
@@ -34,8 +43,10 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   env = {
-    ...{ TASK_GATEWAY_URL: `http://127.0.0.1:${port}`, TASK_GATEWAY_AUTH: 'a-secret' },
-    ...{ TASK_GATEWAY_ADMIN_AUTH: 'b-secret', NODE_OPTIONS: '--max-old-space-size=40' },
+    TASK_GATEWAY_URL: `http://127.0.0.1:${port}`,
+    TASK_GATEWAY_AUTH: 'a-secret',
+    TASK_GATEWAY_ADMIN_AUTH: 'b-secret',
+    NODE_OPTIONS: '--max-old-space-size=40',
   };
 });
 

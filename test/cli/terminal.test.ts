@@ -23,7 +23,10 @@ beforeAll(async () => {
   const options = { baseUrl: gateway.baseUrl, auth: SECRET };
   client = createClient({ ...options, adminAuth: ADMIN_SECRET });
   agent = createAgent({
-    ...{ ...options, agentId: '执行者', tags: ['w'], maxConcurrent: 10 },
+    ...options,
+    agentId: '执行者',
+    tags: ['w'],
+    maxConcurrent: 10,
     handler({ task_type }, { signal, progress }) {
       if (task_type === 'evil') return 'one\u001b]0;title\u0007\u001b[31m two';
       progress(42);
@@ -116,8 +119,10 @@ describe('in a terminal', { tags: 'tmux' }, () => {
   test('a list at 80 columns distinguishes its tasks, each on one line; a short id is enough for get', async () => {
     const all = Array.from({ length: 4 }, (_, index) =>
       client.submitTask({
-        ...{ task_type: `a-rather-long-type-${index}`, task_tags: ['列', 'a-second-tag-that-is-long'] },
-        ...{ payload: {}, cli_session_id: 'eighty' },
+        task_type: `a-rather-long-type-${index}`,
+        task_tags: ['列', 'a-second-tag-that-is-long'],
+        payload: {},
+        cli_session_id: 'eighty',
       }),
     );
     const tasks = await Promise.all(all);
@@ -140,7 +145,11 @@ describe('in a terminal', { tags: 'tmux' }, () => {
 
   test('wait and run show what a pending task waits for, and with the admin secret which agents there are', async () => {
     const full = createAgent({
-      ...{ baseUrl: gateway.baseUrl, auth: SECRET, agentId: 'full', tags: ['busy'], maxConcurrent: 1 },
+      baseUrl: gateway.baseUrl,
+      auth: SECRET,
+      agentId: 'full',
+      tags: ['busy'],
+      maxConcurrent: 1,
       handler: (_task, { signal }) =>
         new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
     });

@@ -78,7 +78,9 @@ export function createPeer(baseUrl: string): Peer {
   }
 
   return {
-    ...{ baseUrl, seen, normalize },
+    baseUrl,
+    seen,
+    normalize,
     call,
     async send(label, method, path, more) {
       const answer = await call(method, path, more);

@@ -19,7 +19,10 @@ import {
 } from '../../server/console/pages/tasks/row-selection.ts';
 
 const COUNTS = {
-  ...{ time: 1, total: 60, exact: true, waiting: 11 },
+  time: 1,
+  total: 60,
+  exact: true,
+  waiting: 11,
   by_status: { pending: 9, running: 14, success: 1_022, failed: 37 },
 };
 
@@ -81,7 +84,10 @@ describe('before', () => {
 });
 
 const page = (cancelled: number, next_cursor: string | null, already_ended = 0): CancelPage => ({
-  ...{ cancelled, already_ended, not_found: 0, next_cursor },
+  cancelled,
+  already_ended,
+  not_found: 0,
+  next_cursor,
 });
 
 describe('cancelling in pages', () => {

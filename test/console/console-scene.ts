@@ -58,15 +58,25 @@ const AGENTS: readonly SceneAgent[] = [
   { agent_id: 'gpu-node-a', tags: ['gpu', 'cuda12', 'a100-80g'], slots: 4, running: 4, work: PICTURE },
   { agent_id: 'gpu-node-b', tags: ['gpu', 'cuda12'], slots: 4, running: 3, work: PICTURE },
   {
-    ...{ agent_id: 'render-worker-eu-central-1c-7f9c4d6b58-m8v4t', tags: ['render', '视频转码'] },
-    ...{ slots: 4, running: 4, work: VIDEO },
+    agent_id: 'render-worker-eu-central-1c-7f9c4d6b58-m8v4t',
+    tags: ['render', '视频转码'],
+    slots: 4,
+    running: 4,
+    work: VIDEO,
   },
   {
-    ...{ agent_id: FAILING, tags: ['render', '视频转码'] },
-    ...{ slots: 6, running: 2, does: 'refuses', work: VIDEO },
+    agent_id: FAILING,
+    tags: ['render', '视频转码'],
+    slots: 6,
+    running: 2,
+    does: 'refuses',
+    work: VIDEO,
   },
   {
-    ...{ agent_id: 'translator-上海-01', tags: ['translate', 'zh', 'ocr'], slots: 16, running: 12 },
+    agent_id: 'translator-上海-01',
+    tags: ['translate', 'zh', 'ocr'],
+    slots: 16,
+    running: 12,
     work: TRANSLATE,
   },
   { agent_id: 'embedder', tags: ['embed'], slots: 8, running: 4, load: 2 },
@@ -74,7 +84,10 @@ const AGENTS: readonly SceneAgent[] = [
   { agent_id: 'canary-🧪', tags: ['echo', 'canary'], slots: 1 },
 ];
 const DRAINING: SceneAgent = {
-  ...{ agent_id: 'gpu-node-c', tags: ['gpu', 'a100-80g'], slots: 4, isDraining: true },
+  agent_id: 'gpu-node-c',
+  tags: ['gpu', 'a100-80g'],
+  slots: 4,
+  isDraining: true,
 };
 
 export const SCENE_SESSION = 'nightly-构建-🌙';
@@ -112,7 +125,9 @@ export async function startScene(env: Readonly<Record<string, string>> = {}): Pr
     for (const [agent, ids] of held) heartbeat(client, agent, ids).catch(() => undefined);
   }, 10_000);
   return {
-    ...{ gateway, client, tasks },
+    gateway,
+    client,
+    tasks,
     failingAgent: FAILING,
     async stop() {
       clearInterval(heartbeats);
@@ -181,7 +196,9 @@ type Submit = (submission: Partial<TaskSubmission> & { readonly task_tags: strin
 function createSubmit(client: TaskGatewayClient): Submit {
   return (submission) =>
     client.submitTask({
-      ...{ ...ECHO, cli_session_id: SCENE_SESSION as SessionId, timeout: 600 },
+      ...ECHO,
+      cli_session_id: SCENE_SESSION as SessionId,
+      timeout: 600,
       ...submission,
     });
 }
@@ -216,7 +233,8 @@ async function endSome(client: TaskGatewayClient, { agent_id }: SceneAgent, held
     client.reportResult({
       agent_id: agent_id as AgentId,
       request_id: (held.at(index) ?? '') as RequestId,
-      ...{ status: 'running', progress: 100 },
+      status: 'running',
+      progress: 100,
       ...rest,
     } as TaskReport);
   await report(0, { progress: 35 });

@@ -125,7 +125,10 @@ describe('each screen of the console', () => {
     }
     // One that is assigned at this moment, and is not taken either.
     const { request_id } = await scene.client.submitTask({
-      ...{ task_type: 'fresh', task_tags: ['browser'], payload: {}, timeout: 600 },
+      task_type: 'fresh',
+      task_tags: ['browser'],
+      payload: {},
+      timeout: 600,
     });
     await page.goto(`${baseUrl}/console/tasks?id=${request_id}`);
     const row = page.locator(`[data-row="${request_id}"]`);

@@ -9,8 +9,12 @@ import { buildAgain, writeAgainKey } from '../../server/console/pages/submission
 
 const URL = 'http://127.0.0.1:8080';
 const PLAIN: Submission = {
-  ...{ task_type: 'lora.train', task_tags: ['gpu', 'a100-80g'], cli_session_id: 'nightly-构建-🌙' },
-  ...{ timeout: 600, queue_timeout: 120, payload: { dataset: 'product-shots-v13', epochs: 4 } },
+  task_type: 'lora.train',
+  task_tags: ['gpu', 'a100-80g'],
+  cli_session_id: 'nightly-构建-🌙',
+  timeout: 600,
+  queue_timeout: 120,
+  payload: { dataset: 'product-shots-v13', epochs: 4 },
 };
 /** Everything a shell would change, were it not written with care. */
 const HOSTILE: Submission = {
@@ -25,7 +29,9 @@ const HOSTILE: Submission = {
 /** Controls of a terminal in every field, and characters that turn the direction of what follows. */
 const CONTROLS = "\u001b[2J\n\r\t\u0007\u007f\u009b31m\u2028\u202e构\\'7";
 const ACTING: Submission = {
-  ...{ task_type: `x${CONTROLS}`, task_tags: [CONTROLS, 'gpu'], cli_session_id: CONTROLS },
+  task_type: `x${CONTROLS}`,
+  task_tags: [CONTROLS, 'gpu'],
+  cli_session_id: CONTROLS,
   payload: { [CONTROLS]: CONTROLS },
 };
 
@@ -89,16 +95,32 @@ function pickOrder({ payload, cli_session_id, ...others }: Submission): object {
 
 describe('a task submitted again', () => {
   const task = {
-    ...{ request_id: '01a2009a-2218-7a08-a6cb-6eb8683f4e13', cli_session_id: '', timeout: 600, payload: {} },
-    ...{ task_type: 'x', task_tags: ['a'], status: 'failed', agent_id: 'b', result: null, error_info: 'no' },
+    request_id: '01a2009a-2218-7a08-a6cb-6eb8683f4e13',
+    cli_session_id: '',
+    timeout: 600,
+    payload: {},
+    task_type: 'x',
+    task_tags: ['a'],
+    status: 'failed',
+    agent_id: 'b',
+    result: null,
+    error_info: 'no',
   };
 
   test('has what was submitted and nothing of what became of it', () => {
     expect(buildAgain(task, 30)).toEqual({
-      ...{ task_type: 'x', task_tags: ['a'], timeout: 600, queue_timeout: 30, payload: {} },
+      task_type: 'x',
+      task_tags: ['a'],
+      timeout: 600,
+      queue_timeout: 30,
+      payload: {},
     });
     expect(buildAgain({ ...task, cli_session_id: 's' }, null)).toEqual({
-      ...{ task_type: 'x', task_tags: ['a'], timeout: 600, cli_session_id: 's', payload: {} },
+      task_type: 'x',
+      task_tags: ['a'],
+      timeout: 600,
+      cli_session_id: 's',
+      payload: {},
     });
   });
 

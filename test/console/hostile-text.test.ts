@@ -49,7 +49,9 @@ async function fillGateway(client: TaskGatewayClient): Promise<readonly RequestI
       max_concurrent: 3,
     });
     const submission = {
-      ...{ task_type: text, cli_session_id: 'hostile' as SessionId, queue_timeout: 600 },
+      task_type: text,
+      cli_session_id: 'hostile' as SessionId,
+      queue_timeout: 600,
       payload: { [text]: text, deep: [{ [text]: [text] }] },
     };
     const { request_id } = await client.submitTask({ ...submission, task_tags: [text] });

@@ -4,8 +4,14 @@ import { HELP, type KeyPress, type Prefix, readKey } from '../../server/console/
 
 function press(key: string, more: Partial<KeyPress> = {}): KeyPress {
   return {
-    ...{ key, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false },
-    ...{ isInField: false, isOnControl: false, ...more },
+    key,
+    ctrlKey: false,
+    metaKey: false,
+    altKey: false,
+    shiftKey: false,
+    isInField: false,
+    isOnControl: false,
+    ...more,
   };
 }
 

@@ -34,7 +34,10 @@ describe('without a pointer', () => {
     for (const task_type of ['report', 'train', 'train', 'report', 'train']) {
       const payload = { of: task_type, count: ids.length };
       const { request_id } = await client.submitTask({
-        ...{ task_type, task_tags: [tag], payload, queue_timeout: 600 },
+        task_type,
+        task_tags: [tag],
+        payload,
+        queue_timeout: 600,
       });
       ids.unshift(request_id);
     }
@@ -89,7 +92,9 @@ describe('without a pointer', () => {
 
   test('the field at the top finds an agent and a task by its end, and says what it does not find', async () => {
     await client.registerAgent({
-      ...{ agent_id: `finder-${tag}` as AgentId, agent_tags: ['finding'], endpoint: 'pull' },
+      agent_id: `finder-${tag}` as AgentId,
+      agent_tags: ['finding'],
+      endpoint: 'pull',
       max_concurrent: 1,
     });
     await press('/');
@@ -148,7 +153,10 @@ describe('without a pointer', () => {
     await page.getByRole('heading', { name: 'Cancel 3 open tasks?' }).waitFor();
     // What is submitted after the count is not cancelled.
     const late = await client.submitTask({
-      ...{ task_type: 'train', task_tags: [tag], payload: {}, queue_timeout: 600 },
+      task_type: 'train',
+      task_tags: [tag],
+      payload: {},
+      queue_timeout: 600,
     });
     await page.getByRole('button', { name: 'Cancel 3 tasks' }).waitFor();
     await press('Tab', 'Enter');
@@ -178,7 +186,10 @@ describe('without a pointer', () => {
     const request_id = new URL(page.url()).pathname.split('/').at(-1) as RequestId;
     expect(waiting).not.toContain(request_id);
     expect(await client.getTask(request_id)).toMatchObject({
-      ...{ task_type: 'train', task_tags: [tag], payload: { of: 'another' }, status: 'pending' },
+      task_type: 'train',
+      task_tags: [tag],
+      payload: { of: 'another' },
+      status: 'pending',
     });
     expect((await client.explainTask(request_id)).queue_timeout).toBe(600);
   });

@@ -173,7 +173,11 @@ describe('bars of demand', () => {
 
   test('have parts that add up to the share of the row', () => {
     expect(measureDemand(demand(2, 1, 4, 1), 16)).toEqual({
-      ...{ used: 0.125, unusable: 0.0625, free: 0.0625, waiting: 0.25, isCut: false },
+      used: 0.125,
+      unusable: 0.0625,
+      free: 0.0625,
+      waiting: 0.25,
+      isCut: false,
     });
     const { isCut, ...parts } = measureDemand(demand(900, 0, 9), 10);
     expect(isCut).toBe(true);

@@ -16,7 +16,11 @@ describe('a draft', () => {
 
   test('of a submission makes the same again', () => {
     const submission = {
-      ...{ task_type: 'x', task_tags: ['a', 'b'], cli_session_id: 's', timeout: 1.5, queue_timeout: 0 },
+      task_type: 'x',
+      task_tags: ['a', 'b'],
+      cli_session_id: 's',
+      timeout: 1.5,
+      queue_timeout: 0,
       payload: { deep: [{ a: null }], text: '🌙' },
     };
     expect(checkDraft(draftOf(submission)).submission).toEqual(submission);

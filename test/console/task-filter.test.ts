@@ -119,7 +119,10 @@ describe('the query', () => {
       ['since', '1h'],
     );
     expect(buildTaskQuery(filter, 10_000)).toEqual({
-      ...{ status: ['pending', 'failed'], outcome: ['no_agent'], tag: 'a,b', created_after: 6_360 },
+      status: ['pending', 'failed'],
+      outcome: ['no_agent'],
+      tag: 'a,b',
+      created_after: 6_360,
     });
   });
 

@@ -11,7 +11,7 @@ const T0 = 1_795_306_000;
 /** An entry; `at` is seconds since the submission. */
 function entry(event: string, at: number, more: Partial<HistoryEntry> = {}): HistoryEntry {
   const time = T0 + at;
-  return { ...{ time, event, agent_id: null, detail: null, count: 1, last_time: time }, ...more };
+  return { time, event, agent_id: null, detail: null, count: 1, last_time: time, ...more };
 }
 
 const on = (agent_id: string, detail: string | null = null) => ({ agent_id, detail });

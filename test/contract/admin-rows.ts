@@ -26,7 +26,8 @@ const getAgent: Prepare = async (server) => server.build('getAgent', {}, await r
 export const adminRows: readonly Row[] = [
   row('getOverview', 200, 'the store responds', usual('getOverview'), { expect: { store: { ok: true } } }),
   row('getOverview', 200, 'the store does not respond', usual('getOverview'), {
-    ...{ server: 'outOfOrder', serverOnly: 'needs state' },
+    server: 'outOfOrder',
+    serverOnly: 'needs state',
     expect: { store: { ok: false }, problems: [{ code: 'store_down' }] },
   }),
   row('getOverview', 304, 'nothing has changed', askAgain('getOverview')),
@@ -84,7 +85,8 @@ export const adminRows: readonly Row[] = [
     { serverOnly: 'needs to tell bodies apart', expect: { matched: 1, cancelled: 1 } },
   ),
   row('cancelTasks', 403, 'the console is read-only', usual('cancelTasks'), {
-    ...{ server: 'readOnly', serverOnly: 'needs state' },
+    server: 'readOnly',
+    serverOnly: 'needs state',
     ...code('read_only'),
   }),
   row(
@@ -103,7 +105,8 @@ export const adminRows: readonly Row[] = [
   ),
   ...(['listTaskRows', 'countTasks'] as const).map((one) =>
     row(one, 503, 'there is too much to do', ask(one, 'type=t'), {
-      ...{ server: 'busy', serverOnly: 'needs state' },
+      server: 'busy',
+      serverOnly: 'needs state',
       ...code('busy'),
     }),
   ),

@@ -40,11 +40,18 @@ const documents = [
 ] as const;
 
 const compilerOptions = {
-  ...{ strict: true, target: 'es2022', lib: ['es2022', 'dom', 'dom.iterable'] },
-  ...{ module: 'commonjs', moduleResolution: 'node10', esModuleInterop: true },
-  ...{ types: ['node'], typeRoots: [join(modules, '@types')] },
+  strict: true,
+  target: 'es2022',
+  lib: ['es2022', 'dom', 'dom.iterable'],
+  module: 'commonjs',
+  moduleResolution: 'node10',
+  esModuleInterop: true,
+  types: ['node'],
+  typeRoots: [join(modules, '@types')],
   // What the clients import is not of these documents.
-  ...{ rootDir: '.', outDir: 'built', skipLibCheck: true },
+  rootDir: '.',
+  outDir: 'built',
+  skipLibCheck: true,
 };
 
 /** It has the fields that `TaskSubmission` requires, and no others. */

@@ -251,8 +251,15 @@ describe('delivery', () => {
 
 describe('when a running task moves', () => {
   const untaken: Delivery = {
-    ...{ assignedMs: 0, attempts: 1, untaken: 1, attemptMs: 0, acknowledged: false, disowned: 0 },
-    ...{ nextMs: null, busy: [], pull: false },
+    assignedMs: 0,
+    attempts: 1,
+    untaken: 1,
+    attemptMs: 0,
+    acknowledged: false,
+    disowned: 0,
+    nextMs: null,
+    busy: [],
+    pull: false,
   };
   const there = { unavailableSinceMs: null, pull: false };
   const gone = { unavailableSinceMs: 0, pull: false };

@@ -14,8 +14,13 @@ import { remediesOf } from './remedies.ts';
 const T0 = 1_000_000;
 
 const input = {
-  ...{ request_id: 'r1', task_type: 't', task_tags: ['gpu'], payload: {}, cli_session_id: 's' },
-  ...{ create_time: T0 / 1_000, timeout: 60 },
+  request_id: 'r1',
+  task_type: 't',
+  task_tags: ['gpu'],
+  payload: {},
+  cli_session_id: 's',
+  create_time: T0 / 1_000,
+  timeout: 60,
 };
 const fresh = createTaskState(input, { createdMs: T0, deadlineMs: T0 + 60_000, queueEndMs: null });
 
@@ -31,10 +36,17 @@ const ASSIGN: Trigger = { type: 'assign', agent_id: 'A', attempted: true, nextMs
 const CLAIMABLE: Trigger = { ...ASSIGN, attempted: false };
 const ACKNOWLEDGE: Trigger = { type: 'acknowledge', agent_id: 'A', attempt: 1 };
 const UNKNOWN: Trigger = {
-  ...{ type: 'unknown', agent_id: 'A', attempt: 1, push: { ms: T0, what: 'answered 500' } },
+  type: 'unknown',
+  agent_id: 'A',
+  attempt: 1,
+  push: { ms: T0, what: 'answered 500' },
 };
 const UNTAKEN: Trigger = {
-  ...{ type: 'untaken', agent_id: 'A', attempt: 1, nextMs: T0 + 90_000, busyUntilMs: null },
+  type: 'untaken',
+  agent_id: 'A',
+  attempt: 1,
+  nextMs: T0 + 90_000,
+  busyUntilMs: null,
   push: { ms: T0, what: 'connection refused' },
 };
 const online: PresentAgent = { agent_id: 'A', pull: false, isOffline: false, contactMs: T0 };
@@ -131,7 +143,11 @@ const TASKS: readonly (readonly [
 describe('the advice on a task with', () => {
   test.each(TASKS)('%s', (_name, state, present, hint, remedies) => {
     const situation: Situation = {
-      ...{ state, outcome: outcomeOf(state), match: null, agent: present, nowMs: T0 + 40_000 },
+      state,
+      outcome: outcomeOf(state),
+      match: null,
+      agent: present,
+      nowMs: T0 + 40_000,
     };
     const nowMs = present?.contactMs === T0 + 30_000 ? T0 : T0 + 40_000;
     const advice = adviseOnTask({ ...situation, nowMs });

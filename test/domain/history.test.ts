@@ -14,8 +14,13 @@ import type { Trigger } from '../../server/domain/triggers.ts';
 
 const T0 = 1_000_000;
 const input = {
-  ...{ request_id: 'r1', task_type: 't', task_tags: ['gpu'], payload: {}, cli_session_id: 's' },
-  ...{ create_time: T0 / 1_000, timeout: 60 },
+  request_id: 'r1',
+  task_type: 't',
+  task_tags: ['gpu'],
+  payload: {},
+  cli_session_id: 's',
+  create_time: T0 / 1_000,
+  timeout: 60,
 };
 const fresh = createTaskState(input, { createdMs: T0, deadlineMs: T0 + 60_000, queueEndMs: null });
 
@@ -43,14 +48,25 @@ const texts = (state: TaskState): readonly string[] =>
 const assign = (agent_id: string): Trigger => ({ type: 'assign', agent_id, attempted: true, nextMs: T0 });
 const attempt: Trigger = { type: 'attempt', pull: false, nextMs: T0 };
 const untaken = (agent_id: string, number: number, ms: number): Trigger => ({
-  ...{ type: 'untaken', agent_id, attempt: number, nextMs: T0, busyUntilMs: null },
+  type: 'untaken',
+  agent_id,
+  attempt: number,
+  nextMs: T0,
+  busyUntilMs: null,
   push: { ms: T0 + ms, what: 'refused', tookMs: 2 },
 });
 const unknown = (agent_id: string, number: number, ms: number): Trigger => ({
-  ...{ type: 'unknown', agent_id, attempt: number, push: { ms: T0 + ms, what: 'answered 500', tookMs: 7 } },
+  type: 'unknown',
+  agent_id,
+  attempt: number,
+  push: { ms: T0 + ms, what: 'answered 500', tookMs: 7 },
 });
 const taken = (agent_id: string, number: number, ms: number): AwaitedAcknowledgement => ({
-  ...{ agent_id, attempt: number, ms: T0 + ms, what: '202', tookMs: 3 },
+  agent_id,
+  attempt: number,
+  ms: T0 + ms,
+  what: '202',
+  tookMs: 3,
 });
 const succeed = (agent_id: string): Trigger => ({ type: 'succeed', agent_id, result: null });
 

@@ -7,8 +7,17 @@ import { remediesOf } from './remedies.ts';
 
 function agent(agent_id: string, more: Partial<MatchAgent> = {}): MatchAgent {
   return {
-    ...{ agent_id, shared_tags: ['gpu'], state: 'ready', full: false, eligible: false, reason: 'eligible' },
-    ...{ push_failing: false, max_concurrent: 4, current_load: 0, last_contact_time: 700, ...more },
+    agent_id,
+    shared_tags: ['gpu'],
+    state: 'ready',
+    full: false,
+    eligible: false,
+    reason: 'eligible',
+    push_failing: false,
+    max_concurrent: 4,
+    current_load: 0,
+    last_contact_time: 700,
+    ...more,
   };
 }
 
@@ -20,17 +29,26 @@ function match(
 ): TaskMatch {
   const count = (reason: string): number => agents.filter((one) => one.reason === reason).length;
   return {
-    ...{ time: 1_000, live: true, agents_total: total, agents },
+    time: 1_000,
+    live: true,
+    agents_total: total,
+    agents,
     sharing: {
-      ...{ agents: agents.length, eligible: count('eligible'), full: count('full') },
-      ...{ draining: count('draining'), offline: count('offline') },
+      agents: agents.length,
+      eligible: count('eligible'),
+      full: count('full'),
+      draining: count('draining'),
+      offline: count('offline'),
     },
     tags: tags.length > 0 ? tags : [{ tag: 'gpu', agents: agents.length, free: 0, similar: null }],
   };
 }
 
 const missing = (tag: string, similar: string | null = null): MatchTag => ({
-  ...{ tag, agents: 0, free: 0, similar: similar === null ? null : { tag: similar, agents: 2, free: 0 } },
+  tag,
+  agents: 0,
+  free: 0,
+  similar: similar === null ? null : { tag: similar, agents: 2, free: 0 },
 });
 const full = (agent_id: string): MatchAgent =>
   agent(agent_id, { reason: 'full', full: true, current_load: 4 });

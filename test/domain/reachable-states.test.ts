@@ -31,8 +31,13 @@ type World = readonly [StoredTask, StoredTask];
 const fresh: StoredTask = {
   state: createTaskState(
     {
-      ...{ request_id: 'r', task_type: 't', task_tags: ['a'], payload: {}, cli_session_id: 's' },
-      ...{ create_time: 1, timeout: 60 },
+      request_id: 'r',
+      task_type: 't',
+      task_tags: ['a'],
+      payload: {},
+      cli_session_id: 's',
+      create_time: 1,
+      timeout: 60,
     },
     { createdMs: NOW, deadlineMs: NOW + 60_000, queueEndMs: NOW + 9_000 },
   ),

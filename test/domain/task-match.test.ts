@@ -12,9 +12,19 @@ test.each([
   ['eligible', {}, 0],
 ] as const)('an agent is %s', (reason, more, slots) => {
   const fields = {
-    ...{ agent_id: 'A', endpoint: 'pull', agent_tags: ['gpu'], max_concurrent: 4, external: 0 },
-    ...{ registration: 'r', registeredMs: T0, draining: false, offlineMs: null, left: false },
-    ...{ unregisteredMs: null, lostAfterMs: null, ...more },
+    agent_id: 'A',
+    endpoint: 'pull',
+    agent_tags: ['gpu'],
+    max_concurrent: 4,
+    external: 0,
+    registration: 'r',
+    registeredMs: T0,
+    draining: false,
+    offlineMs: null,
+    left: false,
+    unregisteredMs: null,
+    lostAfterMs: null,
+    ...more,
   };
   const contact = { contactMs: T0, beatMs: null, beatGapMs: null, push: null, unreachedSinceMs: null };
   const candidate = { record: completeAgent(fields), slots, lastGrantMs: 0, lastPushUntaken: false, contact };
@@ -24,9 +34,18 @@ test.each([
 
 test('an agent that has the task, or was busy for it, says so', () => {
   const fields = {
-    ...{ agent_id: 'A', endpoint: 'pull', agent_tags: ['gpu'], max_concurrent: 4, external: 0 },
-    ...{ registration: 'r', registeredMs: T0, draining: false, offlineMs: null, left: false },
-    ...{ unregisteredMs: null, lostAfterMs: null },
+    agent_id: 'A',
+    endpoint: 'pull',
+    agent_tags: ['gpu'],
+    max_concurrent: 4,
+    external: 0,
+    registration: 'r',
+    registeredMs: T0,
+    draining: false,
+    offlineMs: null,
+    left: false,
+    unregisteredMs: null,
+    lostAfterMs: null,
   };
   const contact = { contactMs: T0, beatMs: null, beatGapMs: null, push: null, unreachedSinceMs: null };
   const record = completeAgent(fields);

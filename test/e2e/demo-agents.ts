@@ -35,22 +35,33 @@ type Work = {
 const WORK: readonly Work[] = [
   { agentId: 'gpu-node-a', tags: ['gpu', 'cuda12'], slots: 4, seconds: [6, 24] },
   {
-    ...{ agentId: 'gpu-node-b', tags: ['gpu'], slots: 2, seconds: [4, 30] },
+    agentId: 'gpu-node-b',
+    tags: ['gpu'],
+    slots: 2,
+    seconds: [4, 30],
     failing: { share: 0.1, errors: ['out of memory: 4096 texts at once'] },
   },
   { agentId: 'translator-上海-01', tags: ['translate', 'zh'], slots: 3, seconds: [1, 9] },
   {
-    ...{ agentId: 'translator-上海-02', tags: ['translate', 'ocr'], slots: 2, seconds: [2, 12] },
+    agentId: 'translator-上海-02',
+    tags: ['translate', 'ocr'],
+    slots: 2,
+    seconds: [2, 12],
     failing: { share: 0.15, errors: ['target language "ja" is not loaded'] },
   },
   { agentId: 'embedder', tags: ['embed'], slots: 16, seconds: [2, 20] },
   {
-    ...{ agentId: 'browser-pool-3', tags: ['browser'], slots: 2, seconds: [1, 6] },
+    agentId: 'browser-pool-3',
+    tags: ['browser'],
+    slots: 2,
+    seconds: [1, 6],
     failing: { share: 0.4, errors: ['navigation timed out after 12000 ms', 'the page answered 503'] },
   },
   {
-    ...{ agentId: 'render-worker-eu-central-1c-7f9c4d6b58-m8v4t', tags: ['视频转码', 'render'] },
-    ...{ slots: 3, seconds: [15, 60] },
+    agentId: 'render-worker-eu-central-1c-7f9c4d6b58-m8v4t',
+    tags: ['视频转码', 'render'],
+    slots: 3,
+    seconds: [15, 60],
   },
 ];
 const STEPS = 10;
@@ -77,12 +88,20 @@ export async function startDemoAgents(gateway: DemoGateway, draw: Draw): Promise
   const usual = { ...caller, pushSecret, heartbeatThread: false, logLevel: 'off' as const };
   const agents: Agent[] = WORK.map((work) =>
     createAgent({
-      ...{ ...usual, agentId: work.agentId, tags: work.tags, maxConcurrent: work.slots },
-      ...{ listen: {}, handler: createHandler(work, draw) },
+      ...usual,
+      agentId: work.agentId,
+      tags: work.tags,
+      maxConcurrent: work.slots,
+      listen: {},
+      handler: createHandler(work, draw),
     }),
   );
   const draining = createAgent({
-    ...{ ...usual, agentId: 'gpu-node-c', tags: ['archive', 'a100-80g'], maxConcurrent: 4, listen: {} },
+    ...usual,
+    agentId: 'gpu-node-c',
+    tags: ['archive', 'a100-80g'],
+    maxConcurrent: 4,
+    listen: {},
     handler: async (_task, { signal, progress }) => {
       progress(35);
       // It takes no more from its first task on, and that one has no end.
@@ -91,12 +110,12 @@ export async function startDemoAgents(gateway: DemoGateway, draw: Draw): Promise
     },
   });
   const unreachable = createAgent({
-    ...{ ...usual, agentId: 'render-worker-eu-central-1c-7f9c4d6b58-x2kqz', tags: ['render', '视频转码'] },
-    ...{
-      maxConcurrent: 6,
-      endpoint: `http://127.0.0.1:${await findClosedPort()}/tasks`,
-      handler: () => null,
-    },
+    ...usual,
+    agentId: 'render-worker-eu-central-1c-7f9c4d6b58-x2kqz',
+    tags: ['render', '视频转码'],
+    maxConcurrent: 6,
+    endpoint: `http://127.0.0.1:${await findClosedPort()}/tasks`,
+    handler: () => null,
   });
   const all = [...agents, draining, unreachable];
   await Promise.all([...all.map((agent) => agent.start()), registerSilent(gateway)]);
@@ -110,12 +129,17 @@ const DRAIN_MS = 3_600_000;
 /** An agent that registers and is not heard of again. */
 async function registerSilent({ baseUrl, auth }: DemoGateway): Promise<void> {
   const registration = {
-    ...{ auth, agent_id: 'gpu-node-old-rack-2', endpoint: 'pull', max_concurrent: 2 },
+    auth,
+    agent_id: 'gpu-node-old-rack-2',
+    endpoint: 'pull',
+    max_concurrent: 2,
     agent_tags: ['a100-80g', 'cuda11'],
   };
   const body = JSON.stringify(registration);
   const response = await fetch(`${baseUrl}/api/agent/register`, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body },
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
   });
   if (!response.ok) throw new Error(`The silent agent was not registered: ${await response.text()}`);
 }

@@ -25,17 +25,23 @@ const KINDS: readonly Kind[] = [
   {
     weight: 4,
     build: (draw) => ({
-      ...{ task_type: 'image.generate', task_tags: ['gpu'], queue_timeout: 120 },
+      task_type: 'image.generate',
+      task_tags: ['gpu'],
+      queue_timeout: 120,
       payload: {
         prompt: pick(draw, ['a lighthouse at dusk, 35 mm, film grain', 'three paper boats, overhead']),
-        ...{ steps: 30, seed: Math.floor(draw() * 1e9), size: [1024, 1024] },
+        steps: 30,
+        seed: Math.floor(draw() * 1e9),
+        size: [1024, 1024],
       },
     }),
   },
   {
     weight: 5,
     build: (draw) => ({
-      ...{ task_type: 'translate', task_tags: ['translate', pick(draw, ['zh', 'ja'])], queue_timeout: 30 },
+      task_type: 'translate',
+      task_tags: ['translate', pick(draw, ['zh', 'ja'])],
+      queue_timeout: 30,
       payload: {
         text: pick(draw, ['请把第三季度报告翻译成英文,保留表格和脚注', 'Guten Tag', 'is this on? 👋🏽']),
         to: pick(draw, ['en', 'ja']),
@@ -45,24 +51,32 @@ const KINDS: readonly Kind[] = [
   {
     weight: 6,
     build: (draw) => ({
-      ...{ task_type: 'embed.batch', task_tags: ['embed'] },
+      task_type: 'embed.batch',
+      task_tags: ['embed'],
       payload: { model: 'small-v3', texts: pick(draw, [64, 512, 4096]), dims: 768 },
     }),
   },
   {
     weight: 3,
     build: (draw) => ({
-      ...{ task_type: 'browse.capture', task_tags: ['browser'], queue_timeout: 10 },
+      task_type: 'browse.capture',
+      task_tags: ['browser'],
+      queue_timeout: 10,
       payload: { url: `https://example.org/status/${Math.floor(draw() * 90)}`, width: 390, full: true },
     }),
   },
   {
     weight: 2,
     build: (draw) => ({
-      ...{ task_type: '视频转码', task_tags: ['视频转码'], queue_timeout: 300 },
+      task_type: '视频转码',
+      task_tags: ['视频转码'],
+      queue_timeout: 300,
       payload: {
         input: `s3://media/发布会-第${pick(draw, ['二', '三'])}场.mov`,
-        ...{ codec: 'av1', crf: 28, scale: [3840, 2160], audio: { codec: 'opus', kbit: 128 } },
+        codec: 'av1',
+        crf: 28,
+        scale: [3840, 2160],
+        audio: { codec: 'opus', kbit: 128 },
       },
     }),
   },
@@ -70,7 +84,10 @@ const KINDS: readonly Kind[] = [
     // So short that many time out.
     weight: 1,
     build: () => ({
-      ...{ task_type: 'ocr.page', task_tags: ['ocr'], timeout: 5, queue_timeout: 5 },
+      task_type: 'ocr.page',
+      task_tags: ['ocr'],
+      timeout: 5,
+      queue_timeout: 5,
       payload: { scan: 'Rechnung-2026-11-№-0047.tiff', lang: ['de', 'en'], dpi: 300 },
     }),
   },
@@ -78,7 +95,8 @@ const KINDS: readonly Kind[] = [
     // No agent has this tag.
     weight: 1,
     build: (draw) => ({
-      ...{ task_type: 'lora.train', task_tags: ['gpu2'] },
+      task_type: 'lora.train',
+      task_tags: ['gpu2'],
       ...(draw() < 0.5 && { queue_timeout: 60 }),
       payload: { dataset: `product-shots-v${pick(draw, [13, 14])}`, epochs: 4, base: 'xl-2', notify: null },
     }),

@@ -132,8 +132,15 @@ async function runDemo(print: Print, port: string): Promise<void> {
   });
   const dropped = Promise.withResolvers<void>();
   const agent = createAgent({
-    ...{ baseUrl: gateway.baseUrl, auth, agentId: '译者-1', tags: ['translate', 'zh'], maxConcurrent: 2 },
-    ...{ listen: {}, pushSecret, handler: translate, logLevel: 'off' },
+    baseUrl: gateway.baseUrl,
+    auth,
+    agentId: '译者-1',
+    tags: ['translate', 'zh'],
+    maxConcurrent: 2,
+    listen: {},
+    pushSecret,
+    handler: translate,
+    logLevel: 'off',
     onNotice(notice) {
       print('agent', `  agent   ${describeNotice(notice)}`);
       if (notice.kind === 'dropped') dropped.resolve();

@@ -31,7 +31,10 @@ function registerLibrary(): InMemorySpanExporter {
 /** Starts a whole gateway in this process, and returns a client of it. */
 async function start(env: Readonly<Record<string, string>> = {}) {
   const parsed = readConfig({
-    ...{ PORT: '0', STORE: 'memory:', GATEWAY_AUTH: SECRET, ADMIN_AUTH: ADMIN_SECRET },
+    PORT: '0',
+    STORE: 'memory:',
+    GATEWAY_AUTH: SECRET,
+    ADMIN_AUTH: ADMIN_SECRET,
     ...env,
   });
   if (!parsed.ok) throw new Error(parsed.mistakes.join('\n'));
@@ -49,7 +52,10 @@ async function startAgent(
   const contexts: HandlerContext[] = [];
   const reported: Headers[] = [];
   const agent = createAgent({
-    ...{ ...options, agentId: 'traced', tags: ['traced'], ...(listen && { listen }) },
+    ...options,
+    agentId: 'traced',
+    tags: ['traced'],
+    ...(listen && { listen }),
     fetch(request, init) {
       if (request.url.endsWith('/result')) reported.push(request.headers);
       return fetch(request, init);
@@ -148,7 +154,8 @@ describe('with a tracing library', () => {
     const { contexts } = await startAgent(options, { port: 0 });
     const events = client.subscribeEvents('session');
     const task = await client.runTask(submission, {
-      ...{ traceparent: `00-${traceId}-${spanId}-01`, tracestate: STATE },
+      traceparent: `00-${traceId}-${spanId}-01`,
+      tracestate: STATE,
     });
     for await (const { request_id } of events) if (request_id === task.request_id) break;
     submitting.end();

@@ -129,7 +129,10 @@ export function describeActivity({ store, reopen, underTest }: SuiteContext): vo
       await submit(store(), 'a', { task_tags: ['x', 'y', 'x', 'z'] });
       const { value, revision } = await readState(store(), 'a');
       const seenMatch: MatchRecord = {
-        ...{ ms: 1, total: 1, sharing: [1, 0, 0, 0, 0] as const, agents: [] },
+        ms: 1,
+        total: 1,
+        sharing: [1, 0, 0, 0, 0] as const,
+        agents: [],
         tags: [
           [0, 0],
           [1, 1],

@@ -33,7 +33,9 @@ export async function endAs(store: Store, id: string, outcome: TaskOutcome): Pro
   const settled: TaskState = {
     ...value,
     ...(isSuccess ? { status: 'success', result: {} } : { status: 'failed', error_info: outcome }),
-    ...{ delivery: null, waiting: false, settledMs: store.nowMs() },
+    delivery: null,
+    waiting: false,
+    settledMs: store.nowMs(),
     history: [[outcome, store.nowMs()]],
   };
   must(await store.commit({ ...ending, ...writeTask(id, revision, settled) }));

@@ -149,7 +149,9 @@ test('space is read once a second however many calls come, and what is written m
 
 test('a disk of which nothing is known has space', async () => {
   const diskSpace = createDiskSpace({
-    ...{ clock, log, onStage: () => undefined },
+    clock,
+    log,
+    onStage: () => undefined,
     read: () => Promise.reject(new Error('no such call')),
   });
   await diskSpace.update();

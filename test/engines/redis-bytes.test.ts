@@ -21,10 +21,15 @@ test('calls under way have at most 64 MiB of arguments, whatever they are writte
       replies.push(reply);
       return reply.promise;
     },
-    ...{ subscribe: async () => undefined, peer: 'redis', destroy: () => undefined },
+    subscribe: async () => undefined,
+    peer: 'redis',
+    destroy: () => undefined,
   };
   const connection = await openConnection({
-    ...{ clock, log: SILENT, prefix: 'p:', timeArgument: () => '' },
+    clock,
+    log: SILENT,
+    prefix: 'p:',
+    timeArgument: () => '',
     guardTime: (call) => call,
     open: async () => ({ client, notifications: client, barrier: NO_BARRIER, epoch: 'e' }),
     onReopened: () => undefined,

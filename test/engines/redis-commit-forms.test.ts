@@ -265,8 +265,15 @@ function drawTaskBatch(run: Run, earlier: readonly DrawnBatch[], names: readonly
 function drawDelivery({ random, nowMs }: Run) {
   const attemptMs = random.next(2) === 0 ? null : nowMs - random.next(9_000);
   return {
-    ...{ assignedMs: nowMs, attempts: 1, untaken: 0, attemptMs, acknowledged: random.next(4) === 0 },
-    ...{ disowned: 0, nextMs: nowMs, busy: [], pull: true },
+    assignedMs: nowMs,
+    attempts: 1,
+    untaken: 0,
+    attemptMs,
+    acknowledged: random.next(4) === 0,
+    disowned: 0,
+    nextMs: nowMs,
+    busy: [],
+    pull: true,
   };
 }
 

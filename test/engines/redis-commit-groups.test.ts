@@ -19,7 +19,10 @@ function createGroups() {
   const applied: [readonly string[], number | undefined][] = [];
   const groups = createCommitGroups(
     {
-      ...{ clock, processName: 'p', channel: 'c', ownChannel: 'c/p' },
+      clock,
+      processName: 'p',
+      channel: 'c',
+      ownChannel: 'c/p',
       onApplied: (topics, dueMs) => void applied.push([[...topics], dueMs]),
     },
     (script, args) => {

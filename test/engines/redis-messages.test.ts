@@ -31,7 +31,11 @@ describe('a commit', () => {
     const address = parseRedisAddress(`redis://${credentials}127.0.0.1:${redis.port}`);
     if ('mistake' in address) throw new Error(address.mistake);
     return await openRedisStore({
-      ...{ address, durability: 'memory', clock: createClock(), log: SILENT, prefix },
+      address,
+      durability: 'memory',
+      clock: createClock(),
+      log: SILENT,
+      prefix,
     });
   }
 

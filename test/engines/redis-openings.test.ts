@@ -35,7 +35,11 @@ async function open(onReply: (command: string | undefined) => unknown): Promise<
   const address = parseRedisAddress(`redis://127.0.0.1:${proxy.port}`);
   if ('mistake' in address) throw new Error(address.mistake);
   return await openRedisStore({
-    ...{ address, durability: 'memory', clock, log: SILENT, prefix: '{openings}:' },
+    address,
+    durability: 'memory',
+    clock,
+    log: SILENT,
+    prefix: '{openings}:',
     testMs: createWallClock(clock),
     async connect(to, options) {
       const client = await connectPrimary(to, options);

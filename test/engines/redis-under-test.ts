@@ -35,7 +35,13 @@ export async function createRedisSubject(
     async open({ wallShiftMs = 0 } = {}) {
       const testMs = (): number => START_MS + clock.nowMs() + wallShiftMs;
       const store = await openRedisStore({
-        ...{ address, durability, clock, log: SILENT, prefix, testMs, connect },
+        address,
+        durability,
+        clock,
+        log: SILENT,
+        prefix,
+        testMs,
+        connect,
       });
       stores.push(store);
       return store;

@@ -85,7 +85,8 @@ describe('the agent index', () => {
         let changed: readonly AgentStatus[] = [];
         const agentIndex = createAgentIndex(
           {
-            ...{ nowMs: () => 0, health: () => ({ ok: true }) },
+            nowMs: () => 0,
+            health: () => ({ ok: true }),
             readAgentChanges: async () => ({ reset: false, changed, removed: [], cursor: 'c', more: false }),
             getAgentStatus: async (agent_id) => stored.get(agent_id),
           },
@@ -125,7 +126,8 @@ describe('the agent index', () => {
     });
     const agentIndex = createAgentIndex(
       {
-        ...{ nowMs: () => 0, health: () => ({ ok: true }) },
+        nowMs: () => 0,
+        health: () => ({ ok: true }),
         readAgentChanges: async () => ({
           reset: true,
           changed: agents,

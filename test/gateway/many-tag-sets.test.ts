@@ -16,9 +16,18 @@ const BOUND_MS = 25;
 
 function buildStatus(n: number): AgentStatus {
   const record = completeAgent({
-    ...{ agent_id: `agent-${n}`, endpoint: 'pull', agent_tags: [`own-${n}`, ...SHARED], max_concurrent: 2 },
-    ...{ external: 0, registration: 'r', registeredMs: 0, draining: false, offlineMs: null, left: false },
-    ...{ unregisteredMs: null, lostAfterMs: null },
+    agent_id: `agent-${n}`,
+    endpoint: 'pull',
+    agent_tags: [`own-${n}`, ...SHARED],
+    max_concurrent: 2,
+    external: 0,
+    registration: 'r',
+    registeredMs: 0,
+    draining: false,
+    offlineMs: null,
+    left: false,
+    unregisteredMs: null,
+    lostAfterMs: null,
   });
   const contact = { contactMs: 0, beatMs: null, beatGapMs: null, push: null, unreachedSinceMs: null };
   return { record, revision: '1', slots: 0, lastGrantMs: 0, contact };
@@ -27,7 +36,8 @@ function buildStatus(n: number): AgentStatus {
 const all = Array.from({ length: AGENTS }, (_, n) => buildStatus(n));
 const agentIndex = createAgentIndex(
   {
-    ...{ nowMs: () => 0, health: () => ({ ok: true }) },
+    nowMs: () => 0,
+    health: () => ({ ok: true }),
     readAgentChanges: async () => ({ reset: true, changed: all, removed: [], cursor: '1', more: false }),
     getAgentStatus: async () => undefined,
   },

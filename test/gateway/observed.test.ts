@@ -119,7 +119,12 @@ describeEachStore('on %s', (_name, open) => {
     test('count open tasks, the oldest that waits, and the tags that no agent has', async () => {
       const { world } = await startObserved();
       const nothing = {
-        ...{ pending: 0, running: 0, waiting: 0, oldestWaitingMs: 0, waitingTags: 0, tagsWithoutAgent: 0 },
+        pending: 0,
+        running: 0,
+        waiting: 0,
+        oldestWaitingMs: 0,
+        waitingTags: 0,
+        tagsWithoutAgent: 0,
       };
       expect(await readTasks(world)).toEqual(nothing);
       await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 1, agent_tags: ['a'] }));
@@ -129,14 +134,12 @@ describeEachStore('on %s', (_name, open) => {
       await world.clock.advance(5_000);
       await submit(world, { task_tags: ['y'], queue_timeout: 60 });
       expect(await readTasks(world)).toEqual({
-        ...{
-          pending: 2,
-          running: 1,
-          waiting: 2,
-          oldestWaitingMs: 5_000,
-          waitingTags: 3,
-          tagsWithoutAgent: 2,
-        },
+        pending: 2,
+        running: 1,
+        waiting: 2,
+        oldestWaitingMs: 5_000,
+        waitingTags: 3,
+        tagsWithoutAgent: 2,
       });
       await world.gateway.registerAgent(
         buildRegistration('Y', { max_concurrent: 1, agent_tags: ['y', 'x'] }),

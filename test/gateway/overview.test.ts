@@ -26,9 +26,15 @@ describeEachStore('on %s, the overview', (_name, open) => {
     const world = await start();
     const overview = await world.gateway.getOverview(100);
     expect(overview).toMatchObject({
-      ...{ console: 'on', store: { kind: 'memory', ok: true, error: null } },
-      ...{ tasks: { waiting: 0, running: 0 }, slots: { used: 0, free: 0, unusable: 0, not_taken: 0 } },
-      ...{ median_seconds: null, tags_total: 0, tags: [], oldest_waiting: [], problems: [] },
+      console: 'on',
+      store: { kind: 'memory', ok: true, error: null },
+      tasks: { waiting: 0, running: 0 },
+      slots: { used: 0, free: 0, unusable: 0, not_taken: 0 },
+      median_seconds: null,
+      tags_total: 0,
+      tags: [],
+      oldest_waiting: [],
+      problems: [],
     });
     const { step, ...series } = overview.series;
     expect([step, overview.window]).toEqual([30, 900]);
@@ -43,7 +49,8 @@ describeEachStore('on %s, the overview', (_name, open) => {
     await submit(world, { task_tags: ['absent'] });
     const overview = await world.gateway.getOverview(100);
     expect(overview).toMatchObject({
-      ...{ tasks: { waiting: 1, running: 1 }, slots: { used: 1, free: 1, unusable: 0, not_taken: 0 } },
+      tasks: { waiting: 1, running: 1 },
+      slots: { used: 1, free: 1, unusable: 0, not_taken: 0 },
       tags_total: 3,
       agents: { total: 1, ready: 0, processing: 1, draining: 0, offline: 0, full: 0, failing: 0 },
       ended: { success: 0, failed: 0, cancelled: 0, timeout: 0, no_agent: 1, agent_lost: 0 },

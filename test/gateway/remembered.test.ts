@@ -10,8 +10,13 @@ import type { AgentStatus, Store } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 
 const INPUT = {
-  ...{ request_id: 'T', task_type: 't', task_tags: ['a'], payload: {}, cli_session_id: '' },
-  ...{ create_time: 0, timeout: 60 },
+  request_id: 'T',
+  task_type: 't',
+  task_tags: ['a'],
+  payload: {},
+  cli_session_id: '',
+  create_time: 0,
+  timeout: 60,
 };
 const STATE = createTaskState(INPUT, { createdMs: 0, deadlineMs: 60_000, queueEndMs: null });
 

@@ -154,7 +154,9 @@ describeEachStore('reports on %s', (_name, open) => {
         ...(error_info !== undefined && { error_info }),
       });
       expect(await read(world, request_id)).toMatchObject({
-        ...{ status: 'failed', progress: 70, result: null },
+        status: 'failed',
+        progress: 70,
+        result: null,
         error_info: 'agent reported failure',
       });
     },

@@ -43,7 +43,10 @@ test('some small tasks share a turn, and one that is known to be large has its o
     await searchTasks(
       { store, clock, largeWork, largeTasks, keepTasksMs: KEEP_TASKS_MS },
       {
-        ...{ filter: { waiting: true }, after: null, lookedAtMax: LOOKED_AT_MAX, caller: caller('a') },
+        filter: { waiting: true },
+        after: null,
+        lookedAtMax: LOOKED_AT_MAX,
+        caller: caller('a'),
         visit(some) {
           found.push(...some.map(({ request_id }) => request_id));
           return true;
@@ -63,7 +66,11 @@ test('many searches of one caller hold up that of another by about two turns, no
   const { clock, store } = await arrange(300);
   const largeWork = createLargeWork(clock);
   const deps = {
-    ...{ store, clock, largeWork, largeTasks: createLargeTasks(largeWork), keepTasksMs: KEEP_TASKS_MS },
+    store,
+    clock,
+    largeWork,
+    largeTasks: createLargeTasks(largeWork),
+    keepTasksMs: KEEP_TASKS_MS,
   };
   const order: string[] = [];
   const search = async (key: string, name: string): Promise<void> => {
@@ -88,7 +95,11 @@ test('a count whose turns come late ends within the time of a call, with what it
   };
   const largeTasks = createLargeTasks(largeWork);
   const { countTasks } = createTaskTotals({
-    ...{ store, clock, largeWork, largeTasks, keepTasksMs: KEEP_TASKS_MS },
+    store,
+    clock,
+    largeWork,
+    largeTasks,
+    keepTasksMs: KEEP_TASKS_MS,
   });
   const beganMs = clock.monotonicMs();
   const counts = await clock.drive(countTasks({ tag: 'x' }, caller('a')));

@@ -107,8 +107,14 @@ describeEachStore('on %s', (_name, open) => {
     const id = await submit(world, { task_tags: ['none'], payload: { text } });
     const [row] = (await world.gateway.listTaskRows({ limit: 1 })).rows;
     expect(row).toMatchObject({
-      ...{ request_id: id, status: 'failed', outcome: 'no_agent', agent_id: null, acknowledged: false },
-      ...{ assigned_time: null, gives_up_time: null, payload_bytes: 150_011 },
+      request_id: id,
+      status: 'failed',
+      outcome: 'no_agent',
+      agent_id: null,
+      acknowledged: false,
+      assigned_time: null,
+      gives_up_time: null,
+      payload_bytes: 150_011,
       payload_preview: `{"text":"${'好'.repeat(231)}`,
     });
     expect(row?.ended_time).toBeGreaterThanOrEqual(row?.create_time ?? Number.NaN);
@@ -126,11 +132,15 @@ describeEachStore('on %s', (_name, open) => {
     const filter = { status: ['failed'], outcome: ['no_agent'] } as const;
     expect(await world.gateway.countTasks(filter)).toMatchObject({ total: 1, exact: true, ...counts });
     expect(await world.gateway.countTasks({ ...filter, tag: 'none' })).toMatchObject({
-      ...{ total: 1, exact: true, by_status: { pending: 0, running: 0, success: 0, failed: 1 } },
+      total: 1,
+      exact: true,
+      by_status: { pending: 0, running: 0, success: 0, failed: 1 },
     });
     expect(await world.gateway.countTasks({ waiting: false })).toMatchObject({ total: 4, ...counts });
     expect(await world.gateway.countTasks({ waiting: true, tag: 'gpu' })).toMatchObject({
-      ...{ total: 3, waiting: 3, by_status: { pending: 3, running: 0, success: 0, failed: 1 } },
+      total: 3,
+      waiting: 3,
+      by_status: { pending: 3, running: 0, success: 0, failed: 1 },
     });
   });
 
@@ -188,7 +198,9 @@ describeEachStore('on %s', (_name, open) => {
     expect(await listNames(world, { status: ['pending'] })).toEqual(['w3']);
     expect((await read(world, ids.w1 ?? '')).error_info).toBe('cancelled by user');
     expect(await world.gateway.cancelTasks({ ...cancellation, dry_run: false })).toEqual({
-      ...{ ...expected, matched: 0, cancelled: 0 },
+      ...expected,
+      matched: 0,
+      cancelled: 0,
     });
   });
 
@@ -198,7 +210,11 @@ describeEachStore('on %s', (_name, open) => {
     const request_ids = [ids.w1, ids.w1, ids.done, 'unknown'].map(String);
     const cancellation = { request_ids, filter: null, created_before: LATER, dry_run: false, cursor: null };
     expect(await world.gateway.cancelTasks(cancellation)).toEqual({
-      ...{ matched: 2, cancelled: 1, already_ended: 1, not_found: 1, next_cursor: null },
+      matched: 2,
+      cancelled: 1,
+      already_ended: 1,
+      not_found: 1,
+      next_cursor: null,
     });
     expect((await read(world, ids.w1 ?? '')).status).toBe('failed');
     expect((await read(world, ids.w2 ?? '')).status).toBe('pending');

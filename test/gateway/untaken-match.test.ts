@@ -10,7 +10,11 @@ import { useWorlds } from '../harness/worlds.ts';
 const gpu = { task_tags: ['gpu'] };
 const FAR_MS = 12_000;
 const BUSY_FOR_A_MINUTE: PushOutcome = {
-  ...{ kind: 'untaken', status: 503, error: 'busy', busy: true, leave: false },
+  kind: 'untaken',
+  status: 503,
+  error: 'busy',
+  busy: true,
+  leave: false,
   retryAfterMs: 60_000,
 };
 

@@ -23,16 +23,46 @@ const HUGE_BYTES = 80_000_000;
 const JSON_HEADERS = { 'content-type': 'application/json' };
 /** What every operation of the contract needs, each field of a type that it does not have. */
 const WRONG_TYPES = {
-  ...{ ok: 'yes', request_id: 5, agent_id: [], task_type: {}, task_tags: 'zh', payload: 7, status: 'done' },
-  ...{ heartbeat_interval: 'soon', cancelled_request_ids: 5, registration: {}, accepted: 'yes' },
-  ...{ agents: {}, tasks: { length: 3 }, total: null, next_cursor: 9, event: 'task_done', errors: 4 },
+  ok: 'yes',
+  request_id: 5,
+  agent_id: [],
+  task_type: {},
+  task_tags: 'zh',
+  payload: 7,
+  status: 'done',
+  heartbeat_interval: 'soon',
+  cancelled_request_ids: 5,
+  registration: {},
+  accepted: 'yes',
+  agents: {},
+  tasks: { length: 3 },
+  total: null,
+  next_cursor: 9,
+  event: 'task_done',
+  errors: 4,
 };
 /** Right types, and values that no client may obey. */
 const WRONG_VALUES = {
-  ...{ ok: true, request_id: 't', agent_id: 'a', task_type: 'x', task_tags: [], payload: {} },
-  ...{ status: 'running', cli_session_id: '', create_time: 1, timeout: 1e9, progress: 0, result: null },
-  ...{ error_info: null, heartbeat_interval: 1e-9, cancelled_request_ids: ['t'], accepted: true, agents: [] },
-  ...{ total: 0, tasks: [], next_cursor: null },
+  ok: true,
+  request_id: 't',
+  agent_id: 'a',
+  task_type: 'x',
+  task_tags: [],
+  payload: {},
+  status: 'running',
+  cli_session_id: '',
+  create_time: 1,
+  timeout: 1e9,
+  progress: 0,
+  result: null,
+  error_info: null,
+  heartbeat_interval: 1e-9,
+  cancelled_request_ids: ['t'],
+  accepted: true,
+  agents: [],
+  total: 0,
+  tasks: [],
+  next_cursor: null,
 };
 
 const send = (status: number, body: unknown, headers: Record<string, string> = {}) =>

@@ -63,7 +63,10 @@ export async function startTestServer(
       logged.push({ level, message, fields });
     };
   const log = {
-    ...{ debug: record('debug'), info: record('info'), warn: record('warn'), error: record('error') },
+    debug: record('debug'),
+    info: record('info'),
+    warn: record('warn'),
+    error: record('error'),
   };
   const clock = options.clock ?? realClock;
   const http = await createHttp({

@@ -40,7 +40,11 @@ type Contact = AgentStatus['contact'];
 type StoredEvent = { readonly cursor: string; readonly request_id: string };
 
 const NO_CONTACT: Contact = {
-  ...{ contactMs: 0, beatMs: null, beatGapMs: null, push: null, unreachedSinceMs: null },
+  contactMs: 0,
+  beatMs: null,
+  beatGapMs: null,
+  push: null,
+  unreachedSinceMs: null,
 };
 
 export type PlainState = ReturnType<typeof createPlainState>;

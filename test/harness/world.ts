@@ -83,8 +83,10 @@ export function createWorld(store: Store, options: WorldOptions): World {
     retention: { keepTasksMs: 24 * 3_600_000, sessionEventsMax: 100_000 },
     largeWork: options.largeWork ?? createLargeWork(clock),
     overviewSettings: {
-      ...{ storeKind: 'memory', consoleMode: options.consoleMode ?? 'on' },
-      ...{ isSecretPublic: false, isMetricsPublic: false },
+      storeKind: 'memory',
+      consoleMode: options.consoleMode ?? 'on',
+      isSecretPublic: false,
+      isMetricsPublic: false,
     },
   });
 

@@ -64,7 +64,9 @@ describe.each(FILES)('%s', (file) => {
       isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
     );
     const types: Readonly<Record<string, string>> = {
-      ...{ js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml' },
+      js: 'text/javascript; charset=utf-8',
+      css: 'text/css; charset=utf-8',
+      svg: 'image/svg+xml',
       md: 'text/markdown; charset=utf-8',
     };
     expect(response.headers.get('content-type')).toBe(types[file.split('.').at(-1) ?? '']);

@@ -80,29 +80,52 @@ export const OVERVIEW = {
 
 /** What the fake gateway returns for counts. */
 export const TOTALS = {
-  ...{ time: 1_700_000_000.123, total: 0, exact: true, waiting: 0 },
+  time: 1_700_000_000.123,
+  total: 0,
+  exact: true,
+  waiting: 0,
   by_status: { pending: 0, running: 0, success: 0, failed: 0 },
   by_outcome: OUTCOMES,
 } as const;
 
 /** What the fake gateway returns for a cancellation. */
 export const CANCELLATION = {
-  ...{ matched: 0, cancelled: 0, already_ended: 0, not_found: 0, next_cursor: null },
+  matched: 0,
+  cancelled: 0,
+  already_ended: 0,
+  not_found: 0,
+  next_cursor: null,
 } as const;
 
 /** What the fake gateway returns for an agent. */
 export const AGENT: AgentDetail = {
-  ...{ time: 1_700_000_000.123, agent_id: 'a', endpoint: 'pull', agent_tags: [] },
-  ...{ state: 'ready', full: false, failing: false, eligible: true },
-  ...{ max_concurrent: 1, current_load: 0, running: 0, unacknowledged: 0 },
-  ...{ registered_time: 1_700_000_000, last_contact_time: 1_700_000_000, offline_time: null },
+  time: 1_700_000_000.123,
+  agent_id: 'a',
+  endpoint: 'pull',
+  agent_tags: [],
+  state: 'ready',
+  full: false,
+  failing: false,
+  eligible: true,
+  max_concurrent: 1,
+  current_load: 0,
+  running: 0,
+  unacknowledged: 0,
+  registered_time: 1_700_000_000,
+  last_contact_time: 1_700_000_000,
+  offline_time: null,
   lost_after: null,
   push: {
-    ...{ last_status: null, last_error: null, last_ms: null, failures: 0 },
-    ...{ failing_since: null, next_attempt_time: null },
+    last_status: null,
+    last_error: null,
+    last_ms: null,
+    failures: 0,
+    failing_since: null,
+    next_attempt_time: null,
   },
   activity: { step: 15, to: 1_700_000_010, contact: '0'.repeat(40), push_failed: '0'.repeat(40) },
-  ...{ slots: [], pushes: [] },
+  slots: [],
+  pushes: [],
 };
 
 /** Creates the gateway; `replaced` replaces operations of its own. */
@@ -140,7 +163,10 @@ export function createFakeGateway(replaced: Partial<Gateway> = {}): FakeGateway 
     countTasks: async () => TOTALS,
     cancelTasks: async () => CANCELLATION,
     listAgentRows: async () => ({
-      ...{ time: OVERVIEW.time, next_cursor: null, counts: AGENT_COUNTS, rows: [] },
+      time: OVERVIEW.time,
+      next_cursor: null,
+      counts: AGENT_COUNTS,
+      rows: [],
     }),
     getAgent: async () => AGENT,
     health: () => ({ ok: true }),

@@ -74,8 +74,10 @@ function buildSecretCall(operationId: OperationId, { query, authorization, admin
 describe('secrets', () => {
   const rows = readTable('Secrets').map((row) => ({
     operations: listWords(row.Operations) as readonly OperationId[],
-    ...{ inBody: row['In the body'] ?? '', beside: row['In the query or as `Authorization: Bearer`'] ?? '' },
-    ...{ missing: row.Missing ?? '', wrong: Number(row.Wrong) },
+    inBody: row['In the body'] ?? '',
+    beside: row['In the query or as `Authorization: Bearer`'] ?? '',
+    missing: row.Missing ?? '',
+    wrong: Number(row.Wrong),
   }));
   type Row = (typeof rows)[number];
 

@@ -68,7 +68,10 @@ describe('every query parameter', () => {
     await ask('getOverview', '');
     expect(gateway.calls.map(({ args }) => args[0])).toEqual([
       {
-        ...{ status: ['pending', 'failed'], outcome: ['no_agent'], created_after: 1.5, id: '12345678' },
+        status: ['pending', 'failed'],
+        outcome: ['no_agent'],
+        created_after: 1.5,
+        id: '12345678',
         limit: 100,
       },
       { full: true, failing: false, state: 'offline', sort: 'id', activity: false, limit: 100 },
@@ -105,7 +108,12 @@ describe('every query parameter', () => {
     const path = '/api/admin/tasks?status=failed&type=a+b&tag=%E4%B8%AD&session=%2B&agent=a%26b&cursor=Yw';
     expect((await sendChecked(server.url, { ...buildCall('listTasks', secrets), path })).status).toBe(200);
     expect(gateway.calls[0]?.args[0]).toEqual({
-      ...{ status: 'failed', type: 'a b', tag: '中', session: '+', agent: 'a&b', cursor: 'Yw' },
+      status: 'failed',
+      type: 'a b',
+      tag: '中',
+      session: '+',
+      agent: 'a&b',
+      cursor: 'Yw',
       limit: 100,
     });
   });

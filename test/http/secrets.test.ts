@@ -161,7 +161,10 @@ describe('the secret of an agent', () => {
 test('a heartbeat without a secret learns of no task where other machines may send it', async () => {
   const known = createFakeGateway({
     heartbeatAgent: async ({ agent_id }) => ({
-      ...{ ok: true, agent_id, state: 'ready', cancelled_request_ids: ['task-1'] },
+      ok: true,
+      agent_id,
+      state: 'ready',
+      cancelled_request_ids: ['task-1'],
     }),
   });
   const learnt = async (on: TestServer, auth?: string): Promise<unknown> =>

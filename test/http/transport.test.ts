@@ -224,7 +224,8 @@ test('a list that fails behind its first part is cut off, and the log says why',
   });
   await expect(response.text()).rejects.toThrow('terminated');
   expect(failing.logged).toContainEqual({
-    ...{ level: 'error', message: 'a response was cut off behind its first part' },
+    level: 'error',
+    message: 'a response was cut off behind its first part',
     fields: { err: fault, operation: 'listAgents' },
   });
   await failing.stop();

@@ -59,8 +59,11 @@ export function buildOfflineEnv(node: string | null = null): Record<string, stri
     PATH: [...(node === null ? [] : [dirname(node)]), ...paths].join(delimiter),
     HOME: process.env.HOME ?? '',
     LANG: 'C.UTF-8',
-    ...{ npm_config_registry: NOWHERE, npm_config_fetch_retries: '0' },
-    ...{ HTTP_PROXY: NOWHERE, HTTPS_PROXY: NOWHERE, NO_PROXY: '127.0.0.1' },
+    npm_config_registry: NOWHERE,
+    npm_config_fetch_retries: '0',
+    HTTP_PROXY: NOWHERE,
+    HTTPS_PROXY: NOWHERE,
+    NO_PROXY: '127.0.0.1',
   };
 }
 

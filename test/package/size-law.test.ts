@@ -1,4 +1,7 @@
-/** No function, file or comment is larger than the law allows, and the law notices what is. */
+/**
+ * No function, file or comment is larger than the law allows, no object literal is spread without a
+ * condition, and the laws notice what is.
+ */
 import { describe, expect, test } from 'vitest';
 import { openRepository } from './repository.ts';
 import {
@@ -6,6 +9,7 @@ import {
   countLines,
   FILE_LINES_MAX,
   FUNCTION_LINES_MAX,
+  findSpreadLiterals,
   findWideComments,
   measureFunctions,
 } from './size-law.ts';
@@ -15,7 +19,7 @@ const { files, sources, read } = openRepository();
 const written = [...sources, ...files.filter((file) => /^(spec|server)\/.*\.(tsp|lua)$/.test(file))];
 
 describe('functions', () => {
-  test(`have at most ${FUNCTION_LINES_MAX} lines`, () => {
+  test(`run at most ${FUNCTION_LINES_MAX} lines of statements`, () => {
     const long = sources.flatMap((file) =>
       measureFunctions(file, read(file))
         .filter(({ lines }) => lines > FUNCTION_LINES_MAX)
@@ -36,6 +40,13 @@ describe('functions', () => {
     ['a function that only is called describeLong', `function describeLong() {\n${filling}}`],
   ])('the law bites: %s', (_title, text) => {
     expect(longest('test/one.test.ts', text)).toBeGreaterThan(FUNCTION_LINES_MAX);
+  });
+
+  test.each([
+    ['the object that a factory returns', `function create() {\nreturn {\n${'a: 1,\n'.repeat(100)}};\n}`],
+    ['the functions within', `function create() {\n${'const a = () => {\ncall();\n};\n'.repeat(40)}}`],
+  ])('the law spares %s', (_title, text) => {
+    expect(longest('server/one.ts', text)).toBeLessThan(FUNCTION_LINES_MAX);
   });
 
   test.each([
@@ -80,5 +91,22 @@ describe('comments', () => {
 
   test('the law spares code, and what only looks like a comment', () => {
     expect(findWideComments('a.ts', `const a = 'http://${wide}';\nconst b = /\\/\\*${wide}/;`)).toEqual([]);
+  });
+});
+
+describe('object literals', () => {
+  test('are spread only under a condition', () => {
+    const spread = sources.flatMap((file) =>
+      findSpreadLiterals(file, read(file)).map((line) => `${file}:${line}`),
+    );
+    expect(spread).toEqual([]);
+  });
+
+  test('the law bites: a literal in a literal', () => {
+    expect(findSpreadLiterals('a.ts', 'const a = {\n  ...{ b: 1, c: 2 },\n  d: 3,\n};')).toEqual([2]);
+  });
+
+  test('the law spares a condition, and a value that has a name', () => {
+    expect(findSpreadLiterals('a.ts', 'const a = { ...(b && { c: 1 }), ...d };')).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** How long a function, a file and a line of a comment may be. */
+/** How long a function, a file and a line of a comment may be, and where an object literal may be spread. */
 import ts from 'typescript';
 import { lineAt, parseSource, readPieces, visitNodes } from './repository.ts';
 
@@ -9,7 +9,9 @@ export const COMMENT_COLUMNS_MAX = 110;
 export type FunctionLength = { readonly name: string; readonly line: number; readonly lines: number };
 
 /**
- * The functions of a file, closures among them, with their lines. Left out are the callbacks of `describe`,
+ * The functions of a file, closures among them, with the lines of statements that run when they are called.
+ * Functions within count for themselves, and the object literal that a factory returns counts nothing: a
+ * factory of ten short methods is as readable as a class of them. Left out are the callbacks of `describe`,
  * and in a `*.suite.ts` the functions `describe…` that hold such a callback's content for several engines.
  */
 export function measureFunctions(file: string, text: string): readonly FunctionLength[] {
@@ -21,9 +23,34 @@ export function measureFunctions(file: string, text: string): readonly FunctionL
     if (isDescribeCallback(node)) return;
     if (file.endsWith('.suite.ts') && /^describe[A-Z]/.test(name)) return;
     const line = lineAt(source, node.getStart(source));
-    found.push({ name, line, lines: lineAt(source, node.getEnd()) - line + 1 });
+    found.push({ name, line, lines: countRunningLines(source, node) });
   });
   return found;
+}
+
+/** The lines of a function without those of the functions within it and of a returned object. */
+function countRunningLines(source: ts.SourceFile, outer: ts.SignatureDeclaration): number {
+  const first = lineAt(source, outer.getStart(source));
+  const running = new Set(
+    Array.from({ length: lineAt(source, outer.getEnd()) - first + 1 }, (_, index) => first + index),
+  );
+  const leaveOut = (node: ts.Node): void => {
+    for (let line = lineAt(source, node.getStart(source)) + 1; line <= lineAt(source, node.getEnd()); line++)
+      running.delete(line);
+  };
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) || isReturnedObject(node)) leaveOut(node);
+    else ts.forEachChild(node, visit);
+  };
+  ts.forEachChild(outer, visit);
+  return running.size;
+}
+
+function isReturnedObject(node: ts.Node): boolean {
+  return (
+    ts.isObjectLiteralExpression(node) &&
+    (ts.isReturnStatement(node.parent) || ts.isParenthesizedExpression(node.parent))
+  );
 }
 
 /** Its own name, or that of what it is given to. */
@@ -57,4 +84,15 @@ export function findWideComments(file: string, text: string): readonly number[] 
       return [...(lines[line - 1] ?? '')].length > COMMENT_COLUMNS_MAX ? [line] : [];
     }),
   );
+}
+
+/** Lines on which an object literal is spread into another one, although no condition asks for it. */
+export function findSpreadLiterals(file: string, text: string): readonly number[] {
+  const source = parseSource(file, text);
+  const lines: number[] = [];
+  visitNodes(source, (node) => {
+    if (ts.isSpreadAssignment(node) && ts.isObjectLiteralExpression(node.expression))
+      lines.push(lineAt(source, node.getStart(source)));
+  });
+  return lines;
 }

@@ -62,8 +62,12 @@ async function startRun(stores: ModelStores): Promise<ModelRun> {
   const subscribers = createSubscribers(SESSIONS);
   const { received } = subscribers;
   const history: ModelHistory = {
-    ...{ tasks: [], submitted: new Set(), registrations: new Map(), limits: new Map() },
-    ...{ settled: new Map(), received },
+    tasks: [],
+    submitted: new Set(),
+    registrations: new Map(),
+    limits: new Map(),
+    settled: new Map(),
+    received,
   };
   const lasting = { stores, clock, pusher: createFakePusher(), ids: countIds(), subscribers, history };
   return { ...lasting, ...startGateway(lasting, await stores.open(clock)) };

@@ -62,7 +62,9 @@ describe('a wrong design is found', { timeout: 300_000 }, () => {
       const lying = createLyingStorage(everyNth);
       const open = (clock: FakeClock) =>
         createEmbeddedStore({
-          ...{ openStorage: lying.open, clock, log: SILENT },
+          openStorage: lying.open,
+          clock,
+          log: SILENT,
           wallMs: createWallClock(clock),
         });
       await runModel(

@@ -69,7 +69,11 @@ async function useEveryOutcome(ask: Ask, answers: readonly string[]): Promise<re
     ask(writeRequest('POST', path, [], JSON.stringify(body)));
   const submit = (tag: string): Promise<string> =>
     post('/api/cli/tasks', {
-      ...{ auth, task_type: 't', task_tags: [tag], cli_session_id: 's', payload: { a: 1 } },
+      auth,
+      task_type: 't',
+      task_tags: [tag],
+      cli_session_id: 's',
+      payload: { a: 1 },
     });
   const register = (agent_id: string, endpoint: string): Promise<string> =>
     post('/api/agent/register', { auth, agent_id, endpoint, agent_tags: [agent_id], max_concurrent: 9 });

@@ -85,13 +85,20 @@ async function start(): Promise<string> {
 const AGENT = { auth: SECRET, agent_id: 'A' };
 const register = (url: string, agent_id: string) =>
   post(url, '/api/agent/register', {
-    ...{ auth: SECRET, agent_id, endpoint: 'pull', agent_tags: ['e2e'], max_concurrent: 100 },
+    auth: SECRET,
+    agent_id,
+    endpoint: 'pull',
+    agent_tags: ['e2e'],
+    max_concurrent: 100,
   });
 const cancel = (url: string, id: string) =>
   post(url, `/api/cli/tasks/${id}/cancel?auth=${SECRET}`, undefined);
 const report = (url: string, request_id: string, chars: number) =>
   post(url, '/api/agent/result', {
-    ...{ ...AGENT, request_id, status: 'success', result: { output: 'x'.repeat(chars) } },
+    ...AGENT,
+    request_id,
+    status: 'success',
+    result: { output: 'x'.repeat(chars) },
   });
 
 async function expectStage(url: string, stage: number, said: RegExp): Promise<void> {

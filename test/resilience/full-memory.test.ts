@@ -53,8 +53,13 @@ async function commitEach(store: Store, build: (n: number) => Batch | null): Pro
 function buildTask(n: number, tags: Tags): Batch {
   const [createdMs, task_tags] = [Date.now(), tags(n)];
   const input: TaskInput = {
-    ...{ request_id: randomUUID(), task_type: 'full', task_tags, payload: { n } },
-    ...{ cli_session_id: `session ${n}`, create_time: createdMs / 1_000, timeout: 3_600 },
+    request_id: randomUUID(),
+    task_type: 'full',
+    task_tags,
+    payload: { n },
+    cli_session_id: `session ${n}`,
+    create_time: createdMs / 1_000,
+    timeout: 3_600,
   };
   const deadlineMs = createdMs + HOUR_MS;
   const pending = createTaskState(input, { createdMs, deadlineMs, queueEndMs: deadlineMs });
@@ -79,9 +84,18 @@ async function fill(file: string, agentTags: Tags, taskTags: Tags): Promise<void
   const agents = await commitEach(store, (n) => {
     const agent_id = `agent-${n}`;
     const record = completeAgent({
-      ...{ agent_id, endpoint: 'pull', agent_tags: agentTags(n).map((tag) => `agents ${tag}`.slice(0, 256)) },
-      ...{ max_concurrent: 1, external: 0, registration: `r ${n}`, registeredMs: Date.now() },
-      ...{ draining: false, offlineMs: null, left: false, unregisteredMs: null, lostAfterMs: null },
+      agent_id,
+      endpoint: 'pull',
+      agent_tags: agentTags(n).map((tag) => `agents ${tag}`.slice(0, 256)),
+      max_concurrent: 1,
+      external: 0,
+      registration: `r ${n}`,
+      registeredMs: Date.now(),
+      draining: false,
+      offlineMs: null,
+      left: false,
+      unregisteredMs: null,
+      lostAfterMs: null,
     });
     if (n >= 20_000 || memory.bytes() + memory.estimateMore(record, undefined) > agentBytesMax) return null;
     memory.hold(record);
@@ -112,7 +126,12 @@ async function start(file: string): Promise<GatewayProcess> {
 
 const submitOne = (url: string, task_tags: readonly string[]): ReturnType<typeof post> =>
   post(url, '/api/cli/tasks', {
-    ...{ auth: SECRET, task_type: 'full', task_tags, payload: {}, timeout: 3_600, queue_timeout: 3_600 },
+    auth: SECRET,
+    task_type: 'full',
+    task_tags,
+    payload: {},
+    timeout: 3_600,
+    queue_timeout: 3_600,
   });
 
 describe('a heap of 256 MB that is filled to the brim', () => {

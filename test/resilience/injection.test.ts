@@ -137,7 +137,10 @@ describe('texts that would forge a log', () => {
       const endpoint = `http://127.0.0.1:1/${encodeURIComponent(text)}`;
       await ask('registerAgent', { agent_id: text, endpoint, agent_tags: [text] });
       const { json } = await ask('submitTask', {
-        ...{ task_type: text, task_tags: [text], cli_session_id: text, payload: { [text]: text } },
+        task_type: text,
+        task_tags: [text],
+        cli_session_id: text,
+        payload: { [text]: text },
       });
       await ask('heartbeatAgent', { agent_id: text, draining: text });
       await ask('reportResult', {
@@ -205,7 +208,10 @@ describe('headers inside of ids', () => {
       const agent_id = `${text}#${nth}`;
       // Line ends are taken out of a URL by its own rules; what is left must be one path.
       const registered = await ask('registerAgent', {
-        ...{ agent_id, agent_tags: [agent_id], endpoint: `${base}/in ${text}`, max_concurrent: 5 },
+        agent_id,
+        agent_tags: [agent_id],
+        endpoint: `${base}/in ${text}`,
+        max_concurrent: 5,
       });
       const key = { 'idempotency-key': `key-${nth}` };
       const call = buildCall('submitTask', secrets, {

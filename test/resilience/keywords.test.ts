@@ -197,12 +197,10 @@ function arbitraryOf(given: Schema): fc.Arbitrary<unknown> {
       return fc.integer({ min: minimum ?? -1_000, max: maximum ?? 2 ** 31 - 1 });
     case 'number':
       return fc.double({
-        ...{
-          noNaN: true,
-          noDefaultInfinity: true,
-          min: minimum ?? exclusiveMinimum ?? -1e9,
-          max: maximum ?? 1e300,
-        },
+        noNaN: true,
+        noDefaultInfinity: true,
+        min: minimum ?? exclusiveMinimum ?? -1e9,
+        max: maximum ?? 1e300,
         minExcluded: exclusiveMinimum !== undefined,
       });
     case 'boolean':

@@ -111,7 +111,12 @@ async function startKilledGateway(settings: Readonly<Record<string, string>>) {
 async function startWorker(baseUrl: string) {
   const worked = new Map<string, number>();
   const agent = createAgent({
-    ...{ baseUrl, auth: SECRET, agentId: 'worker', tags: ['run'], maxConcurrent: 1_000, listen: {} },
+    baseUrl,
+    auth: SECRET,
+    agentId: 'worker',
+    tags: ['run'],
+    maxConcurrent: 1_000,
+    listen: {},
     handler: ({ request_id, payload }) => {
       worked.set(request_id, Number(payload.n));
       return { output: `完成 ${payload.n}` };

@@ -46,9 +46,18 @@ async function serveTasks(count: number) {
       if (claimed === count) return;
       claimed += 1;
       answer(200, {
-        ...{ request_id: `task-${claimed}-end`, task_type: 'x', task_tags: ['x'], payload: {} },
-        ...{ status: 'running', agent_id, cli_session_id: '', create_time: 1, timeout: 600, progress: 0 },
-        ...{ result: null, error_info: null },
+        request_id: `task-${claimed}-end`,
+        task_type: 'x',
+        task_tags: ['x'],
+        payload: {},
+        status: 'running',
+        agent_id,
+        cli_session_id: '',
+        create_time: 1,
+        timeout: 600,
+        progress: 0,
+        result: null,
+        error_info: null,
       });
     } else if (request.url?.endsWith('/result')) {
       reported.add(request_id);

@@ -21,7 +21,11 @@ let agent: Agent;
 beforeAll(async () => {
   gateway = await startGateway({});
   agent = createAgent({
-    ...{ baseUrl: gateway.baseUrl, auth: SECRET, agentId: 'slow', tags: ['slow'], maxConcurrent: AT_ONCE },
+    baseUrl: gateway.baseUrl,
+    auth: SECRET,
+    agentId: 'slow',
+    tags: ['slow'],
+    maxConcurrent: AT_ONCE,
     handler: (_task, { signal }) =>
       new Promise((resolve, reject) => {
         const done = setTimeout(() => resolve('done'), WORK_MS);

@@ -57,17 +57,23 @@ const SCENARIOS: readonly Scenario[] = [
   { title: 'a run with a stream', points: 10, prepare: succeedAtOnce, wait: runWith() },
   {
     title: 'a run that its signal cancels',
-    ...{ points: 10, prepare: succeedAtOnce, wait: runWith({ cancelOnAbort: true }), cancels: true },
+    points: 10,
+    prepare: succeedAtOnce,
+    wait: runWith({ cancelOnAbort: true }),
+    cancels: true,
   },
   {
     title: 'a run that polls in a session of the caller’s, after a retry',
-    ...{ points: 20, prepare: failFirst, cancels: true },
+    points: 20,
+    prepare: failFirst,
+    cancels: true,
     wait: runWith({ cancelOnAbort: true, onProgress }, { cli_session_id: '会话' }),
   },
   { title: 'a run that finds no agent', points: 12, prepare: findNoAgent, wait: runWith() },
   {
     title: 'a submission, after a retry',
-    ...{ points: 7, prepare: failFirst },
+    points: 7,
+    prepare: failFirst,
     wait: (client, signal) => client.submitTask({ ...submission, cli_session_id: '会话' }, { signal }),
   },
   {

@@ -28,8 +28,14 @@ export function create(options: Partial<AgentOptions> = {}): Agent {
   clock = createSdkClock();
   events = [];
   agent = createAgent({
-    ...{ baseUrl: 'http://gateway.test', auth: 'a-good-secret', agentId: '译者 1', tags: ['zh'] },
-    ...{ fetch: gateway.fetch, clock, logLevel: 'off', onNotice: (event) => events.push(event) },
+    baseUrl: 'http://gateway.test',
+    auth: 'a-good-secret',
+    agentId: '译者 1',
+    tags: ['zh'],
+    fetch: gateway.fetch,
+    clock,
+    logLevel: 'off',
+    onNotice: (event) => events.push(event),
     handler: () => ({ output: 'done' }),
     ...options,
   });

@@ -3,7 +3,10 @@ import { runAgent } from '../../sdk/agent/index.ts';
 
 await runAgent(
   {
-    ...{ agentId: 'own-process', tags: ['own'], maxConcurrent: 2, outbox: process.env.OUTBOX },
+    agentId: 'own-process',
+    tags: ['own'],
+    maxConcurrent: 2,
+    outbox: process.env.OUTBOX,
     async handler({ payload }, { signal }) {
       if (payload.throws === 'nothing that has a text') throw Object.create(null);
       if (payload.throws === 'beside the handler') {

@@ -65,7 +65,10 @@ async function abortAt(run: Run, at: number) {
   const options: AgentOptions = {
     ...gateway.options,
     clock,
-    ...{ agentId: 'a', tags: ['x'], signal: controller.signal, auth: () => pass(gateway.options.auth) },
+    agentId: 'a',
+    tags: ['x'],
+    signal: controller.signal,
+    auth: () => pass(gateway.options.auth),
     async fetch(request, init) {
       const response = await pass(await gateway.options.fetch(request, init));
       const read = new TransformStream<Uint8Array, Uint8Array>({
@@ -115,7 +118,10 @@ describe.each(Object.entries(RUNS))('%s', (name, run) => {
         aborts += 1;
         const { name, cause } = error;
         expect({ name, cause, turns: aborted.ended.turns, passedMs: aborted.passedMs }, what).toEqual({
-          ...{ name: 'AbortError', cause: 'enough', turns: 0, passedMs: 0 },
+          name: 'AbortError',
+          cause: 'enough',
+          turns: 0,
+          passedMs: 0,
         });
       }
       // Without an error nothing waited: the handler was at work, or the last response had come.
@@ -179,7 +185,9 @@ test('Its handlers’ signals fire in the same call, and a later stop resolves w
   const controller = new AbortController();
   const working = Promise.withResolvers<AbortSignal>();
   const agent = createAgent({
-    ...{ ...gateway.options, signal: controller.signal, tags: ['x'] },
+    ...gateway.options,
+    signal: controller.signal,
+    tags: ['x'],
     handler: (_task, { signal }) => {
       working.resolve(signal);
       return new Promise((_resolve, reject) => {

@@ -19,14 +19,13 @@ describe('an agent that starts', () => {
   test('registers with its tags, slots and endpoint, and the time after which it is lost', async () => {
     await startPulling({ maxConcurrent: 3 });
     expect(gateway.registration).toEqual({
-      ...{
-        auth: 'a-good-secret',
-        agent_id: '译者 1',
-        endpoint: 'pull',
-        agent_tags: ['zh'],
-        max_concurrent: 3,
-      },
-      ...{ lost_after: 120, request_ids: [] },
+      auth: 'a-good-secret',
+      agent_id: '译者 1',
+      endpoint: 'pull',
+      agent_tags: ['zh'],
+      max_concurrent: 3,
+      lost_after: 120,
+      request_ids: [],
     });
     expect(agent?.state).toBe('working');
   });

@@ -42,8 +42,11 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 const optionsFor = (answer: string) => ({
-  ...{ baseUrl: gateway.baseUrl(answer), auth: 'a-good-secret', adminAuth: 'another-secret' },
-  ...{ timeoutMs: 400, maxRetries: 1 },
+  baseUrl: gateway.baseUrl(answer),
+  auth: 'a-good-secret',
+  adminAuth: 'another-secret',
+  timeoutMs: 400,
+  maxRetries: 1,
 });
 
 /** Fails unless the work resolves or throws an error of the SDK. */
@@ -78,8 +81,12 @@ describe.each(ANSWERS)('a gateway that answers %s', (answer) => {
     const ending = new AbortController();
     const agents = [false, true].map((registers) =>
       createAgent({
-        ...{ ...optionsFor(answer), baseUrl: gateway.baseUrl(answer, { registers }) },
-        ...{ agentId: 'a', tags: ['x'], handler: () => 'done', heartbeatThread: false },
+        ...optionsFor(answer),
+        baseUrl: gateway.baseUrl(answer, { registers }),
+        agentId: 'a',
+        tags: ['x'],
+        handler: () => 'done',
+        heartbeatThread: false,
       }),
     );
     const run = client.runTask(submission, { signal: ending.signal });

@@ -137,7 +137,9 @@ test('No error contains a short secret, nor the end of one that begins as anothe
   for (const auth of ['tiny1', 'long-secret']) {
     const adminAuth = 'long-secret-and-more';
     const client = sdk.createClient({
-      ...{ baseUrl: 'http://gateway.test', auth, adminAuth },
+      baseUrl: 'http://gateway.test',
+      auth,
+      adminAuth,
       fetch: createScriptedFetch(json(body, 400)),
     });
     const error = await client.getTask('t').catch((cause: unknown) => cause as sdk.ApiError);

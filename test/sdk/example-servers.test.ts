@@ -30,7 +30,11 @@ afterAll(async () => void (await gateway?.stop()));
 /** An agent for the tag of the examples; a task with the text "slow" lasts until its signal fires. */
 async function startShouting(): Promise<void> {
   const agent = createAgent<{ text: string }>({
-    ...{ baseUrl: gateway.baseUrl, auth: SECRET, tags: ['shout'], maxConcurrent: 5, logLevel: 'off' },
+    baseUrl: gateway.baseUrl,
+    auth: SECRET,
+    tags: ['shout'],
+    maxConcurrent: 5,
+    logLevel: 'off',
     async handler({ payload }, { signal, progress }) {
       progress(50);
       if (payload.text === 'broken') throw new Error('It is broken.');
@@ -180,7 +184,9 @@ describe('llm-agent.ts', () => {
   test('returns what the model says, the first sentence as the reply, and fails with what its server says', async () => {
     const seen = await startModel();
     expect((await ask('All is well. Good bye.')).result).toEqual({
-      ...{ reply: 'All is well.', output: 'All is well. Good bye.', model: 'm-1' },
+      reply: 'All is well.',
+      output: 'All is well. Good bye.',
+      model: 'm-1',
     });
     expect(seen.keys).toEqual(['Bearer the-key']);
     await expect(ask('too much')).rejects.toThrow('The model responded with 429: slow down');
@@ -221,7 +227,9 @@ describe('the programs in Python', { tags: 'python' }, () => {
     const [code] = await once(asking.child, 'close');
     expect({ code, ...asking.output }).toMatchObject({ code: 0, out: 'GRÜSSE!\n' });
     expect({ code: await stop(agent.child), ...agent.output }).toEqual({
-      ...{ code: 0, out: 'ready: python-1\nstopped\n', error: '' },
+      code: 0,
+      out: 'ready: python-1\nstopped\n',
+      error: '',
     });
     expect((await client.listAgents()).agents).toEqual([]);
   });

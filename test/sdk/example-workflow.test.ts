@@ -55,7 +55,9 @@ async function findFreePort(): Promise<string> {
 /** Runs a step as a runner does; what it leaves in the background goes on until the test ends. */
 async function runStep(script: string, cwd: string, env: Readonly<Record<string, string>>) {
   const shell = spawn('bash', ['-e', '-o', 'pipefail', '-c', script], {
-    ...{ cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] },
+    cwd,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: `${dirname(process.execPath)}:${process.env.PATH}`, HOME: cwd, ...env },
   });
   let printed = '';

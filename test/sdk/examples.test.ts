@@ -42,7 +42,9 @@ afterAll(async () => {
 /** Starts an example as its first comment describes. */
 function start(file: string, ...args: readonly string[]): Example {
   return startExample(file, args, {
-    ...{ TASK_GATEWAY_URL: gateway.baseUrl, TASK_GATEWAY_AUTH: SECRET, PORT: '0' },
+    TASK_GATEWAY_URL: gateway.baseUrl,
+    TASK_GATEWAY_AUTH: SECRET,
+    PORT: '0',
     TASK_GATEWAY_PUSH_SECRET: PUSH_SECRET,
   });
 }
@@ -93,7 +95,9 @@ test('The push agent example takes signed pushes on a server that also serves ot
 
 test('The client example says that no gateway responds, and ends with one line.', async () => {
   const asking = startExample('client.js', [], {
-    ...{ TASK_GATEWAY_URL: 'http://127.0.0.1:9', TASK_GATEWAY_AUTH: SECRET, TASK_GATEWAY_MAX_RETRIES: '1' },
+    TASK_GATEWAY_URL: 'http://127.0.0.1:9',
+    TASK_GATEWAY_AUTH: SECRET,
+    TASK_GATEWAY_MAX_RETRIES: '1',
   });
   const [code] = await once(asking.child, 'close');
   expect({ code, out: asking.output.out }).toEqual({ code: 1, out: '' });

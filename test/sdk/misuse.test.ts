@@ -113,7 +113,8 @@ test('A response, and an event, beyond maxResponseBytes is an error that names t
   const large = someTask({ status: 'success', result: { output: 'x'.repeat(2_000) } });
   const options = { maxRetries: 0, maxResponseBytes: 1_000 };
   await expect(connect([json(large)], options).client.getTask('t')).rejects.toMatchObject({
-    ...{ code: 'response_too_large', message: expect.stringContaining('1000 bytes (maxResponseBytes)') },
+    code: 'response_too_large',
+    message: expect.stringContaining('1000 bytes (maxResponseBytes)'),
   });
   await expect(connect([json(large)]).client.getTask('t')).resolves.toMatchObject({ status: 'success' });
   const frame = new Response(`data: ${JSON.stringify(large)}\n\n`, {
@@ -121,18 +122,23 @@ test('A response, and an event, beyond maxResponseBytes is an error that names t
   });
   const events = connect([frame], options).client.subscribeEvents('s')[Symbol.asyncIterator]();
   await expect(events.next()).rejects.toMatchObject({
-    ...{ code: 'event_too_large', message: expect.stringContaining('1000 characters (maxResponseBytes)') },
+    code: 'event_too_large',
+    message: expect.stringContaining('1000 characters (maxResponseBytes)'),
   });
 });
 
 test('A function for the secret that never resolves is waited for as long as for a response.', async () => {
   const aborting = new AbortController();
   const { client, clock, sent } = connect([json(someTask())], {
-    ...{ auth: () => new Promise<string>(() => undefined), maxRetries: 0, timeoutMs: 2_000 },
+    auth: () => new Promise<string>(() => undefined),
+    maxRetries: 0,
+    timeoutMs: 2_000,
   });
   const call = client.getTask('t').catch((error: unknown) => error);
   expect(await elapse(clock, call)).toMatchObject({
-    ...{ code: 'timeout', timeoutMs: 2_000, message: expect.stringMatching(/^No secret from the auth/) },
+    code: 'timeout',
+    timeoutMs: 2_000,
+    message: expect.stringMatching(/^No secret from the auth/),
   });
   const aborted = client.getTask('t', { signal: aborting.signal }).catch((error: unknown) => error);
   aborting.abort('enough');

@@ -17,7 +17,11 @@ const paused = someTask({ status: 'paused', agent_id: null, priority: 7, result:
 const expired = someTask({ status: 'expired', error_info: null });
 const frame = (id: string, event: object): string => `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`;
 const expiredEvent = {
-  ...{ event: 'task_done', request_id: 'task-1', status: 'expired', result: null, error_info: null },
+  event: 'task_done',
+  request_id: 'task-1',
+  status: 'expired',
+  result: null,
+  error_info: null,
   priority: 7,
 };
 
@@ -102,7 +106,8 @@ test('A subscription skips events of unknown kinds, and returns an unknown end a
   gateway.streams[0]?.write(frame('2', expiredEvent));
   expect(await elapse(gateway.clock, first)).toEqual({
     ...expiredEvent,
-    ...{ status: 'failed', error_info: 'expired' },
+    status: 'failed',
+    error_info: 'expired',
   });
 });
 
@@ -117,10 +122,24 @@ test('An agent works on a task that the gateway hands to it in an unknown state.
 
 test('The command shows and lists tasks in unknown states.', async () => {
   const row = {
-    ...{ request_id: 'task-1', task_type: 't', task_tags: ['zh'], cli_session_id: '', status: 'paused' },
-    ...{ waiting: false, outcome: 'evaporated', agent_id: null, progress: 0, acknowledged: false },
-    ...{ create_time: 1_763_632_111.25, assigned_time: null, ended_time: null, error_info: null },
-    ...{ deadline_time: 1_763_632_711.25, gives_up_time: null, payload_preview: null, payload_bytes: null },
+    request_id: 'task-1',
+    task_type: 't',
+    task_tags: ['zh'],
+    cli_session_id: '',
+    status: 'paused',
+    waiting: false,
+    outcome: 'evaporated',
+    agent_id: null,
+    progress: 0,
+    acknowledged: false,
+    create_time: 1_763_632_111.25,
+    assigned_time: null,
+    ended_time: null,
+    error_info: null,
+    deadline_time: 1_763_632_711.25,
+    gives_up_time: null,
+    payload_preview: null,
+    payload_bytes: null,
   };
   const server = createServer(({ url = '' }, response) => {
     const isList = url.startsWith('/api/admin/');
@@ -130,7 +149,8 @@ test('The command shows and lists tasks in unknown states.', async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const env = {
     TASK_GATEWAY_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ...{ TASK_GATEWAY_AUTH: 'a-good-secret', TASK_GATEWAY_ADMIN_AUTH: 'another-secret' },
+    TASK_GATEWAY_AUTH: 'a-good-secret',
+    TASK_GATEWAY_ADMIN_AUTH: 'another-secret',
   };
   try {
     const printed = [

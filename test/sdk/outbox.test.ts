@@ -37,7 +37,9 @@ const LOCKED_AND_KILLED = `
   process.kill(process.pid, 'SIGKILL');`;
 
 const report = (request_id: string): KeptReport => ({
-  ...{ request_id, agent_id: 'a', status: 'success' },
+  request_id,
+  agent_id: 'a',
+  status: 'success',
   result: { output: '完成\n' },
 });
 

@@ -29,7 +29,8 @@ afterEach(async () => {
 async function startAgent(): Promise<void> {
   printed = '';
   const environment = {
-    ...{ TASK_GATEWAY_URL: gateway.url, TASK_GATEWAY_AUTH: gateway.options.auth },
+    TASK_GATEWAY_URL: gateway.url,
+    TASK_GATEWAY_AUTH: gateway.options.auth,
     OUTBOX: join(folder, 'outbox'),
   };
   child = spawn(process.execPath, [join(import.meta.dirname, 'agent-process.ts')], { env: environment });
@@ -149,7 +150,8 @@ test('Neither a promise that a handler leaves without an end nor a listener of i
 
 test('A second process on the same outbox does not start, and says why.', async () => {
   const environment = {
-    ...{ TASK_GATEWAY_URL: gateway.url, TASK_GATEWAY_AUTH: gateway.options.auth },
+    TASK_GATEWAY_URL: gateway.url,
+    TASK_GATEWAY_AUTH: gateway.options.auth,
     OUTBOX: join(folder, 'outbox'),
   };
   const second = spawn(process.execPath, [join(import.meta.dirname, 'agent-process.ts')], {

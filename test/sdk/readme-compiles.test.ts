@@ -9,10 +9,17 @@ import { expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
 const OPTIONS: ts.CompilerOptions = {
-  ...{ strict: true, exactOptionalPropertyTypes: true, noEmit: true, skipLibCheck: true },
-  ...{ module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext },
-  ...{ target: ts.ScriptTarget.ES2022, lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'] },
-  ...{ types: ['node'], customConditions: ['task-gateway-source'], allowImportingTsExtensions: true },
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noEmit: true,
+  skipLibCheck: true,
+  module: ts.ModuleKind.NodeNext,
+  moduleResolution: ts.ModuleResolutionKind.NodeNext,
+  target: ts.ScriptTarget.ES2022,
+  lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
+  types: ['node'],
+  customConditions: ['task-gateway-source'],
+  allowImportingTsExtensions: true,
 };
 
 /** The Markdown files of the repository, its packages' included. */

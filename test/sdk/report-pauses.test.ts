@@ -9,7 +9,9 @@ test('The pauses between reports leave nothing on the signals that could have en
   const pauses: (AbortSignal | undefined)[] = [];
   let failuresLeft = 3;
   const reports = createReports({
-    ...{ agent_id: 'A' as AgentId, registerAgain: async () => undefined, logEvent: () => undefined },
+    agent_id: 'A' as AgentId,
+    registerAgain: async () => undefined,
+    logEvent: () => undefined,
     clock: { ...createSdkClock(), sleep: async (_ms, signal) => void pauses.push(signal) },
     calls: {
       async reportResult({ request_id, status }) {

@@ -57,8 +57,13 @@ test('The error of a run without an agent says in English what to do.', async ()
 test('The error of a run without an agent has the gateway’s explanation, and its hint.', async () => {
   const { gateway, error } = await startRun();
   const explanation = {
-    ...{ request_id: 'task-1', status: 'failed', outcome: 'no_agent', history: [], match: null },
-    ...{ hint: 'No agent has the tag `zh`; the nearest is `zh-en` (1 agent, 1 free).', remedies: [] },
+    request_id: 'task-1',
+    status: 'failed',
+    outcome: 'no_agent',
+    history: [],
+    match: null,
+    hint: 'No agent has the tag `zh`; the nearest is `zh-en` (1 agent, 1 free).',
+    remedies: [],
   };
   gateway.state.explanation = json(explanation);
   gateway.state.task = someTask({ status: 'failed', error_info: '无可用 Agent' });
@@ -101,7 +106,8 @@ test('What fails after the submission says of which task.', async () => {
   long.gateway.state.streamOutage = long.gateway.state.outage;
   long.gateway.streams[0]?.end();
   expect(await elapse(long.gateway.clock, long.error, 1_000)).toMatchObject({
-    ...{ name: 'UnavailableError', request_id: 'task-1' },
+    name: 'UnavailableError',
+    request_id: 'task-1',
   });
 });
 

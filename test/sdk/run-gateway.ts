@@ -69,7 +69,11 @@ export function createGateway() {
   const client = sdk.createClient({ baseUrl: 'http://gateway.test', auth: 'a-good-secret', fetch, clock });
   const count = (what: (sent: Sent) => boolean) => fetch.sent.filter(what).length;
   return {
-    ...{ clock, client, fetch, streams, state: gateway },
+    clock,
+    client,
+    fetch,
+    streams,
+    state: gateway,
     succeed(result = { output: '完成' }) {
       gateway.task = { ...gateway.task, status: 'success', progress: 100, result };
     },

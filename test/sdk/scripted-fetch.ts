@@ -57,15 +57,17 @@ export function someTask(
   fields: Record<string, unknown> = {},
 ): Record<string, unknown> & { request_id: string } {
   return {
-    ...{
-      request_id: 'task-1',
-      task_type: '翻译',
-      task_tags: ['zh'],
-      payload: {},
-      status: 'pending',
-      agent_id: null,
-    },
-    ...{ cli_session_id: 's', create_time: 1_763_632_111.25, timeout: 600, progress: 0, result: null },
+    request_id: 'task-1',
+    task_type: '翻译',
+    task_tags: ['zh'],
+    payload: {},
+    status: 'pending',
+    agent_id: null,
+    cli_session_id: 's',
+    create_time: 1_763_632_111.25,
+    timeout: 600,
+    progress: 0,
+    result: null,
     error_info: null,
     ...fields,
   };

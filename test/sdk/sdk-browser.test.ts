@@ -127,7 +127,12 @@ test('A page loses no result when the gateway is killed, and resumes behind the 
   const started = new Set<number>();
   const second = Promise.withResolvers<void>();
   const agent = createAgent({
-    ...{ baseUrl, auth: SECRET, agentId: 'page', tags: ['page'], maxConcurrent: TASKS, listen: {} },
+    baseUrl,
+    auth: SECRET,
+    agentId: 'page',
+    tags: ['page'],
+    maxConcurrent: TASKS,
+    listen: {},
     async handler({ payload }) {
       const n = Number(payload.n);
       started.add(n);

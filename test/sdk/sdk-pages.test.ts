@@ -87,7 +87,8 @@ async function withReporter(failing: boolean, work: () => Promise<void>): Promis
     return 'all is well';
   };
   const reporter = createAgent({
-    ...{ baseUrl: gateway.baseUrl, auth: AUTH },
+    baseUrl: gateway.baseUrl,
+    auth: AUTH,
     agentId: 'reporter',
     tags: ['weekly'],
     maxConcurrent: 5,
@@ -199,7 +200,9 @@ describe('each program of the pages runs', () => {
     try {
       const failed = /^task-gateway: task \S+ \(t\) failed: Error: no data$/m;
       expect(await run('lost_after: 1', small.baseUrl)).toEqual({
-        ...{ code: 0, error: expect.stringMatching(failed), out: '' },
+        code: 0,
+        error: expect.stringMatching(failed),
+        out: '',
       });
     } finally {
       await small.stop();

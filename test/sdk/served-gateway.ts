@@ -32,7 +32,8 @@ export async function serveFakeGateway(options?: FakeGatewayOptions): Promise<Se
     outgoing.on('close', () => disconnected.abort());
     const { method = 'GET', headers } = incoming;
     const request = new Request(new URL(incoming.url ?? '/', 'http://gateway.test'), {
-      ...{ method, headers: headers as Record<string, string> },
+      method,
+      headers: headers as Record<string, string>,
       ...(body.length > 0 && { body }),
     });
     try {

@@ -24,8 +24,12 @@ test('Streams that were cut in one moment are opened again over half of the paus
       const cut: TaskGatewayError = new ConnectionError('connection_failed', 'cut');
       const feed = followFeed({
         openStream: () => Promise.reject(cut),
-        ...{ clock: createSdkClock(random), log: () => undefined, cursor: { lastEventId: undefined } },
-        ...{ idleMs: 60_000, maxResponseBytes: 1_000, signal: controller.signal },
+        clock: createSdkClock(random),
+        log: () => undefined,
+        cursor: { lastEventId: undefined },
+        idleMs: 60_000,
+        maxResponseBytes: 1_000,
+        signal: controller.signal,
       });
       const { value } = await feed.next();
       controller.abort();
@@ -42,8 +46,14 @@ test('The heartbeats of agents that started in one moment are up to a tenth of t
       const gateway = createScriptedGateway();
       const clock = createSdkClock(random);
       const agent = createAgent({
-        ...{ baseUrl: 'http://gateway.test', auth: 'a-good-secret', tags: ['x'], logLevel: 'off' },
-        ...{ endpoint: 'http://agent.test/', fetch: gateway.fetch, clock, handler: () => null },
+        baseUrl: 'http://gateway.test',
+        auth: 'a-good-secret',
+        tags: ['x'],
+        logLevel: 'off',
+        endpoint: 'http://agent.test/',
+        fetch: gateway.fetch,
+        clock,
+        handler: () => null,
       });
       await agent.start();
       const startMs = clock.nowMs();

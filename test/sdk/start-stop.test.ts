@@ -32,7 +32,12 @@ function createWholeAgent(isDown: boolean) {
   if (isDown) gateway.fail();
   const agent = createAgent({
     ...gateway.options,
-    ...{ agentId: 'a', tags: ['x'], outbox, listen: {}, handler: () => 'done', maxRetries: 0 },
+    agentId: 'a',
+    tags: ['x'],
+    outbox,
+    listen: {},
+    handler: () => 'done',
+    maxRetries: 0,
   });
   return { agent, gateway, outbox };
 }

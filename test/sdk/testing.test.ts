@@ -14,7 +14,9 @@ afterEach(async () => {
 async function startAgent(gateway: FakeGateway, options: Partial<AgentOptions> = {}): Promise<Agent> {
   const agent = createAgent({
     ...gateway.options,
-    ...{ agentId: 'tested', tags: ['zh'], handler: ({ payload }) => `${payload.text}！` },
+    agentId: 'tested',
+    tags: ['zh'],
+    handler: ({ payload }) => `${payload.text}！`,
     ...options,
   });
   agents.push(agent);
@@ -211,7 +213,9 @@ describe('a handler run by runHandler', () => {
     expect(outcome).toEqual({
       status: 'success',
       result: { reply: '收到', output: '你好', pages: 3 },
-      ...{ error_info: null, progress: [10, 50], reply: '收到' },
+      error_info: null,
+      progress: [10, 50],
+      reply: '收到',
     });
   });
 

@@ -31,24 +31,36 @@ function open(isDebugEnabled = false): void {
 beforeEach(() => open());
 
 const RECORD = completeAgent({
-  ...{ agent_id: 'A', endpoint: 'http://a.test/?token=canary', agent_tags: ['gpu', 'eu'], max_concurrent: 4 },
-  ...{ external: 0, registration: 'r', registeredMs: 0, draining: false, offlineMs: null, left: false },
-  ...{ unregisteredMs: null, lostAfterMs: null },
+  agent_id: 'A',
+  endpoint: 'http://a.test/?token=canary',
+  agent_tags: ['gpu', 'eu'],
+  max_concurrent: 4,
+  external: 0,
+  registration: 'r',
+  registeredMs: 0,
+  draining: false,
+  offlineMs: null,
+  left: false,
+  unregisteredMs: null,
+  lostAfterMs: null,
 });
 const INPUT = {
-  ...{ request_id: 'x', task_type: 't', task_tags: ['gpu'], payload: { canary: 1 }, cli_session_id: 's' },
-  ...{ create_time: 1, timeout: 60 },
+  request_id: 'x',
+  task_type: 't',
+  task_tags: ['gpu'],
+  payload: { canary: 1 },
+  cli_session_id: 's',
+  create_time: 1,
+  timeout: 60,
 };
 const STATE = createTaskState(INPUT, { createdMs: 0, deadlineMs: 60_000, queueEndMs: null });
 const REQUEST: ServedRequest = {
-  ...{
-    operation: 'submitTask',
-    method: 'POST',
-    path: '/api/cli/tasks',
-    status: 401,
-    code: 'unauthorized',
-    ms: 2,
-  },
+  operation: 'submitTask',
+  method: 'POST',
+  path: '/api/cli/tasks',
+  status: 401,
+  code: 'unauthorized',
+  ms: 2,
   peer: () => '203.0.113.7',
 };
 
@@ -193,8 +205,14 @@ describe('at debug', () => {
     const trace_id = '4bf92f3577b34da6a3ce929d0e0e4736';
     observer.noteSubmitted('x', STATE, { traceparent: `00-${trace_id}-00f067aa0ba902b7-01` });
     const delivery = {
-      ...{ assignedMs: 1, attempts: 1, untaken: 0, attemptMs: 1, acknowledged: false, disowned: 0 },
-      ...{ nextMs: null, busy: [] },
+      assignedMs: 1,
+      attempts: 1,
+      untaken: 0,
+      attemptMs: 1,
+      acknowledged: false,
+      disowned: 0,
+      nextMs: null,
+      busy: [],
     };
     const after = { ...STATE, status: 'running', agent_id: 'A', delivery } as const;
     const trigger = { type: 'assign', agent_id: 'A', attempted: true, nextMs: 1 } as const;
@@ -213,14 +231,13 @@ describe('at debug', () => {
         'debug',
         'responded',
         {
-          ...{
-            operation: 'submitTask',
-            method: 'POST',
-            path: '/api/cli/tasks',
-            status: 200,
-            code: undefined,
-          },
-          ...{ ms: 2, peer: '203.0.113.7' },
+          operation: 'submitTask',
+          method: 'POST',
+          path: '/api/cli/tasks',
+          status: 200,
+          code: undefined,
+          ms: 2,
+          peer: '203.0.113.7',
         },
       ],
     ]);
@@ -229,7 +246,9 @@ describe('at debug', () => {
   test('nothing is built for lines that are not written', () => {
     let isAsked = false;
     observer.noteRequest({
-      ...{ ...REQUEST, status: 200, code: undefined },
+      ...REQUEST,
+      status: 200,
+      code: undefined,
       peer: () => {
         isAsked = true;
         return '';

@@ -11,7 +11,12 @@ async function renderAll(): Promise<string> {
   const clock = createFakeClock();
   const { observer, createMetricsPage } = createObservability({ clock, log: SILENT });
   observer.noteRequest({
-    ...{ operation: 'getTask', method: 'GET', path: '/x', status: 200, code: undefined, ms: 1 },
+    operation: 'getTask',
+    method: 'GET',
+    path: '/x',
+    status: 200,
+    code: undefined,
+    ms: 1,
     peer: () => 'p',
   });
   const render = createMetricsPage({
@@ -19,14 +24,26 @@ async function renderAll(): Promise<string> {
     figures: {
       agents: () => ({
         states: { ready: 1, processing: 0, draining: 0, offline: 0 },
-        ...{ full: 0, failing: 0, usedSlots: 0, freeSlots: 1, unusableSlots: 0 },
+        full: 0,
+        failing: 0,
+        usedSlots: 0,
+        freeSlots: 1,
+        unusableSlots: 0,
       }),
       readTasks: async () => ({
-        ...{ pending: 0, running: 0, waiting: 0, oldestWaitingMs: 0, waitingTags: 0, tagsWithoutAgent: 0 },
+        pending: 0,
+        running: 0,
+        waiting: 0,
+        oldestWaitingMs: 0,
+        waitingTags: 0,
+        tagsWithoutAgent: 0,
         readMs: 1,
       }),
     },
-    ...{ streamCount: () => 0, openTasksMax: 1, version: '1.0.0', storeKind: 'redis' },
+    streamCount: () => 0,
+    openTasksMax: 1,
+    version: '1.0.0',
+    storeKind: 'redis',
     countDescriptors: async () => null,
   });
   return (await render()).text;

@@ -17,8 +17,13 @@ import { createFakePusher, REFUSED } from '../harness/fake-pusher.ts';
 import { SILENT, UNOBSERVED } from '../harness/silent-log.ts';
 
 const INPUT = {
-  ...{ request_id: 'x', task_type: 't', task_tags: ['a'], payload: {}, cli_session_id: 's' },
-  ...{ create_time: 1, timeout: 60 },
+  request_id: 'x',
+  task_type: 't',
+  task_tags: ['a'],
+  payload: {},
+  cli_session_id: 's',
+  create_time: 1,
+  timeout: 60,
 };
 const PENDING = createTaskState(INPUT, { createdMs: 1_000, deadlineMs: 61_000, queueEndMs: null });
 
@@ -34,17 +39,32 @@ function buildStep(trigger: Trigger, after: Partial<TaskState>): TaskStep {
 const END = { status: 'failed', settledMs: 3_500 } as const;
 const ASSIGN: Trigger = { type: 'assign', agent_id: 'A', attempted: true, nextMs: 0 };
 const DELIVERY = {
-  ...{ assignedMs: 1_020, attempts: 1, untaken: 0, attemptMs: 1_020, acknowledged: false, disowned: 0 },
-  ...{ nextMs: null, busy: [] },
+  assignedMs: 1_020,
+  attempts: 1,
+  untaken: 0,
+  attemptMs: 1_020,
+  acknowledged: false,
+  disowned: 0,
+  nextMs: null,
+  busy: [],
 };
 
 const FIGURES: Figures = {
   agents: () => ({
     states: { ready: 2, processing: 1, draining: 0, offline: 4 },
-    ...{ full: 0, failing: 0, usedSlots: 3, freeSlots: 5, unusableSlots: 0 },
+    full: 0,
+    failing: 0,
+    usedSlots: 3,
+    freeSlots: 5,
+    unusableSlots: 0,
   }),
   readTasks: async () => ({
-    ...{ pending: 7, running: 3, waiting: 6, oldestWaitingMs: 12_500, waitingTags: 2, tagsWithoutAgent: 1 },
+    pending: 7,
+    running: 3,
+    waiting: 6,
+    oldestWaitingMs: 12_500,
+    waitingTags: 2,
+    tagsWithoutAgent: 1,
     readMs: 0.5,
   }),
 };
@@ -62,7 +82,10 @@ function createPage(
     store: { health: () => (isUp ? { ok: true } : { ok: false, reason: 'down' }) },
     figures: { ...FIGURES, ...figures },
     streamCount: () => 9,
-    ...{ openTasksMax: 100, version: '1.2.3', storeKind, countDescriptors: async () => 42 },
+    openTasksMax: 100,
+    version: '1.2.3',
+    storeKind,
+    countDescriptors: async () => 42,
   });
   return { observer: observability.observer, clock, render: async () => (await render()).text };
 }
@@ -263,7 +286,12 @@ describe('the bounds of a scrape', () => {
       observer.notePush({ request_id: canary, agent_id: canary, outcome: REFUSED, ms: 1 });
       const path = `/${canary}`;
       observer.noteRequest({
-        ...{ operation: undefined, method: 'GET', path, status: 404, code: 'route_not_found', ms: 1 },
+        operation: undefined,
+        method: 'GET',
+        path,
+        status: 404,
+        code: 'route_not_found',
+        ms: 1,
         peer: () => canary,
       });
     }

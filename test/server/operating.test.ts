@@ -180,7 +180,9 @@ describe('backup', () => {
     const name = nameOf();
     const given = ['--import', './server/node-version.js', 'server/backup.ts', ...(name ? [name] : [])];
     const { status, stderr } = spawnSync(process.execPath, given, {
-      ...{ cwd: ROOT, encoding: 'utf8', env: { STORE: `sqlite:${database()}` } },
+      cwd: ROOT,
+      encoding: 'utf8',
+      env: { STORE: `sqlite:${database()}` },
     });
     expect([status, stderr]).toEqual([1, expect.stringMatching(words)]);
     expect(stderr).toContain('Nothing was copied');
@@ -235,12 +237,16 @@ test('While a secret is rotated both are accepted, and afterwards the old one is
     statusOf(`${gateway.baseUrl}/api/admin/tasks`, { headers: { 'X-Admin-Auth': `${auth}-admin` } });
   const [old, fresh] = ['the-old-secret-of', 'the-new-secret-of'];
   const both = {
-    ...{ GATEWAY_AUTH: fresh, GATEWAY_AUTH_PREVIOUS: old },
-    ...{ ADMIN_AUTH: `${fresh}-admin`, ADMIN_AUTH_PREVIOUS: `${old}-admin` },
+    GATEWAY_AUTH: fresh,
+    GATEWAY_AUTH_PREVIOUS: old,
+    ADMIN_AUTH: `${fresh}-admin`,
+    ADMIN_AUTH_PREVIOUS: `${old}-admin`,
   };
   const during = await start({ ...both, STORE: 'memory:' });
   const after = await start({
-    ...{ GATEWAY_AUTH: fresh, ADMIN_AUTH: `${fresh}-admin`, STORE: 'memory:' },
+    GATEWAY_AUTH: fresh,
+    ADMIN_AUTH: `${fresh}-admin`,
+    STORE: 'memory:',
   });
   for (const call of [submitAs, listAs]) {
     expect([await call(during, old), await call(during, fresh)]).toEqual([200, 200]);

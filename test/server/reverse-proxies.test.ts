@@ -120,7 +120,11 @@ function callThrough(port: number, ca: Buffer, path: string, { body, headers, on
   return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
     const sent = request(
       {
-        ...{ host: '127.0.0.1', servername: HOST, port, ca, path: SUB_PATH + path },
+        host: '127.0.0.1',
+        servername: HOST,
+        port,
+        ca,
+        path: SUB_PATH + path,
         method: body === undefined ? 'GET' : 'POST',
         headers: { host: `${HOST}:${port}`, authorization: `Bearer ${SECRET}`, ...headers },
       },

@@ -63,8 +63,16 @@ export function toRowQuery({ after, before, ...filters }: TaskFilters): TaskRowQ
 }
 
 const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
-  ...{ status: parseStatuses, outcome: parseOutcomes, id: parseIdEnd, after: parseTime, before: parseTime },
-  ...{ waiting: parseBoolean, type: String, tag: String, session: String, agent: String },
+  status: parseStatuses,
+  outcome: parseOutcomes,
+  id: parseIdEnd,
+  after: parseTime,
+  before: parseTime,
+  waiting: parseBoolean,
+  type: String,
+  tag: String,
+  session: String,
+  agent: String,
 };
 
 /** Parses `key=value` and adds it to those before, for an option that may be repeated. */

@@ -97,7 +97,9 @@ export function startGroupWatch(
   function start(): ChildProcess | undefined {
     const tenths = Math.min(Math.ceil(killAfterMs / 100), TENTHS_MAX);
     const started = spawn(shell, ['-c', SCRIPT, NAME, String(tenths)], {
-      ...{ cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] },
+      cwd: '/',
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
     });
     started.on('error', (error) => fail(error.message));
     started.once('exit', (code) => {

@@ -107,13 +107,23 @@ async function runExec(
   const pushSecret = env.TASK_GATEWAY_PUSH_SECRET;
   if (pushSecret) terminal.redact([pushSecret]);
   const { handler, isBusy, waitForRuns } = createChildHandler({
-    ...{ terminal, env, client, command: words, resultKind: options.result, secretNames },
+    terminal,
+    env,
+    client,
+    command: words,
+    resultKind: options.result,
+    secretNames,
     killAfterMs: options.killAfter * 1_000,
     outputBytesMax: options.outputMax,
   });
   const log = createAgentLog(terminal, { url, tags, slots: options.max });
   const agent = createAgent({
-    ...{ ...sdkOptions, agentId, tags, handler, endpoint: options.endpoint, outbox: options.outbox },
+    ...sdkOptions,
+    agentId,
+    tags,
+    handler,
+    endpoint: options.endpoint,
+    outbox: options.outbox,
     isBusy,
     maxConcurrent: options.max,
     listen: listen === undefined ? undefined : parseListen(listen),

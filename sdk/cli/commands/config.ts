@@ -113,7 +113,9 @@ function addConfigList(parent: Command, context: CommandContext): void {
     .action(async (_options: unknown, command: Command) => {
       const { current, contexts } = readContexts(env);
       const rows = Object.entries(contexts).map(([name, one]) => ({
-        ...{ name, current: name === current, url: one.url },
+        name,
+        current: name === current,
+        url: one.url,
         auth: describeSource(one, 'auth') ?? null,
         admin_auth: describeSource(one, 'admin_auth') ?? null,
       }));
@@ -171,7 +173,9 @@ function changeContext(
   if (authFile !== undefined) readAuthFile(authFile, '--auth-file');
   const secret = readSource('auth', { stored: auth, env: options.authEnv, command: options.authCommand });
   const adminSecret = readSource('admin_auth', {
-    ...{ stored: adminAuth, env: options.adminAuthEnv, command: options.adminAuthCommand },
+    stored: adminAuth,
+    env: options.adminAuthEnv,
+    command: options.adminAuthCommand,
   });
   const file = authFile === undefined ? undefined : { auth_file: resolve(authFile) };
   if (file && secret) throw createUsageError('Give --auth-file or another source of the gateway secret.');

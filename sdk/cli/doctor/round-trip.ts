@@ -22,7 +22,10 @@ export async function diagnoseRoundTrip(connection: Connection, outer: AbortSign
   const name = `doctor-${createId()}`;
   const signal = AbortSignal.any([outer, AbortSignal.timeout(TIMEOUT_MS)]);
   const agent = createAgent({
-    ...{ ...sdkOptions, agentId: name, tags: [name], lostAfterSeconds: null },
+    ...sdkOptions,
+    agentId: name,
+    tags: [name],
+    lostAfterSeconds: null,
     handler: ({ payload }) => ({ output: String(payload.words) }),
   });
   try {
@@ -56,8 +59,11 @@ async function submitTask({ client }: Connection, name: string, signal: AbortSig
   await Promise.race([opened, firstEvent, rejectOnAbort(signal, createTimeoutError)]);
   const task = await client.submitTask(
     {
-      ...{ task_type: 'doctor', task_tags: [name], payload: { words: SENT_TEXT } },
-      ...{ cli_session_id: name, timeout: 30 },
+      task_type: 'doctor',
+      task_tags: [name],
+      payload: { words: SENT_TEXT },
+      cli_session_id: name,
+      timeout: 30,
     },
     { signal },
   );

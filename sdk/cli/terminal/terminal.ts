@@ -96,7 +96,9 @@ export function createTerminal(stdout: OutStream, stderr: OutStream, env: Enviro
   }
 
   return {
-    ...{ out, err, showStatus },
+    out,
+    err,
+    showStatus,
     log: (line) => log(line, false),
     logLines: (text) => log(text, true),
     print(text) {

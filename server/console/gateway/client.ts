@@ -77,7 +77,9 @@ function readTagged<Value>(call: (options: TaggedReadOptions) => Promise<Value |
   return async (etag, signal) => {
     let next: string | null = null;
     const value = await call({
-      ...{ signal, maxRetries: 0, timeoutMs: READ_MS },
+      signal,
+      maxRetries: 0,
+      timeoutMs: READ_MS,
       ...(etag !== null && { ifNoneMatch: etag }),
       onResponse: ({ headers }) => {
         next = headers.get('etag');

@@ -45,7 +45,11 @@ export function createConsole(secrets: Secrets): Console & { stop(): void } {
     }),
   ];
   return {
-    ...{ client, polling, time, overview, live },
+    client,
+    polling,
+    time,
+    overview,
+    live,
     cancelRefusal: computed(() => describeRefusal(live.value, isReadOnly.value)),
     submitRefusal: computed(
       () =>

@@ -48,7 +48,11 @@ export function installKeys(root: Document): () => void {
     const { key, ctrlKey, metaKey, altKey, shiftKey, target } = event;
     const element = target instanceof Element ? target : null;
     const press = {
-      ...{ key, ctrlKey, metaKey, altKey, shiftKey },
+      key,
+      ctrlKey,
+      metaKey,
+      altKey,
+      shiftKey,
       isInField: element !== null && checkField(element),
       isOnControl: element?.closest('button, a, summary, select, input') != null,
     };

@@ -49,11 +49,26 @@ export type Read = { readonly command: CommandName | null; readonly prefix: Pref
 
 const PREFIX_MS = 1_500;
 const PAGES: Readonly<Record<string, CommandName>> = {
-  ...{ o: 'page_overview', t: 'page_tasks', a: 'page_agents', e: 'page_events', s: 'page_submit' },
+  o: 'page_overview',
+  t: 'page_tasks',
+  a: 'page_agents',
+  e: 'page_events',
+  s: 'page_submit',
 };
 const SINGLE: Readonly<Record<string, CommandName>> = {
-  ...{ '/': 'go_to', f: 'filter', j: 'row_down', k: 'row_up', x: 'row_select', X: 'row_select_range' },
-  ...{ a: 'select_all', c: 'cancel', r: 'submit_again', y: 'copy_id', u: 'up', p: 'pause', n: 'show_new' },
+  '/': 'go_to',
+  f: 'filter',
+  j: 'row_down',
+  k: 'row_up',
+  x: 'row_select',
+  X: 'row_select_range',
+  a: 'select_all',
+  c: 'cancel',
+  r: 'submit_again',
+  y: 'copy_id',
+  u: 'up',
+  p: 'pause',
+  n: 'show_new',
   '?': 'help',
 };
 /** Keys that mean the same where single keys are switched off. */

@@ -82,7 +82,10 @@ export function drawHistory(history: readonly HistoryEntry[], endTime: number): 
   const startsWithout = !firstAgent || hasWaited || waited > end * WAIT_SHARE;
   let span: Span = {
     lane: laneOf(startsWithout ? null : (firstAgent?.agent_id ?? null)),
-    ...{ from: 0, kind: 'wait', attempts: 0, isTaken: false },
+    from: 0,
+    kind: 'wait',
+    attempts: 0,
+    isTaken: false,
   };
   const phases: Record<BarKind, number> = { wait: 0, bad: 0, run: 0 };
   const close = (to: number): void => {

@@ -68,7 +68,11 @@ function loadOpenTask(state: MemoryState, [key, text]: Row, nowMs: number): Runn
     throw new StoreUnavailable(`The row "${key}" must hold an open task; it is settled.`);
   const storedDueMs = d ?? null;
   const task = state.tasks.put(request_id, {
-    ...{ state: stored, isReplyApart: p, revision: r, seq: 0, storedDueMs },
+    state: stored,
+    isReplyApart: p,
+    revision: r,
+    seq: 0,
+    storedDueMs,
   });
   // A task created in the future was stored before the clock was set back, so none of its times can be relied
   // on.

@@ -89,7 +89,9 @@ function toTrigger(report: Report): Trigger {
     case 'success':
       if (!isLargeValue(result)) return { type: 'succeed', agent_id, result };
       return {
-        ...{ type: 'succeed', agent_id, result: new JsonText(JSON.stringify(result)) },
+        type: 'succeed',
+        agent_id,
+        result: new JsonText(JSON.stringify(result)),
         hasReply: Object.hasOwn(Object(result), 'reply'),
       };
     case 'failed':

@@ -98,23 +98,22 @@ async function claimTask(call: Call): Promise<Reply> {
 
 function listAgents({ state }: Call): Reply {
   const agents = [...state.agents].map(([agent_id, { registration, registeredMs, contactMs, push }]) => ({
-    ...{
-      agent_id,
-      endpoint: registration.endpoint,
-      agent_tags: registration.agent_tags,
-      state: state.stateOf(agent_id),
-    },
-    ...{
-      full: state.isFull(agent_id),
-      eligible: state.isEligible(agent_id),
-      max_concurrent: registration.max_concurrent ?? 1,
-    },
-    ...{ current_load: state.loadOf(agent_id), running: state.tasksOf(agent_id).length },
+    agent_id,
+    endpoint: registration.endpoint,
+    agent_tags: registration.agent_tags,
+    state: state.stateOf(agent_id),
+    full: state.isFull(agent_id),
+    eligible: state.isEligible(agent_id),
+    max_concurrent: registration.max_concurrent ?? 1,
+    current_load: state.loadOf(agent_id),
+    running: state.tasksOf(agent_id).length,
     running_request_ids: state
       .tasksOf(agent_id)
       .slice(0, 100)
       .map(({ info }) => info.request_id),
-    ...{ registered_time: seconds(registeredMs), last_contact_time: seconds(contactMs), push },
+    registered_time: seconds(registeredMs),
+    last_contact_time: seconds(contactMs),
+    push,
   }));
   return { agents, total: agents.length };
 }
@@ -129,22 +128,18 @@ export const AGENT_OPERATIONS: Readonly<Record<string, (call: Call) => Reply | P
     const token = randomUUID();
     const { assigned = 0 } = state.agents.get(agent_id) ?? {};
     state.agents.set(agent_id, {
-      ...{
-        registration,
-        token,
-        registeredMs: now,
-        contactMs: now,
-        external: readExternal(call, agent_id, registration.current_load ?? 0),
-      },
-      ...{
-        isDraining: false,
-        isGone: false,
-        beats: [],
-        failedMs: 0,
-        isFailing: false,
-        assigned,
-        push: { last_status: null, last_error: null },
-      },
+      registration,
+      token,
+      registeredMs: now,
+      contactMs: now,
+      external: readExternal(call, agent_id, registration.current_load ?? 0),
+      isDraining: false,
+      isGone: false,
+      beats: [],
+      failedMs: 0,
+      isFailing: false,
+      assigned,
+      push: { last_status: null, last_error: null },
     });
     const cancelled_request_ids = acknowledge(call, agent_id, true);
     state.dispatch();

@@ -11,20 +11,19 @@ import { State } from './state.ts';
 import { TASK_OPERATIONS } from './task-operations.ts';
 
 const STATUSES: Readonly<Record<string, number>> = {
-  ...{
-    malformed_body: 400,
-    agent_id_missing: 400,
-    agent_mismatch: 400,
-    task_terminal: 400,
-    unauthorized: 401,
-  },
-  ...{ task_not_found: 404, agent_not_found: 404, route_not_found: 404, method_not_allowed: 405 },
-  ...{
-    payload_too_large: 413,
-    unsupported_media_type: 415,
-    validation_failed: 422,
-    idempotency_conflict: 422,
-  },
+  malformed_body: 400,
+  agent_id_missing: 400,
+  agent_mismatch: 400,
+  task_terminal: 400,
+  unauthorized: 401,
+  task_not_found: 404,
+  agent_not_found: 404,
+  route_not_found: 404,
+  method_not_allowed: 405,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  validation_failed: 422,
+  idempotency_conflict: 422,
 };
 type Serve = (call: Call) => Reply | Promise<Reply>;
 
@@ -102,8 +101,12 @@ async function serve(deps: Deps, req: IncomingMessage, res: ServerResponse): Pro
   if (wrongValue !== undefined && !wrong.includes(wrongValue)) wrong.push(wrongValue);
   if (wrong.length > 0) throw new Refusal('validation_failed', { pointers: wrong });
   const call: Call = {
-    ...{ state: deps.state, query: url.searchParams, header, res, body: fields },
-    ...{ id: decodeURIComponent(operation.pattern.exec(url.pathname)?.[1] ?? '') },
+    state: deps.state,
+    query: url.searchParams,
+    header,
+    res,
+    body: fields,
+    id: decodeURIComponent(operation.pattern.exec(url.pathname)?.[1] ?? ''),
     isTrusted: fields.auth !== undefined || isSecretSent,
   };
   const reply = await SERVED[operation.operationId]?.(call);

@@ -55,16 +55,18 @@ export class State {
   /** Adds a task; it gets an agent, or fails, after the response. */
   add(info: TaskInfo, queueMs: number | null): void {
     const task: Task = {
-      ...{
-        info,
-        queueMs,
-        former: new Set(),
-        refusedMs: new Map(),
-        assignedMs: 0,
-        handedMs: 0,
-        isTaken: false,
-      },
-      ...{ mayBeTaken: false, mayMove: false, attempts: 0, endedMs: 0, isReported: false },
+      info,
+      queueMs,
+      former: new Set(),
+      refusedMs: new Map(),
+      assignedMs: 0,
+      handedMs: 0,
+      isTaken: false,
+      mayBeTaken: false,
+      mayMove: false,
+      attempts: 0,
+      endedMs: 0,
+      isReported: false,
     };
     this.tasks.set(info.request_id, task);
     setImmediate(() => {

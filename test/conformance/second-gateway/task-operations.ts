@@ -28,16 +28,18 @@ function submitTask({ state, body, header }: Call): Reply {
     return JSON.parse(before.first);
   }
   const info: TaskInfo = {
-    ...{
-      request_id: randomUUID(),
-      task_type,
-      task_tags,
-      payload,
-      status: 'pending',
-      agent_id: null,
-      cli_session_id,
-    },
-    ...{ create_time: seconds(Date.now()), timeout, progress: 0, result: null, error_info: null },
+    request_id: randomUUID(),
+    task_type,
+    task_tags,
+    payload,
+    status: 'pending',
+    agent_id: null,
+    cli_session_id,
+    create_time: seconds(Date.now()),
+    timeout,
+    progress: 0,
+    result: null,
+    error_info: null,
   };
   const first = JSON.stringify(info);
   if (key !== undefined) used.set(key, { text, first });

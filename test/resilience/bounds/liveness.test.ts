@@ -18,7 +18,11 @@ import { SCALE } from './beside.ts';
 let gateway: GatewayProcess;
 
 const agentBody = (agent_id: string, more: object = {}) => ({
-  ...{ auth: SECRET, agent_id, endpoint: 'pull', agent_tags: [agent_id], max_concurrent: 20 },
+  auth: SECRET,
+  agent_id,
+  endpoint: 'pull',
+  agent_tags: [agent_id],
+  max_concurrent: 20,
   ...more,
 });
 
@@ -147,7 +151,11 @@ describe('by the usual clock', () => {
 
   async function startProcessOf(agentId: string): Promise<Agent> {
     const agent = createAgent({
-      ...{ baseUrl: gateway.baseUrl, auth: SECRET, agentId, tags: [agentId], maxConcurrent: 100 },
+      baseUrl: gateway.baseUrl,
+      auth: SECRET,
+      agentId,
+      tags: [agentId],
+      maxConcurrent: 100,
       listen: {},
       handler: () => 'done',
     });

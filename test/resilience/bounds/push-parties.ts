@@ -45,8 +45,13 @@ export async function measurePushesBeside(options: Options): Promise<Measured> {
   const payload = { text: 'x'.repeat(textLength) };
   const push = (lengthSeconds: number): Promise<Sample> =>
     runHealthyAgent({
-      ...{ baseUrl, secret: SECRET, name, host, payload },
-      ...{ everyMs: EVERY_MS, seconds: lengthSeconds },
+      baseUrl,
+      secret: SECRET,
+      name,
+      host,
+      payload,
+      everyMs: EVERY_MS,
+      seconds: lengthSeconds,
     });
   await push(WARM_UP_SECONDS);
   const alone = await push(seconds);

@@ -76,7 +76,9 @@ function nest(levels: number): unknown {
 const bounds: readonly Bound[] = [
   {
     title: 'open tasks',
-    ...{ status: 503, code: 'busy', again: true },
+    status: 503,
+    code: 'busy',
+    again: true,
     beyond: waitingTask,
     async fill() {
       const tasks = await Promise.all(Array.from({ length: 5 }, () => askNow(waitingTask)));
@@ -89,7 +91,9 @@ const bounds: readonly Bound[] = [
   },
   {
     title: 'agents',
-    ...{ status: 503, code: 'busy', again: true },
+    status: 503,
+    code: 'busy',
+    again: true,
     beyond: registration('third'),
     async fill() {
       for (const agent_id of ['first', 'second', 'first'])
@@ -99,7 +103,9 @@ const bounds: readonly Bound[] = [
   },
   {
     title: 'streams of one session',
-    ...{ status: 429, code: 'too_many_streams', again: true },
+    status: 429,
+    code: 'too_many_streams',
+    again: true,
     beyond: buildCall('subscribeEvents', secrets, {}, 's'),
     async fill() {
       const wires = [await openStream('s'), await openStream('s')];
@@ -108,7 +114,9 @@ const bounds: readonly Bound[] = [
   },
   {
     title: 'streams in all',
-    ...{ status: 429, code: 'too_many_streams', again: true },
+    status: 429,
+    code: 'too_many_streams',
+    again: true,
     beyond: buildCall('subscribeEvents', secrets, {}, 'd'),
     async fill() {
       const wires = [await openStream('a'), await openStream('b'), await openStream('c')];

@@ -33,7 +33,8 @@ export const WORST_ENGINES: readonly WorstEngine[] = [
       const folder = makeFolder();
       const setting = `sqlite:${join(folder.path, 'full.db')}` as const;
       return {
-        ...{ setting, serverPid: null },
+        setting,
+        serverPid: null,
         open: () => openEmbeddedStore({ storage: setting, clock: createClock(), log: SILENT }),
         dispose: async () => folder.remove(),
       };
@@ -47,7 +48,8 @@ export const WORST_ENGINES: readonly WorstEngine[] = [
       const address = parseRedisAddress(redis.url);
       if ('mistake' in address) throw new Error(address.mistake);
       return {
-        ...{ setting: redis.url, serverPid: redis.pid() },
+        setting: redis.url,
+        serverPid: redis.pid(),
         open: () => openRedisStore({ address, durability: 'disk', clock: createClock(), log: SILENT }),
         dispose: () => redis.dispose(),
       };

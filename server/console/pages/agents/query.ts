@@ -20,8 +20,14 @@ export function buildAgentQuery(
     return value === 'true' || value === 'false' ? { [key]: value === 'true' } : {};
   };
   return {
-    ...{ ...text('tag'), ...text('state'), ...text('id'), ...flag('full'), ...flag('failing') },
+    ...text('tag'),
+    ...text('state'),
+    ...text('id'),
+    ...flag('full'),
+    ...flag('failing'),
     ...(cursor !== null && { cursor }),
-    ...{ sort: 'trouble', activity: true, limit },
+    sort: 'trouble',
+    activity: true,
+    limit,
   };
 }

@@ -89,7 +89,10 @@ export function useSessionEvents(
   }, [session, after, client]);
   const paused = usePaused(isPaused);
   return {
-    ...{ list, state, hasGap, isHeld },
+    list,
+    state,
+    hasGap,
+    isHeld,
     showNew() {
       list.value = showWaiting(list.peek());
     },

@@ -12,7 +12,9 @@ export type SubmittedTask = Submission & {
 export function buildAgain(task: SubmittedTask, queueTimeout: number | null): Submission {
   const { task_type, task_tags, cli_session_id, timeout, payload } = task;
   return {
-    ...{ task_type, task_tags, timeout },
+    task_type,
+    task_tags,
+    timeout,
     ...(cli_session_id === '' ? {} : { cli_session_id }),
     ...(queueTimeout === null ? {} : { queue_timeout: queueTimeout }),
     payload,

@@ -22,7 +22,11 @@ export type CheckedDraft = {
 };
 
 export const EMPTY_DRAFT: Draft = {
-  ...{ task_type: '', task_tags: [], cli_session_id: '', payload: '{}', timeout: '600' },
+  task_type: '',
+  task_tags: [],
+  cli_session_id: '',
+  payload: '{}',
+  timeout: '600',
   queue_timeout: '',
 };
 const NAME_MAX = 256;
@@ -57,7 +61,9 @@ export function checkDraft(draft: Draft): CheckedDraft {
   if (queue_timeout === null) faults.queue_timeout = 'Write a number of seconds, such as 120, or nothing.';
   if (Object.keys(faults).length > 0 || payload.value === null) return { submission: null, faults };
   const submission: Submission = {
-    ...{ task_type: draft.task_type, task_tags: draft.task_tags, payload: payload.value },
+    task_type: draft.task_type,
+    task_tags: draft.task_tags,
+    payload: payload.value,
     ...(draft.cli_session_id === '' ? {} : { cli_session_id: draft.cli_session_id }),
     ...(typeof timeout === 'number' ? { timeout } : {}),
     ...(typeof queue_timeout === 'number' ? { queue_timeout } : {}),

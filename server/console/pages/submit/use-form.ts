@@ -53,8 +53,12 @@ function applyQuery(draft: Draft, { tags, timeout, queueTimeout }: FormQuery): D
 }
 
 const NAMES: Readonly<Record<DraftField, string>> = {
-  ...{ task_type: 'type', task_tags: 'tags', cli_session_id: 'session', payload: 'payload' },
-  ...{ timeout: 'timeout', queue_timeout: 'wait' },
+  task_type: 'type',
+  task_tags: 'tags',
+  cli_session_id: 'session',
+  payload: 'payload',
+  timeout: 'timeout',
+  queue_timeout: 'wait',
 };
 
 /** The form of an address. */
@@ -105,7 +109,12 @@ export function useForm(query: FormQuery): Form {
     }
   };
   return {
-    ...{ draft, checked, faults, refusal, isBusy, submit },
+    draft,
+    checked,
+    faults,
+    refusal,
+    isBusy,
+    submit,
     change(change) {
       setDraft((before) => ({ ...before, ...change }));
       setChanged((before) => new Set([...before, ...Object.keys(change)]));

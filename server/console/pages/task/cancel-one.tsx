@@ -31,8 +31,11 @@ export function CancelOne({ task, state, onClose, onCancelled }: CancelOneProps)
     setBusy(true);
     try {
       const { cancelled } = await client.cancelTasks({
-        ...{ filter: null, request_ids: [task.request_id], created_before: task.create_time + 1 },
-        ...{ dry_run: false, cursor: null },
+        filter: null,
+        request_ids: [task.request_id],
+        created_before: task.create_time + 1,
+        dry_run: false,
+        cursor: null,
       });
       showToast({
         tone: 'ok',

@@ -42,7 +42,8 @@ export function useTaskList(tokens: readonly Token[], cursor: string | null): Ta
     followPages(
       (next) =>
         client.readTaskRows({
-          ...{ ...queryNow(), limit: READ_LIMIT },
+          ...queryNow(),
+          limit: READ_LIMIT,
           ...(next === null ? {} : { cursor: next }),
         }),
       cursor,
@@ -56,7 +57,9 @@ export function useTaskList(tokens: readonly Token[], cursor: string | null): Ta
   const cancelled = useRef<ReadonlyMap<string, number>>(new Map());
   const list = frozen.current && patchCancelled(frozen.current.list, cancelled.current);
   return {
-    ...{ page, watch, counts },
+    page,
+    watch,
+    counts,
     list: list ?? undefined,
     noteCancelled(ids) {
       if (ids.length === 0) return;

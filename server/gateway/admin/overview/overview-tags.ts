@@ -44,10 +44,16 @@ export function buildTagTable(
     const untakenSlots = Math.min(untaken.byTag.get(tag) ?? 0, used);
     const oldest = demanded === undefined ? null : demanded.oldestMs / 1_000;
     return {
-      ...{ tag, waiting: demanded?.waiting ?? 0, oldest_create_time: oldest },
-      ...{ no_agent: noAgent.get(tag) ?? 0, used, free: freeSlots },
+      tag,
+      waiting: demanded?.waiting ?? 0,
+      oldest_create_time: oldest,
+      no_agent: noAgent.get(tag) ?? 0,
+      used,
+      free: freeSlots,
       unusable: unusableSlots + untakenSlots,
-      ...{ not_taken: untakenSlots, agents, eligible: free + full },
+      not_taken: untakenSlots,
+      agents,
+      eligible: free + full,
     };
   };
   const rows = [...asked].map(describe).sort(compareNeed).slice(0, tagsMax);

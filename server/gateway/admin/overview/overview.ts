@@ -143,8 +143,12 @@ function describeOverview(deps: Deps, reading: Reading, condition: Condition, ta
   const figures = agentIndex.figures();
   const ended = sumOutcomes(steps);
   const problems = listProblems({
-    ...{ nowMs, rows: table.rows, agentIndex, pushRecords },
-    ...{ isSecretPublic: settings.isSecretPublic, isMetricsPublic: settings.isMetricsPublic },
+    nowMs,
+    rows: table.rows,
+    agentIndex,
+    pushRecords,
+    isSecretPublic: settings.isSecretPublic,
+    isMetricsPublic: settings.isMetricsPublic,
     limits: [
       { what: 'open tasks', setting: 'OPEN_TASKS_MAX', count: demand.openTasks, max: limits.openTasksMax },
       { what: 'agents', setting: 'AGENTS_MAX', count: reading.agentTotal, max: limits.agentsMax },

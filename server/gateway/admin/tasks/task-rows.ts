@@ -62,9 +62,15 @@ async function describeTaskRow(
   const isWaiting = status === 'pending' && state.queueEndMs !== null;
   return [
     {
-      ...{ request_id, task_type, task_tags, cli_session_id, status, waiting: state.waiting },
+      request_id,
+      task_type,
+      task_tags,
+      cli_session_id,
+      status,
+      waiting: state.waiting,
       outcome: outcomeOf(state),
-      ...{ agent_id, progress },
+      agent_id,
+      progress,
       acknowledged: state.delivery?.acknowledged ?? false,
       create_time: state.createdMs / 1_000,
       assigned_time: toSeconds(assignedAtMs(state)),

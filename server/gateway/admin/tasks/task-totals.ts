@@ -52,7 +52,11 @@ async function readCounts({ store }: SearchDeps, filter: TaskFilter): Promise<Co
   const waitingWanted = open > 0 ? waiting : 0;
   const notWaiting = filter.waiting === undefined ? open : open - waitingWanted;
   return {
-    ...{ pending, running, waiting, ended, openTotal: filter.waiting ? waitingWanted : notWaiting },
+    pending,
+    running,
+    waiting,
+    ended,
+    openTotal: filter.waiting ? waitingWanted : notWaiting,
     complete: { waiting: true, open: true, unsuccessful: true, success: true },
   };
 }

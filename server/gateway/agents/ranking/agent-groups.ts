@@ -144,15 +144,13 @@ function createGroups(tagGroups: TagGroups) {
 
   function create(key: string, names: readonly string[]): Group {
     const group: Group = {
-      ...{
-        key,
-        tags: tagGroups.open(names),
-        kept: {},
-        counts: createCounts(),
-        freedom: 'rest',
-        mark: 0,
-        size: 0,
-      },
+      key,
+      tags: tagGroups.open(names),
+      kept: {},
+      counts: createCounts(),
+      freedom: 'rest',
+      mark: 0,
+      size: 0,
       free: new BTree<Candidate, true>(undefined, compareCandidates),
     };
     groups.set(key, group);

@@ -77,8 +77,15 @@ export function createTagUse(): TagUse {
 /** Counts of nothing. */
 export function createCounts(): Counts {
   return {
-    ...{ agents: 0, free: 0, failingFree: 0, full: 0, draining: 0, offline: 0 },
-    ...{ usedSlots: 0, freeSlots: 0, unusableSlots: 0 },
+    agents: 0,
+    free: 0,
+    failingFree: 0,
+    full: 0,
+    draining: 0,
+    offline: 0,
+    usedSlots: 0,
+    freeSlots: 0,
+    unusableSlots: 0,
   };
 }
 
