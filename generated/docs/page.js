@@ -45,9 +45,14 @@ async function showDocument() {
     spec.info.description = description;
     describeSecurity(spec);
     const ui = globalThis.SwaggerUIBundle({
-      ...{ spec, domNode: target, plugins: [foldGuide(guide), codeSamples, usableStream] },
-      ...{ deepLinking: true, displayRequestDuration: true, validatorUrl: null },
-      ...{ docExpansion: 'list', defaultModelsExpandDepth: 0 },
+      spec,
+      domNode: target,
+      plugins: [foldGuide(guide), codeSamples, usableStream],
+      deepLinking: true,
+      displayRequestDuration: true,
+      validatorUrl: null,
+      docExpansion: 'list',
+      defaultModelsExpandDepth: 0,
       operationsSorter: (a, b) =>
         placeOf(a.getIn(['operation', 'operationId'])) - placeOf(b.getIn(['operation', 'operationId'])),
       requestInterceptor: (request) =>
@@ -211,9 +216,12 @@ function codeSamples({ React }) {
     const copy = (text) => navigator.clipboard.writeText(text).then(() => setCopied(text));
     const choices = samples.map(({ label }, index) =>
       h('button', {
-        ...{ key: label, type: 'button', className: 'samples-choice' },
-        ...{ 'aria-pressed': index === selected, onClick: () => select(index) },
-        ...{ children: label },
+        key: label,
+        type: 'button',
+        className: 'samples-choice',
+        'aria-pressed': index === selected,
+        onClick: () => select(index),
+        children: label,
       }),
     );
     const label = copied === source ? 'Copied' : 'Copy';
