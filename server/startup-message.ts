@@ -75,11 +75,18 @@ function describeHost(host: string, { family }: AddressInfo): string {
 }
 
 /** What a shell inserts for the secret into a JSON text in single quotes. */
-function readSecretInShell({ gatewayAuth: [secret = ''] }: Config, file: string | undefined): string {
+function readSecretInShell(config: Config, file: string | undefined): string {
+  const {
+    gatewayAuth: [secret = ''],
+  } = config;
   if (file === undefined && secret === DEFAULT_GATEWAY_AUTH) return secret;
   // In JSON a backslash stands before these two characters.
   const escaping = /["\\]/.test(secret) ? ` | sed 's/["\\\\]/\\\\&/g'` : '';
-  if (file !== undefined) return insert(`$(tr -d '\\r\\n' < ${quoteForShell(resolve(file))}${escaping})`);
+  if (file !== undefined) {
+    const path = quoteForShell(resolve(file));
+    const line = config.isGatewayAuthNamed ? `sed -n 's/^GATEWAY_AUTH=//p' ${path} | tr` : `< ${path} tr`;
+    return insert(`$(${line} -d '\\r\\n'${escaping})`);
+  }
   const variable = `\${GATEWAY_AUTH:?must be set to the secret of the gateway}`;
   return insert(escaping === '' ? variable : `$(printf %s "${variable}"${escaping})`);
 }

@@ -6,11 +6,13 @@ import { CommandError, createUsageError } from './exit-codes.ts';
 export type AuthFile = { readonly auth?: string; readonly adminAuth?: string };
 
 const FILE_BYTES_MAX = 65_536;
+const NAMED = /^\s*((?:TASK_)?GATEWAY_AUTH|(?:TASK_GATEWAY_)?ADMIN_AUTH)\s*=\s*(.*?)\s*$/;
 
 /**
- * Reads a file of secrets. It holds either the gateway secret on one line, or lines `TASK_GATEWAY_AUTH=…` and
- * `TASK_GATEWAY_ADMIN_AUTH=…`; empty lines and lines that start with `#` are ignored. Throws usage errors, in
- * which `source` names the file.
+ * Reads a file of secrets, which may be the gateway's own. It holds either the gateway secret on one line, or
+ * lines `GATEWAY_AUTH=…` and `ADMIN_AUTH=…`, also with the prefix of the client's variables. Beside these,
+ * lines of other variables are ignored, as are empty ones and those that start with `#`. Throws usage errors,
+ * in which `source` names the file.
  */
 export function readAuthFile(path: string, source: string): AuthFile {
   const text = decodeText(readBytes(path, source), source);
@@ -18,15 +20,16 @@ export function readAuthFile(path: string, source: string): AuthFile {
   const named = new Map<string, string>();
   const plain: string[] = [];
   for (const line of lines) {
-    const [, name, value = ''] = /^\s*(TASK_GATEWAY_(?:ADMIN_)?AUTH)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
-    if (name) named.set(name, value);
+    const [, name, value = ''] = NAMED.exec(line) ?? [];
+    if (name) named.set(name.replace(/^TASK_(GATEWAY_(?=ADMIN))?/, ''), value);
     else plain.push(line.trim());
   }
-  const auth = named.get('TASK_GATEWAY_AUTH') ?? plain[0];
-  const adminAuth = named.get('TASK_GATEWAY_ADMIN_AUTH');
-  if (plain.length > 1 || (plain.length > 0 && named.size > 0) || (!auth && !adminAuth)) {
+  const auth = named.size > 0 ? named.get('GATEWAY_AUTH') : plain[0];
+  const adminAuth = named.get('ADMIN_AUTH');
+  const isClear = named.size > 0 ? plain.every((line) => /^[A-Z_]+\s*=/.test(line)) : plain.length === 1;
+  if (!isClear || (!auth && !adminAuth)) {
     throw createUsageError(
-      `${source} must hold either the gateway secret on one line, or lines TASK_GATEWAY_AUTH=… and TASK_GATEWAY_ADMIN_AUTH=….`,
+      `${source} must hold either the gateway secret on one line, or lines GATEWAY_AUTH=… and ADMIN_AUTH=….`,
     );
   }
   return { ...(auth && { auth }), ...(adminAuth && { adminAuth }) };
@@ -38,6 +41,8 @@ function readBytes(path: string, source: string): Uint8Array {
   } catch (error) {
     if (error instanceof CommandError) throw error;
     const code = error instanceof Error && 'code' in error ? error.code : 'unreadable';
-    throw createUsageError(`${source} "${path}" can't be read (${code}).`);
+    throw createUsageError(
+      `${source} "${path}" can't be read (${code}). Name a file with the secret of the gateway.`,
+    );
   }
 }

@@ -25,6 +25,8 @@ export type Config = {
   readonly host: string;
   readonly port: number;
   readonly gatewayAuth: readonly string[];
+  /** The file of the gateway secret has it in a line with its name. */
+  readonly isGatewayAuthNamed: boolean;
   readonly adminAuth: readonly string[];
   /** The administrator's secret was generated for this run. The entry prints it once, not through the log. */
   readonly isAdminAuthRandom: boolean;
@@ -89,22 +91,34 @@ const realDeps: ConfigDeps = {
 /** Reads and validates the settings. Never throws. */
 export function readConfig(env: Environment, deps: ConfigDeps = realDeps): ConfigResult {
   const mistakes: string[] = [];
+  const reading: Reading = { env, deps, mistakes, named: new Set() };
   const values = Object.fromEntries(
-    settingNames().map((name) => [name, readSetting(name, env, deps, mistakes)]),
+    settingNames().map((name) => [name, readSetting(name, reading)]),
   ) as Values;
   mistakes.push(...findConflicts(values));
   // Alone they end no start: a variable may be another program's. Beside a mistake they may be its cause.
   const typos = findTypos(env, listVariables());
   if (mistakes.length > 0) return { ok: false, mistakes: [...mistakes, ...typos] };
-  return { ok: true, config: buildConfig(values, deps), warnings: [...findWarnings(values), ...typos] };
+  const config = buildConfig(values, deps, reading.named);
+  return { ok: true, config, warnings: [...findWarnings(values), ...typos] };
 }
 
+/** What the settings are read from, and what is found while reading. */
+type Reading = {
+  readonly env: Environment;
+  readonly deps: ConfigDeps;
+  readonly mistakes: string[];
+  /** Secrets whose file has them in a line with their name. */
+  readonly named: Set<SettingName>;
+};
+
 /** Returns one setting's value; undefined when it is absent, or wrong, which adds to the mistakes. */
-function readSetting(name: SettingName, env: Environment, deps: ConfigDeps, mistakes: string[]): unknown {
+function readSetting(name: SettingName, reading: Reading): unknown {
+  const { env, mistakes } = reading;
   const setting: Setting<unknown> = settings[name];
   const source = setting.secret && env[fileName(name)] !== undefined ? fileName(name) : name;
   try {
-    const text = setting.secret ? readSecret(name, env, deps) : env[name] || setting.default;
+    const text = setting.secret ? readSecret(name, reading) : env[name] || setting.default;
     return text === null ? undefined : setting.parse(text);
   } catch (error) {
     if (!(error instanceof Mistake)) throw error;
@@ -117,23 +131,41 @@ function readSetting(name: SettingName, env: Environment, deps: ConfigDeps, mist
 }
 
 /** Reads a secret from its variable, its file or its default. An empty secret is a mistake. */
-function readSecret(name: SettingName, env: Environment, deps: ConfigDeps): string | null {
+function readSecret(name: SettingName, reading: Reading): string | null {
+  const { env } = reading;
   const [text, file] = [env[name], env[fileName(name)]];
   if (text !== undefined && file !== undefined) {
     throw new Mistake(`${name} is set as well; leave one of the two out`);
   }
-  const secret = file === undefined ? text : readSecretFile(file, deps);
+  const secret = file === undefined ? text : readSecretFile(name, file, reading);
   if (secret === '') throw new Mistake('is empty; write a secret or leave it out');
   return secret ?? settings[name].default;
 }
 
-function readSecretFile(file: string, deps: ConfigDeps): string {
+/** The file holds the secret and nothing else, or lines with names of secrets, as for `--auth-file`. */
+function readSecretFile(name: SettingName, file: string, { deps, named }: Reading): string {
+  const text = readFileText(name, file, deps);
+  const lines = text.split(/\r?\n/);
+  const line = lines.find((one) => one.startsWith(`${name}=`));
+  if (line !== undefined) {
+    named.add(name);
+    return line.slice(name.length + 1);
+  }
+  if (
+    settingNames().some((other) => settings[other].secret && lines.some((one) => one.startsWith(`${other}=`)))
+  ) {
+    throw new Mistake(`names a file with lines of other secrets; write a line ${name}=… into it`);
+  }
+  return text.replace(/\r?\n$/, '');
+}
+
+function readFileText(name: SettingName, file: string, deps: ConfigDeps): string {
   try {
-    return deps.readText(file).replace(/\r?\n$/, '');
+    return deps.readText(file);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
     throw new Mistake(
-      `cannot be read${code}; write the path of a file that contains the secret and nothing else`,
+      `cannot be read${code}; write the path of a file that has the secret alone, or a line ${name}=…`,
     );
   }
 }
@@ -153,7 +185,7 @@ function fileName(name: SettingName): string {
   return `${name}_FILE`;
 }
 
-function buildConfig(values: Values, deps: ConfigDeps): Config {
+function buildConfig(values: Values, deps: ConfigDeps, named: ReadonlySet<SettingName>): Config {
   const gatewayAuth = listSecrets(values.GATEWAY_AUTH, values.GATEWAY_AUTH_PREVIOUS);
   const adminAuth = listSecrets(values.ADMIN_AUTH ?? deps.newSecret(), values.ADMIN_AUTH_PREVIOUS);
   const pushSecrets = listSecrets(values.PUSH_SECRET, values.PUSH_SECRET_PREVIOUS);
@@ -162,6 +194,7 @@ function buildConfig(values: Values, deps: ConfigDeps): Config {
     host: values.HOST,
     port: values.PORT,
     gatewayAuth,
+    isGatewayAuthNamed: named.has('GATEWAY_AUTH'),
     adminAuth,
     isAdminAuthRandom: values.ADMIN_AUTH === undefined,
     isAgentAuthRequired: values.AGENT_AUTH === 'required',

@@ -133,9 +133,12 @@ describe('the printed command submits a task from another terminal', { tags: 'cu
     expect(stderr).toMatch('GATEWAY_AUTH: must be set to the secret of the gateway');
   });
 
-  test('with a secret of a file', async () => {
+  test.each([
+    ['alone', `${HARD_SECRET}\r\n`],
+    ['in a line with its name', `ADMIN_AUTH=another-secret\r\nGATEWAY_AUTH=${HARD_SECRET}\r\n`],
+  ])('with a secret of a file that has it %s', async (_how, content) => {
     const file = join(folder, "a file's secret");
-    writeFileSync(file, `${HARD_SECRET}\r\n`);
+    writeFileSync(file, content);
     const { stdout } = await paste((await start({ GATEWAY_AUTH_FILE: file })).output(), {});
     expect(JSON.parse(stdout)).toMatchObject(PENDING);
   });

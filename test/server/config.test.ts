@@ -22,6 +22,7 @@ describe('without any setting', () => {
       gatewayAuth: [DEFAULT_GATEWAY_AUTH],
       adminAuth: ['generated-at-random-for-this-run'],
       isAdminAuthRandom: true,
+      isGatewayAuthNamed: false,
       isAgentAuthRequired: false,
       areStrangersServed: false,
       isRedisClockTrusted: false,
@@ -104,6 +105,7 @@ describe('with settings', () => {
       gatewayAuth: ['gateway-secret-01', 'gateway-secret-00'],
       adminAuth: ['admin-secret-0001', 'admin-secret-0000'],
       isAdminAuthRandom: false,
+      isGatewayAuthNamed: false,
       isAgentAuthRequired: true,
       areStrangersServed: false,
       push: {
@@ -215,9 +217,22 @@ describe('secrets from files', () => {
     expect(pushed.config.secrets).toContain(SECRET);
   });
 
+  test('one file may have several, each in a line with its name', () => {
+    const both = { GATEWAY_AUTH_FILE: '/run/secrets/both', ADMIN_AUTH_FILE: '/run/secrets/both' };
+    const { config } = accept(both);
+    expect(config).toMatchObject({
+      gatewayAuth: [SECRET],
+      adminAuth: ['the=admin-secret-of-it'],
+      port: 8080,
+    });
+    expect(listMistakes({ ...both, PUSH_SECRET_FILE: '/run/secrets/both' })).toEqual([
+      'PUSH_SECRET_FILE: names a file with lines of other secrets; write a line PUSH_SECRET=… into it',
+    ]);
+  });
+
   test('a mistake with a file names the file’s variable', () => {
     expect(listMistakes({ ADMIN_AUTH_FILE: '/nowhere' })).toEqual([
-      'ADMIN_AUTH_FILE: cannot be read (ENOENT); write the path of a file that contains the secret and nothing else',
+      'ADMIN_AUTH_FILE: cannot be read (ENOENT); write the path of a file that has the secret alone, or a line ADMIN_AUTH=…',
     ]);
     expect(listMistakes({ ADMIN_AUTH_FILE: '/run/secrets/empty' })[0]).toMatch(/^ADMIN_AUTH_FILE: is empty/);
     expect(listMistakes({ ADMIN_AUTH_FILE: '/run/secrets/spaces' })[0]).toMatch(

@@ -7,6 +7,7 @@ export const SECRET = 'a-secret-of-32-characters-canary';
 const files: Readonly<Record<string, string>> = {
   '/run/secrets/gateway': `${SECRET}\n`,
   '/run/secrets/windows': `${SECRET}\r\n`,
+  '/run/secrets/both': `# of the gateway\nGATEWAY_AUTH=${SECRET}\r\nADMIN_AUTH=the=admin-secret-of-it\nPORT=9\n`,
   '/run/secrets/empty': '\n',
   '/run/secrets/spaces': ' padded \n',
 };

@@ -81,7 +81,7 @@ async function statusOf(url: string, init?: RequestInit): Promise<number> {
 }
 
 test('Every command is run by a test, or says why not.', () => {
-  const known = ['secret', 'windows', 'health', 'metrics', 'backup', 'restore', 'traced', 'otel'];
+  const known = ['secret', 'windows', 'doctor', 'health', 'metrics', 'backup', 'restore', 'traced', 'otel'];
   for (const { language, role, text } of blocks) {
     expect(language).toBe(role === 'otel' ? 'js' : 'sh');
     if (role === 'not-run') expect(text).toMatch(/^# Not run by a test: \S/);
@@ -113,14 +113,14 @@ test('The commands make secrets that only their owner reads, and ask a gateway h
   tags: 'curl',
 }, async () => {
   await runBlock('secret');
-  const files = ['gateway_auth', 'admin_auth'].map((name) => join(folder, 'etc/task-gateway', name));
-  for (const file of files) {
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(readFileSync(file, 'utf8')).toMatch(/^[0-9a-f]{64}\n$/);
-  }
-  const [GATEWAY_AUTH_FILE = '', ADMIN_AUTH_FILE = ''] = files;
-  const gateway = await start({ GATEWAY_AUTH_FILE, ADMIN_AUTH_FILE });
+  const file = join(folder, 'etc/task-gateway/secrets');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readFileSync(file, 'utf8')).toMatch(/^GATEWAY_AUTH=[0-9a-f]{64}\nADMIN_AUTH=[0-9a-f]{64}\n$/);
+  const gateway = await start({ GATEWAY_AUTH_FILE: file, ADMIN_AUTH_FILE: file });
   const replaced = { 'http://127.0.0.1:8080': gateway.baseUrl };
+  const command = `'${process.execPath}' sdk/cli/main.ts`;
+  const called = { 'npx task-gateway': command, secrets: `secrets --url ${gateway.baseUrl}` };
+  expect(await runBlock('doctor', called)).toContain('No agent is registered');
   expect(await runBlock('health', replaced)).toContain('{"status":"ok"}');
   expect(await runBlock('metrics', replaced)).toMatch(/^task_gateway_store_up 1$/m);
 });
