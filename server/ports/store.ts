@@ -129,11 +129,16 @@ export type Page<T> = { readonly items: readonly T[]; readonly next: string | nu
 
 /**
  * An item of a feed. A first item with `gap` means that stored events were trimmed before the reader got
- * them.
+ * them. `state` is there, until the next item is asked for, where the store has read the task already.
  */
 export type FeedItem =
   | { readonly gap: true }
-  | { readonly gap: false; readonly cursor: Cursor; readonly request_id: string };
+  | {
+      readonly gap: false;
+      readonly cursor: Cursor;
+      readonly request_id: string;
+      readonly state?: TaskState | undefined;
+    };
 
 /**
  * A contact of an agent, or the outcome of a push. Of pushes only those are contacts that the agent took, or

@@ -20,6 +20,7 @@
 
 import type { SharedReads } from '../../async/shared-reads.ts';
 import { parseStored } from '../../domain/json-text.ts';
+import type { TaskState } from '../../domain/task.ts';
 import type { Caller } from '../../ports/caller.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { countLatestDue, TIME_BUDGETS } from '../../ports/limits.ts';
@@ -49,7 +50,7 @@ import { type AgentStatuses, readAgentChanges } from './reads/agent-status.ts';
 import { createCountedReads } from './reads/counted-reads.ts';
 import { readFeed, type Slice } from './reads/feed.ts';
 import { readPage } from './reads/lists.ts';
-import { SMALL_BYTES_MAX, type Values } from './reads/values.ts';
+import { type Found, SMALL_BYTES_MAX, type Values } from './reads/values.ts';
 import type { WrittenTasks } from './reads/written-tasks.ts';
 import { scripts } from './scripts.ts';
 
@@ -250,19 +251,23 @@ function pairsOf(texts: readonly string[]): readonly (readonly [string, string])
   return pairs;
 }
 
-function createWatching({
-  connection,
-  notifications,
-  slices,
-  dueTimer,
-}: Engine): Pick<Store, 'feed' | 'watch'> {
+function createWatching(engine: Engine): Pick<Store, 'feed' | 'watch'> {
+  const { connection, notifications, slices, dueTimer, values } = engine;
   async function* watch(topic: Ref | 'due', signal: AbortSignal): AsyncGenerator<void> {
     connection.requireUp();
     yield* watchTopic({ notifications, dueTimer }, topic, signal);
   }
 
-  return {
-    watch,
-    feed: (session, after, signal) => readFeed({ connection, notifications, slices }, session, after, signal),
+  /** What can't be read here fails where it is read by itself. */
+  const readShort = async (request_id: string): Promise<TaskState | undefined> => {
+    const [value] = await values.readShort('task', request_id).catch((): Found => []);
+    try {
+      return value === undefined ? undefined : parseValue('task', request_id, value);
+    } catch {
+      return undefined;
+    }
   };
+
+  const deps = { connection, notifications, slices, readShort };
+  return { watch, feed: (session, after, signal) => readFeed(deps, session, after, signal) };
 }

@@ -68,7 +68,7 @@ function readItem(deps: Deps, item: EventItem, caller: Caller): Promise<StreamIt
 }
 
 async function readEvent({ store }: Deps, item: EventItem, caller: Caller): Promise<StreamItem> {
-  const state = (await store.get('task', item.request_id, caller))?.value;
+  const state = item.state ?? (await store.get('task', item.request_id, caller))?.value;
   // The task was trimmed between the two reads: the reader learns that an event is missing.
   if (!state) return { gap: true };
   return { gap: false, cursor: item.cursor, event: describeTaskDone(item.request_id, state) };

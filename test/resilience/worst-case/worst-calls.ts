@@ -28,8 +28,8 @@ export type Row = {
   readonly call: (store: FullStore, n: number) => Call;
   /** What a list prints or works on, or KiB of a large body; each may take 0.1 ms of CPU. */
   readonly elements?: number;
-  /** Tasks that it changes or reads, each in a call of the store of its own. */
-  readonly steps?: number;
+  /** Tasks of them that it changes, each in a commit of its own. */
+  readonly commits?: number;
   /** Each response has this status; by default it is a success. */
   readonly status?: number;
   /** So many events are read of a stream; else its first one. */
@@ -116,7 +116,7 @@ export const ROWS: { readonly [O in OperationId]: readonly [Row, ...Row[]] } = {
     { at: 'the first event of a full session', call: () => usual('subscribeEvents', {}, SESSION) },
     {
       at: 'all events of a full session',
-      steps: ENDED,
+      elements: ENDED,
       events: ({ ended }) => ended.length,
       call: () => usual('subscribeEvents', {}, SESSION),
     },
@@ -149,7 +149,8 @@ export const ROWS: { readonly [O in OperationId]: readonly [Row, ...Row[]] } = {
     },
     {
       at: 'names none of its 2,000 tasks',
-      steps: HELD,
+      elements: HELD,
+      commits: HELD,
       call: (_, n) =>
         buildRegistration({
           agent_id: agentId(1 + n),
@@ -220,7 +221,8 @@ export const ROWS: { readonly [O in OperationId]: readonly [Row, ...Row[]] } = {
     },
     {
       at: '1,000 ids of tasks that run',
-      steps: 1_000,
+      elements: 1_000,
+      commits: 1_000,
       call: (store, n) => usual('cancelTasks', { request_ids: thousandHeld(store, n) }),
     },
     {

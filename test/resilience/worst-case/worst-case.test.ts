@@ -17,8 +17,11 @@ import { buildGet, buildWaiting, HARD_BODY, ROWS, type Row } from './worst-calls
 const PIECE_MAX_MS = 25;
 const CPU_MAX_MS = 25;
 const ELEMENT_MAX_MS = 0.1;
-/** A task that is changed or read by itself, on either side of the store. */
-const STEP_MAX_MS = 0.25;
+/**
+ * The exception: a commit in the Redis itself, which took 0.08 to 0.13. Each task has one of its own, with
+ * its event, so that a call which ends in its middle has done what it says.
+ */
+const COMMIT_MAX_MS = 0.15;
 /** One `JSON.parse` of a body above 64 KiB may be such a piece. */
 const PARSE_MAX_MS = 60;
 const LARGE_BODY_BYTES = 65_536;
@@ -89,7 +92,7 @@ function describeEngine(engine: WorstEngine): void {
         expect(expected, `${call.method} ${call.path}`).toContain(status);
       };
       const costs: Cost[] = [];
-      const rounds = (row.steps ?? row.elements ?? 0) > LONG_ELEMENTS ? LONG_ROUNDS : ROUNDS;
+      const rounds = (row.elements ?? 0) > LONG_ELEMENTS ? LONG_ROUNDS : ROUNDS;
       for (let round = 0; round < rounds; round += 1) {
         await gateway.untilQuiet();
         costs.push(await gateway.measure(callNext));
@@ -119,10 +122,10 @@ function describeEngine(engine: WorstEngine): void {
   });
 }
 
-function findBounds({ elements = 0, steps = 0 }: Row, { body = '' }: Call): Cost {
+function findBounds({ elements = 0, commits = 0 }: Row, { body = '' }: Call): Cost {
   const pieceMs = body.length > LARGE_BODY_BYTES ? PARSE_MAX_MS : PIECE_MAX_MS;
-  const cpuMs = Math.max(CPU_MAX_MS, elements * ELEMENT_MAX_MS, steps * STEP_MAX_MS);
-  return { pieceMs, cpuMs, serverMs: cpuMs };
+  const cpuMs = Math.max(CPU_MAX_MS, elements * ELEMENT_MAX_MS);
+  return { pieceMs, cpuMs, serverMs: Math.max(cpuMs, commits * COMMIT_MAX_MS) };
 }
 
 /**

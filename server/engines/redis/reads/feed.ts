@@ -9,6 +9,7 @@
  */
 
 import type { SharedReads } from '../../../async/shared-reads.ts';
+import type { TaskState } from '../../../domain/task.ts';
 import { type Cursor, type FeedItem, FeedTrimmed, StoreUnavailable } from '../../../ports/store.ts';
 import type { Notifications } from '../../notifications.ts';
 import type { Reply } from '../client/client.ts';
@@ -17,15 +18,19 @@ import { scripts } from '../scripts.ts';
 
 /** Events read at a time; the next slice is read when the reader has taken this one. */
 const SLICE = 100;
+/** Tasks of a full slice that are read together. A reader who stands still keeps these values alone. */
+const TOGETHER = 20;
 const CURSOR = /^\d{1,15}-\d{1,15}$/;
 
 type FeedDeps = {
   readonly connection: Connection;
   readonly notifications: Notifications;
   readonly slices: SharedReads<Slice>;
+  /** The state of a task where it is short; undefined where it must be read by itself. Never rejects. */
+  readonly readShort: (request_id: string) => Promise<TaskState | undefined>;
 };
 /** A stored event. All readers of a slice get the same object, so it is rendered once for all of them. */
-type StoredEvent = Extract<FeedItem, { gap: false }>;
+type StoredEvent = Omit<Extract<FeedItem, { gap: false }>, 'state'> & { state?: TaskState | undefined };
 export type Slice = {
   /** Whether an event with the cursor that was asked for is stored. */
   readonly isStored: boolean;
@@ -52,16 +57,28 @@ export async function* readFeed(
     if (hasGap && !signal.aborted) yield { gap: true };
     for (let slice: Slice | undefined = first; ; slice = await readNext(deps, session, position)) {
       if (slice && slice !== first && hasMissed(slice, position)) throw feedTrimmed(session);
-      for (const event of slice?.events ?? []) {
+      const events = slice?.events ?? [];
+      const isFull = events.length === SLICE;
+      for (const [index, event] of events.entries()) {
+        if (isFull && index % TOGETHER === 0) await readStates(deps, events.slice(index, index + TOGETHER));
         if (signal.aborted) return;
         position = event.cursor;
         yield event;
+        event.state = undefined;
       }
-      if ((slice?.events.length ?? 0) < SLICE && !(await listener.next())) return;
+      if (!isFull && !(await listener.next())) return;
     }
   } finally {
     listener.close();
   }
+}
+
+/** Reads the tasks of these events at once, so that a long replay needs no call of Redis for each. */
+async function readStates({ readShort }: FeedDeps, events: readonly StoredEvent[]): Promise<void> {
+  const read = async (event: StoredEvent): Promise<void> => {
+    event.state = await readShort(event.request_id);
+  };
+  await Promise.all(events.map(read));
 }
 
 /** The next slice; undefined in an outage. */

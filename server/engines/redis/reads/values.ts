@@ -24,7 +24,7 @@ import { scripts } from '../scripts.ts';
 import { createTurnCalls } from './turn-calls.ts';
 
 /** A value and its revision; empty when nothing is stored. */
-type Found = readonly [value?: string, revision?: string];
+export type Found = readonly [value?: string, revision?: string];
 
 /** A read that is not sent yet, and how many wait for it. */
 type SharedRead = { readonly start: () => Promise<Found>; callers: number };
@@ -35,6 +35,8 @@ type LargeWrite<T> = { readonly bytes: number; send(): Promise<T> };
 export type Values = {
   /** A value and its revision; empty when nothing is stored. */
   read(kind: keyof Kinds, id: string, caller?: Caller): Promise<Found>;
+  /** The same of a value that is short; empty where it is longer. */
+  readShort(kind: keyof Kinds, id: string): Promise<Found>;
   /** What the script of reads replies about the status of an agent. */
   readStatus(agent_id: string): Promise<Reply>;
   /**
@@ -45,6 +47,8 @@ export type Values = {
 
 /** A larger value is read and written in its turn. */
 export const SMALL_BYTES_MAX = 64 * 2 ** 10;
+/** A reader may keep some values that are no longer than this, although it stands still. */
+const SHORT_CHARS_MAX = 2_048;
 /** As in `scripts/reads.lua`: what the key of a value begins with, and the fields of it and its revision. */
 const PLACES = {
   task: ['task:', 's', 'r'],
@@ -119,6 +123,11 @@ export function createValues(deps: {
       const found = await turn.run([kind, id]);
       return typeof found === 'number' ? await readInTurn(found, kind, id, caller) : (found as Found);
     },
+    async readShort(kind, id) {
+      connection.requireUp();
+      const found = await turn.run([kind, id]);
+      return typeof found === 'number' ? [] : keepShort(found as Found);
+    },
     async readStatus(agent_id) {
       connection.requireUp();
       return await turn.run(['status', agent_id]);
@@ -133,6 +142,10 @@ export function createValues(deps: {
       }
     },
   };
+}
+
+function keepShort(found: Found): Found {
+  return (found[0]?.length ?? 0) <= SHORT_CHARS_MAX ? found : [];
 }
 
 /**
