@@ -58,6 +58,19 @@ test('the calls with curl print what the page shows, in the order of its numbers
   expect(printed).toHaveLength(CALLS.length);
 });
 
+test('the other report ends the task as failed, with the reason for its client', {
+  tags: 'curl',
+}, async () => {
+  const [register, claim, , , unregister] = textsOf('call');
+  const steps = [register, claim, textsOf('failed').join(), unregister, 'echo $ID\n'];
+  const printed = (await runShell(steps.join('echo ---\n'))).split('---\n');
+  expect(printed.slice(2, 3).map(maskVariables)).toEqual(textsOf('failed-answer').map(maskVariables));
+  expect(await client.getTask(printed.at(-1)?.trim() ?? '')).toMatchObject({
+    status: 'failed',
+    error_info: 'ValueError: the text is empty',
+  });
+});
+
 /** Starts the program of the page; it is killed with the test if it still runs then. */
 function startAgent(change: (text: string) => string = (text) => text, url = gateway.baseUrl) {
   const [text = ''] = textsOf('agent');
