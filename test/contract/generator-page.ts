@@ -23,6 +23,8 @@ export type GeneratorSection = {
   readonly options: readonly string[];
   /** The files it reads beside the document, by their names. */
   readonly files: Readonly<Record<string, string>>;
+  /** The first program over the client. */
+  readonly program: string;
 };
 
 /** A row of the table, as it is written. */
@@ -67,6 +69,7 @@ function readSection(text: string): GeneratorSection {
     files: Object.fromEntries(
       blocks.filter(({ role }) => role.endsWith('.mjs')).map((b) => [b.role, b.text]),
     ),
+    program: blocks.find(({ role }) => role === 'call.ts')?.text ?? '',
   };
 }
 

@@ -1,6 +1,7 @@
 /**
  * Public generators make clients of the gateway and of an agent from the published documents, without a
- * warning. The clients compile strictly, all in one program, and those of the gateway work.
+ * warning. The clients compile strictly, all in one program, and the programs of the page over those of the
+ * gateway run.
  */
 import {
   mkdirSync,
@@ -14,11 +15,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DEFAULT_GATEWAY_AUTH } from '../../server/config/settings.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { readBlocks } from '../harness/readme-blocks.ts';
 import { FOREIGN_MODULES, findTool, type ToolName } from '../harness/tools.ts';
-import { type Generator, generators, openapiTypescript } from './clients.ts';
-import { foreignGenerators } from './foreign-clients.ts';
+import { foreignGenerators, type Generator, generators, openapiTypescript } from './clients.ts';
 import { PAGE, readSections } from './generator-page.ts';
 import { runNode } from './run-tool.ts';
 
@@ -43,14 +44,12 @@ const compilerOptions = {
   strict: true,
   target: 'es2022',
   lib: ['es2022', 'dom', 'dom.iterable'],
-  module: 'commonjs',
-  moduleResolution: 'node10',
-  esModuleInterop: true,
+  module: 'esnext',
+  moduleResolution: 'bundler',
+  noEmit: true,
   types: ['node'],
   typeRoots: [join(modules, '@types')],
   // What the clients import is not of these documents.
-  rootDir: '.',
-  outDir: 'built',
   skipLibCheck: true,
 };
 
@@ -73,7 +72,7 @@ beforeAll(async () => {
   // What the clients import.
   if (findTool('generators') !== null) symlinkSync(FOREIGN_MODULES, join(folder, 'node_modules'));
   const { dependencies } = JSON.parse(readFileSync(join(FOREIGN_MODULES, '../package.json'), 'utf8'));
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'commonjs', dependencies }));
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', dependencies }));
   await generateAll();
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*/**/*.ts'] }));
   await keepResult('compiler', [join(modules, 'typescript/bin/tsc'), '-p', '.'], folder);
@@ -100,7 +99,7 @@ async function generateAll(): Promise<void> {
 }
 
 async function generate(
-  { name, packages, command, options, files, program }: Generator & { packages: string },
+  { name, packages, command, options, files, schema }: Generator & { packages: string },
   of: 'gateway' | 'agent',
   document: string,
 ): Promise<void> {
@@ -109,7 +108,23 @@ async function generate(
   for (const [file, text] of Object.entries(files?.(document, of, gateway.baseUrl) ?? {}))
     writeFileSync(join(own, file), text);
   await keepResult(`${name}, ${of}`, [join(packages, command), ...options(document)], own);
-  if (of === 'gateway') writeFileSync(join(own, 'program.ts'), program);
+  if (of === 'gateway') writeFileSync(join(own, 'call.ts'), buildProgram(name, schema));
+}
+
+/**
+ * The program of the page with this gateway's address and secret. It prints its task as JSON behind what it
+ * prints on the page, then whether the schema of a task refuses a progress that is a text.
+ */
+function buildProgram(name: string, schema: Generator['schema']): string {
+  const { program = '' } = readSections().find((section) => section.name === name) ?? {};
+  const own = program.replace('http://127.0.0.1:8080', gateway.baseUrl).replace(DEFAULT_GATEWAY_AUTH, SECRET);
+  const check = schema && `!written.${schema.name}.safeParse({ ...task, progress: 'all' }).success`;
+  return `${own}
+    ${schema ? `import * as written from '${schema.from}';` : ''}
+    const progress: number = task.progress;
+    console.log(JSON.stringify({ ...task, progress }));
+    console.log(${check ?? true});
+  `;
 }
 
 async function keepResult(what: string, args: readonly string[], cwd: string): Promise<void> {
@@ -127,7 +142,7 @@ function readClient(name: string): readonly string[] {
   const own = join(folder, buildFolderName(name), 'gateway');
   const files = readdirSync(own, { recursive: true, encoding: 'utf8' });
   return files
-    .filter((file) => file.endsWith('.ts') && file !== 'program.ts')
+    .filter((file) => file.endsWith('.ts') && file !== 'call.ts')
     .map((file) => readFileSync(join(own, file), 'utf8'));
 }
 
@@ -165,15 +180,23 @@ for (const { name, tags, packages, command } of tried) {
       expect(own.join('\n')).toBe('');
     });
 
-    test('makes a client that submits a task and gets it, and schemas that refuse a wrong one', async () => {
-      const program = join(folder, 'built', buildFolderName(name), 'gateway/program.js');
-      const { code, output, errors } = await runNode([program, gateway.baseUrl, SECRET], folder);
+    test('makes a client with which the program of the page submits a task and reads it', {
+      // The command that runs it is installed with the foreign generators.
+      tags: 'generators',
+    }, async () => {
+      const own = join(folder, buildFolderName(name), 'gateway');
+      const { code, output, errors } = await runNode(
+        [join(FOREIGN_MODULES, 'tsx/dist/cli.mjs'), 'call.ts'],
+        own,
+      );
       expect(code, output + errors).toBe(0);
-      const [submitted, got, refuses = true] = JSON.parse(output);
-      const empty = { agent_id: null, progress: 0, result: null, error_info: null };
-      expect(submitted).toMatchObject({ status: 'pending', ...empty });
-      expect(got).toEqual({ ...submitted, status: 'failed', error_info: '无可用 Agent' });
-      expect(refuses).toBe(true);
+      const [printed, json = '', refuses] = output.split('\n');
+      const [, promised] = /it prints `([^`]+)`/.exec(PAGE) ?? [];
+      expect({ printed, refuses }).toEqual({ printed: promised, refuses: 'true' });
+      const task = JSON.parse(json);
+      const url = `${gateway.baseUrl}/api/cli/tasks/${task.request_id}`;
+      const stored = await fetch(url, { headers: { authorization: `Bearer ${SECRET}` } });
+      expect(task).toEqual(await stored.json());
     });
   });
 }
