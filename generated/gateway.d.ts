@@ -1492,7 +1492,7 @@ export interface components {
              *     less. Null if it may not wait.
              */
             queue_timeout: number | null;
-            /** @description When the task was assigned to its last agent; null before, and of a task older than its history. */
+            /** @description When the task was assigned to its last agent; null before. */
             assigned_time: components["schemas"]["EpochSeconds"] | null;
             /** @description When the task ended; null while it is pending or running. */
             ended_time: components["schemas"]["EpochSeconds"] | null;
@@ -1669,7 +1669,7 @@ export interface components {
             acknowledged: boolean;
             /** @description When the task was submitted. */
             create_time: components["schemas"]["EpochSeconds"];
-            /** @description When the task was assigned to its last agent; null before, and of a task older than its history. */
+            /** @description When the task was assigned to its last agent; null before. */
             assigned_time: components["schemas"]["EpochSeconds"] | null;
             /** @description When the task ended; null while it is pending or running. */
             ended_time: components["schemas"]["EpochSeconds"] | null;
@@ -1679,10 +1679,10 @@ export interface components {
             gives_up_time: components["schemas"]["EpochSeconds"] | null;
             /** @description Why the task failed, cut after 240 characters; otherwise null. */
             error_info: string | null;
-            /** @description The first 240 characters of the payload's JSON; null if an older gateway stored a large one. */
-            payload_preview: string | null;
-            /** @description Bytes of the payload's JSON; null if an older gateway stored a large one. */
-            payload_bytes: components["schemas"]["Count"] | null;
+            /** @description The first 240 characters of the payload's JSON. */
+            payload_preview: string;
+            /** @description Bytes of the payload's JSON. */
+            payload_bytes: components["schemas"]["Count"];
         };
         /** @description A page of tasks as rows. */
         TaskRowPage: {

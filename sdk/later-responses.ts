@@ -122,8 +122,8 @@ export const checkTaskRowPage = createGuard<TaskRowPage>({
       deadline_time: isNumber,
       gives_up_time: orNull(isNumber),
       error_info: orNull(isText),
-      payload_preview: orNull(isText),
-      payload_bytes: orNull(isNumber),
+      payload_preview: isText,
+      payload_bytes: isNumber,
     }),
   ),
 });

@@ -237,9 +237,7 @@ async function requireSuccess<Payload, Result>(
   throw new NoAgentAvailableError(failed, await explainQuietly(calls, task.request_id, call));
 }
 
-/**
- * Explains a task that found no agent; undefined if that fails or takes too long, as with an older gateway.
- */
+/** Explains a task that found no agent; undefined if that fails or takes too long. */
 async function explainQuietly(
   calls: RunDeps['calls'],
   request_id: RequestId,

@@ -38,7 +38,7 @@ export type TaskInput = Pick<
   TaskInfo,
   'request_id' | 'task_type' | 'task_tags' | 'payload' | 'cli_session_id' | 'create_time' | 'timeout'
 > & {
-  /** The trace it was submitted in. Most tasks lack it, and so do those of an older gateway. */
+  /** The trace it was submitted in. Most tasks lack it. */
   readonly trace?: TraceContext;
 };
 
@@ -69,8 +69,8 @@ export type Delivery = {
    * Agents that were busy for this task, each with the store time until which others are offered it first.
    */
   readonly busy: readonly { readonly agent_id: string; readonly untilMs: number }[];
-  /** Whether its agent fetches it with a claim. Tasks that were assigned by an older gateway lack it. */
-  readonly pull?: boolean;
+  /** Whether its agent fetches it with a claim. */
+  readonly pull: boolean;
 };
 
 /** The state of a task. All times are milliseconds of the store's clock. */
@@ -98,12 +98,9 @@ export type TaskState = {
   readonly reply: string | null;
   /** When the task entered its terminal state; null while it is open. */
   readonly settledMs: number | null;
-  /** Bytes of the payload as JSON. Absent from tasks that were stored before it was measured. */
-  readonly payloadBytes?: number;
-  /**
-   * The beginning of the payload's JSON, where that is kept as text. Absent from tasks of an older gateway,
-   * and where the payload is short.
-   */
+  /** Bytes of the payload as JSON. */
+  readonly payloadBytes: number;
+  /** The beginning of the payload's JSON, where that is kept as text. Absent where the payload is short. */
   readonly payloadPreview?: string;
   /** What happened to it, oldest first; absent while that is its submission alone. See `history.ts`. */
   readonly history?: readonly HistoryRecord[];
@@ -129,6 +126,7 @@ export function mayBeTaken(delivery: Delivery): boolean {
 export function createTaskState(
   input: TaskInput,
   times: { createdMs: number; deadlineMs: number; queueEndMs: number | null },
+  payloadBytes: number,
 ): TaskState {
   return {
     status: 'pending',
@@ -147,6 +145,7 @@ export function createTaskState(
     delivery: null,
     reply: null,
     settledMs: null,
+    payloadBytes,
   };
 }
 
@@ -170,5 +169,5 @@ export function describeTask(input: TaskInput, state: TaskState): TaskInfo {
 
 /** The task as submit returns it, whatever became of it since: pending. */
 export function describeFreshTask(input: TaskInput): TaskInfo {
-  return describeTask(input, createTaskState(input, { createdMs: 0, deadlineMs: 0, queueEndMs: null }));
+  return describeTask(input, createTaskState(input, { createdMs: 0, deadlineMs: 0, queueEndMs: null }, 0));
 }

@@ -97,7 +97,7 @@ async function storeTask(store: Store, n: number, ends: boolean): Promise<void> 
     timeout: 86_400,
   };
   const times = { createdMs: nowMs, deadlineMs: nowMs + 86_400_000, queueEndMs: nowMs + 86_400_000 };
-  const state = createTaskState(input, times);
+  const state = createTaskState(input, times, 16);
   const submitted = await store.commit({
     writes: [
       { kind: 'input', id: request_id, expect: 'absent', value: input },

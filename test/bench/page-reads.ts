@@ -125,7 +125,7 @@ function nameTask(request_id: string, tag: string, createdMs: number): Task {
     timeout: 86_400,
   };
   const endMs = createdMs + 2 * DAY_MS;
-  return { input, state: createTaskState(input, { createdMs, deadlineMs: endMs, queueEndMs: endMs }) };
+  return { input, state: createTaskState(input, { createdMs, deadlineMs: endMs, queueEndMs: endMs }, 16) };
 }
 
 /** Submits a task in this state. */

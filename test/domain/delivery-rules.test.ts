@@ -14,6 +14,7 @@ const fresh: Delivery = {
   disowned: 0,
   nextMs: NOW,
   busy: [],
+  pull: false,
 };
 const ONLINE = { unavailableSinceMs: null, pull: false };
 const untaken = (attempts: number, ageMs: number): Delivery => ({

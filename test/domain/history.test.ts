@@ -22,7 +22,7 @@ const input = {
   create_time: T0 / 1_000,
   timeout: 60,
 };
-const fresh = createTaskState(input, { createdMs: T0, deadlineMs: T0 + 60_000, queueEndMs: null });
+const fresh = createTaskState(input, { createdMs: T0, deadlineMs: T0 + 60_000, queueEndMs: null }, 16);
 
 type Timed = readonly [ms: number, trigger: Trigger, awaited?: AwaitedAcknowledgement];
 

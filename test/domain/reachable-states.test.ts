@@ -40,6 +40,7 @@ const fresh: StoredTask = {
       timeout: 60,
     },
     { createdMs: NOW, deadlineMs: NOW + 60_000, queueEndMs: NOW + 9_000 },
+    2,
   ),
   traces: { slot: null, due: true, waiting: false, events: 0 },
 };

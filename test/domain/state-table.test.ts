@@ -24,7 +24,7 @@ const input: TaskInput = {
  * another.
  */
 function buildStates(): Record<string, TaskState> {
-  const pending = createTaskState(input, { createdMs: NOW, deadlineMs: NOW + 60_000, queueEndMs: null });
+  const pending = createTaskState(input, { createdMs: NOW, deadlineMs: NOW + 60_000, queueEndMs: null }, 16);
   const withE = advance(pending, { type: 'assign', agent_id: 'E', attempted: true, nextMs: NOW });
   const freed = advance(withE, {
     type: 'untaken',

@@ -75,6 +75,7 @@ export function buildState(store: Store, more: Partial<TaskState> = {}): TaskSta
     delivery: null,
     reply: null,
     settledMs: null,
+    payloadBytes: 16,
     ...more,
   };
 }
@@ -163,6 +164,7 @@ function assignTo(state: TaskState, agent_id: string, assignedMs: number): TaskS
       disowned: 0,
       nextMs: assignedMs,
       busy: [],
+      pull: false,
     },
   };
 }

@@ -18,7 +18,7 @@ const INPUT = {
   create_time: 0,
   timeout: 60,
 };
-const STATE = createTaskState(INPUT, { createdMs: 0, deadlineMs: 60_000, queueEndMs: null });
+const STATE = createTaskState(INPUT, { createdMs: 0, deadlineMs: 60_000, queueEndMs: null }, 16);
 
 test('Of large tasks those are forgotten first that were not read for the longest time.', () => {
   const largeTasks = createLargeTasks(createLargeWork(createFakeClock()));

@@ -43,7 +43,7 @@ async function listNames(world: World, filter: TaskFilter, limit = 100): Promise
   do {
     const page = await world.gateway.listTaskRows({ ...filter, limit, ...(cursor && { cursor }) });
     expect(page.rows.length).toBeLessThanOrEqual(limit);
-    for (const { payload_preview } of page.rows) names.push(JSON.parse(payload_preview ?? '{}').name);
+    for (const { payload_preview } of page.rows) names.push(JSON.parse(payload_preview).name);
     cursor = page.next_cursor ?? undefined;
     pages += 1;
     expect(pages, JSON.stringify(filter)).toBeLessThan(PAGES_MAX);

@@ -62,7 +62,7 @@ function buildTask(n: number, tags: Tags): Batch {
     timeout: 3_600,
   };
   const deadlineMs = createdMs + HOUR_MS;
-  const pending = createTaskState(input, { createdMs, deadlineMs, queueEndMs: deadlineMs });
+  const pending = createTaskState(input, { createdMs, deadlineMs, queueEndMs: deadlineMs }, 16);
   const { request_id } = input;
   return {
     writes: [

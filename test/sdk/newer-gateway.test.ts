@@ -138,8 +138,8 @@ test('The command shows and lists tasks in unknown states.', async () => {
     error_info: null,
     deadline_time: 1_763_632_711.25,
     gives_up_time: null,
-    payload_preview: null,
-    payload_bytes: null,
+    payload_preview: '{}',
+    payload_bytes: 2,
   };
   const server = createServer(({ url = '' }, response) => {
     const isList = url.startsWith('/api/admin/');

@@ -53,7 +53,7 @@ const INPUT = {
   create_time: 1,
   timeout: 60,
 };
-const STATE = createTaskState(INPUT, { createdMs: 0, deadlineMs: 60_000, queueEndMs: null });
+const STATE = createTaskState(INPUT, { createdMs: 0, deadlineMs: 60_000, queueEndMs: null }, 16);
 const REQUEST: ServedRequest = {
   operation: 'submitTask',
   method: 'POST',
@@ -213,6 +213,7 @@ describe('at debug', () => {
       disowned: 0,
       nextMs: null,
       busy: [],
+      pull: false,
     };
     const after = { ...STATE, status: 'running', agent_id: 'A', delivery } as const;
     const trigger = { type: 'assign', agent_id: 'A', attempted: true, nextMs: 1 } as const;

@@ -25,7 +25,7 @@ const INPUT = {
   create_time: 1,
   timeout: 60,
 };
-const PENDING = createTaskState(INPUT, { createdMs: 1_000, deadlineMs: 61_000, queueEndMs: null });
+const PENDING = createTaskState(INPUT, { createdMs: 1_000, deadlineMs: 61_000, queueEndMs: null }, 16);
 
 function buildStep(trigger: Trigger, after: Partial<TaskState>): TaskStep {
   return {
@@ -47,6 +47,7 @@ const DELIVERY = {
   disowned: 0,
   nextMs: null,
   busy: [],
+  pull: false,
 };
 
 const FIGURES: Figures = {
@@ -280,7 +281,7 @@ describe('the bounds of a scrape', () => {
         task_tags: [canary],
         cli_session_id: canary,
       };
-      const state = createTaskState(input, { createdMs: 1, deadlineMs: 2, queueEndMs: null });
+      const state = createTaskState(input, { createdMs: 1, deadlineMs: 2, queueEndMs: null }, 16);
       observer.noteSubmitted(canary, state);
       observer.noteStep({ ...buildStep({ type: 'abandon' }, {}), after: { ...state, ...END } });
       observer.notePush({ request_id: canary, agent_id: canary, outcome: REFUSED, ms: 1 });

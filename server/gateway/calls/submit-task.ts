@@ -246,12 +246,9 @@ function acceptTask(deps: Deps, submission: RenderedSubmission, { trace }: Origi
     submission.queue_timeout === undefined
       ? null
       : Math.min(deadlineMs, createdMs + Math.ceil(submission.queue_timeout * 1_000));
-  const state = createTaskState(input, { createdMs, deadlineMs, queueEndMs });
   const { payloadBytes, payloadPreview } = submission;
-  return {
-    input,
-    state: { ...state, payloadBytes, ...(payloadPreview !== undefined && { payloadPreview }) },
-  };
+  const state = createTaskState(input, { createdMs, deadlineMs, queueEndMs }, payloadBytes);
+  return { input, state: payloadPreview === undefined ? state : { ...state, payloadPreview } };
 }
 
 /** The submitted fields with their id and time, in the wire's order of fields. */

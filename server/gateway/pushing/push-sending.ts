@@ -84,8 +84,6 @@ const TURN_WITHIN_MS = 30_000;
  * that is left of it may be too short, and another replica may have the task by now.
  */
 const LONG_WAIT_MS = 200;
-/** What counts for a task that was stored before its payload was measured. */
-const UNMEASURED_BYTES = 2 ** 20;
 
 /** The outcome of a push that had no turn in time. */
 const NOT_SENT: PushOutcome = {
@@ -114,7 +112,7 @@ export function createPushSending(deps: Deps): PushSending {
 
   return {
     async send(push) {
-      const { deadlineMs, payloadBytes = UNMEASURED_BYTES } = push.attempt.written.value;
+      const { deadlineMs, payloadBytes } = push.attempt.written.value;
       const openMs = Math.max(0, Math.min(PUSH_OPEN_MAX_MS, deadlineMs - deps.store.nowMs()));
       const keepLease = times.add(openMs, () => void giveBackLease(deps, push));
       const isSmall = payloadBytes <= SMALL_PAYLOAD_BYTES_MAX;

@@ -1,13 +1,12 @@
 /** What is said of a task in one cell: why it failed, or how its payload begins. */
 import type { VNode } from 'preact';
 import type { TaskRow } from '../../gateway/shapes.ts';
-import { formatBytes, formatDuration } from '../../parts/format.ts';
+import { formatDuration } from '../../parts/format.ts';
 import { showText } from '../../parts/json-model.ts';
 import { Pairs } from './pairs.tsx';
 
 /** The reason where it says more than the state, else the beginning of the payload as keys and values. */
 export function PayloadOrError({ row }: { readonly row: TaskRow }): VNode {
-  const { payload_preview, payload_bytes } = row;
   const reason = describeReason(row);
   if (reason !== null) {
     return (
@@ -16,12 +15,7 @@ export function PayloadOrError({ row }: { readonly row: TaskRow }): VNode {
       </span>
     );
   }
-  if (payload_preview === null) {
-    return (
-      <span class="faint">{payload_bytes === null ? 'a large payload' : formatBytes(payload_bytes)}</span>
-    );
-  }
-  return <Pairs text={payload_preview} />;
+  return <Pairs text={row.payload_preview} />;
 }
 
 /**

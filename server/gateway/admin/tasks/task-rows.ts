@@ -7,14 +7,10 @@ import { readCursor, writeCursor } from '../../../domain/cursor.ts';
 import { assignedAtMs, outcomeOf } from '../../../domain/history.ts';
 import { writeJson } from '../../../domain/json-text.ts';
 import { cutText } from '../../../domain/payload-preview.ts';
-import type { TaskState } from '../../../domain/task.ts';
 import type { AdminCalls, TaskRow, TaskRowPage, TaskRowQuery } from '../../../ports/admin.ts';
 import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
 import { GatewayError } from '../../../ports/gateway.ts';
 import { type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
-
-/** A payload of so many bytes may be kept as text: what is stored of an older gateway has no preview then. */
-const MEASURED_LARGE_BYTES = 16_384;
 
 /** A page ends when its tags have so many characters: writing it takes its time in one piece. */
 const TAG_CHARS_MAX = 2 ** 19;
@@ -56,7 +52,7 @@ async function describeTaskRow(
   { request_id, state }: FoundTask,
   caller: Caller,
 ): Promise<readonly TaskRow[]> {
-  const preview = state.payloadPreview ?? (await readPreview(store, request_id, state, caller));
+  const preview = state.payloadPreview ?? (await readPreview(store, request_id, caller));
   if (preview === undefined) return [];
   const { status, agent_id, progress, error_info, task_type, task_tags, cli_session_id } = state;
   const isWaiting = status === 'pending' && state.queueEndMs !== null;
@@ -79,22 +75,17 @@ async function describeTaskRow(
       gives_up_time: isWaiting ? toSeconds(state.queueEndMs) : null,
       error_info: error_info === null ? null : cutText(error_info),
       payload_preview: preview,
-      payload_bytes: state.payloadBytes ?? null,
+      payload_bytes: state.payloadBytes,
     },
   ];
 }
 
-/**
- * Short payloads are read; null where an older gateway stored a large one, undefined where nothing is
- * stored.
- */
+/** Of a short payload, which is read for it; undefined where the task was removed meanwhile. */
 async function readPreview(
   store: SearchDeps['store'],
   request_id: string,
-  { payloadBytes }: TaskState,
   caller: Caller,
-): Promise<string | null | undefined> {
-  if (payloadBytes === undefined || payloadBytes >= MEASURED_LARGE_BYTES) return null;
+): Promise<string | undefined> {
   const input = (await store.get('input', request_id, caller))?.value;
   return input && cutText(writeJson({ payload: input.payload }).slice('{"payload":'.length, -1));
 }
