@@ -65,14 +65,28 @@ function readLast(path: string): number {
 test('the log of a killed process is never refused, however often it was reused, and has every transaction', () => {
   const seed = drawSeed();
   const random = createRandom(seed);
-  const sqlite = openWriter(12);
+  const database = openDatabase(testFolder.path);
+  // While it reads, a log that is in the database is written on, not written anew.
+  const reader = new DatabaseSync(testFolder.path, { readOnly: true });
   for (let n = 1; n <= COMMITS; n += 1) {
-    sqlite.exec(`INSERT INTO t VALUES (${n}, '${'x'.repeat(random.next(30_000))}')`);
+    database.apply(
+      [
+        [`row ${n}`, 'x'.repeat(random.next(30_000))],
+        ['last', `${n}`],
+      ],
+      [],
+    );
     const copy = takeCopy();
     expect(() => repairLog(copy), `seed ${seed}, commit ${n}`).not.toThrow();
-    expect(readLast(copy), `seed ${seed}, commit ${n}`).toBe(n);
+    const found = openReader(copy);
+    expect(found.get('last'), `seed ${seed}, commit ${n}`).toBe(`${n}`);
+    found.close();
+    if (reader.isTransaction) reader.exec('COMMIT');
+    if (random.next(4) === 0) reader.exec('BEGIN; SELECT count(*) FROM kv');
+    if (random.next(3) === 0) database.checkpoint();
   }
-  sqlite.close();
+  reader.close();
+  database.close();
 });
 
 test('a log with a torn end is read up to that end', () => {
@@ -259,6 +273,31 @@ describe('a log with changes is kept, and refused,', () => {
     expect(restored.get('key 299')).toBe('a.db');
     restored.close();
   });
+
+  test.each(['a backup', 'a file that was copied'])(
+    'beside %s of before, though no page that they share is new',
+    async (which) => {
+      const { path } = testFolder;
+      const older = join(testFolder.folder, 'older.db');
+      const database = openDatabase(path);
+      database.apply(
+        [
+          ['a', '1'],
+          ['b', '1'],
+        ],
+        [],
+      );
+      database.checkpoint();
+      if (which === 'a backup') await copyDatabase(path, older);
+      else copyFileSync(path, older);
+      database.apply([['a', '2']], []);
+      database.checkpoint();
+      database.apply([['b', '2']], []);
+      copyFileSync(`${path}-wal`, `${older}-wal`);
+      await expectRefused(older, /or of a later state of it/);
+      database.close();
+    },
+  );
 
   test('but beside its own database it is read', async () => {
     const path = await createCrashed('a.db');

@@ -9,8 +9,9 @@
  * stands apart.
  *
  * The version is the low byte of SQLite's `user_version`; a file of another one is refused and stays as it
- * is. The rest of it is the identity of the database, a random number, so that the log of one database is
- * never read into another.
+ * is. The rest of it is the identity of the database: a random number, and one more with each log that
+ * begins. The first transaction of a log writes it, so the log of another database, or of a later state of
+ * this one, is never read into a file.
  */
 import { randomInt } from 'node:crypto';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
@@ -55,7 +56,7 @@ export function isApart(key: string, value: string): boolean {
 export type FileHead = {
   readonly isSqlite: boolean;
   readonly isOfGateway: boolean;
-  /** A random number: no two databases of gateways have the same. */
+  /** No two databases of gateways have the same, nor a database before and after a log. */
   readonly identity: number;
 };
 
@@ -89,6 +90,21 @@ export function readFileHead(path: string): FileHead | undefined {
 /** Gives a copy an identity of its own: the log of its original is not its log. */
 export function renewIdentity(sqlite: DatabaseSync): void {
   sqlite.exec(`PRAGMA user_version = ${randomInt(1, IDENTITIES) * VERSIONS + readVersion(sqlite)}`);
+}
+
+/** Gives the next identity to a database whose log begins, within the first transaction of that log. */
+export function advanceIdentity(sqlite: DatabaseSync): void {
+  const before = readPragma(sqlite, 'user_version');
+  sqlite.exec(`PRAGMA user_version = ${(before + VERSIONS) % (IDENTITIES * VERSIONS)}`);
+}
+
+/** Whether a file can be the one beneath a log in which the database had these identities. */
+export function isBeneath(
+  { identity }: FileHead,
+  [first, last]: readonly [first: number, last: number],
+): boolean {
+  const countFrom = (to: number): number => (to - first + 1 + IDENTITIES) % IDENTITIES;
+  return countFrom(identity) <= countFrom(last);
 }
 
 /** Creates the tables where they are missing. Throws for a file that this gateway must not use. */

@@ -7,8 +7,9 @@
  * - A damaged frame before a later transaction is an error that names the file and the byte: transactions are
  *   synced one by one, so the later one was acknowledged. Only damage within the last transaction can't be
  *   distinguished from a torn end.
- * - A log beside a file that is not its database is an error that names both: SQLite would remove it where
- *   the file is missing or empty, and else mix two databases.
+ * - A log beside a file that is not its database, or an older copy of it, is an error that names both: SQLite
+ *   would remove it where the file is missing or empty, and else mix two databases. Each log of a gateway
+ *   has the identity of the database in its first transaction.
  * - The intact part of the log is on disk: its bytes are written again. After a failed fsync the operating
  *   system may return bytes that are not on disk, and report the next fsync as successful; new frames must
  *   not follow such bytes.
@@ -24,7 +25,14 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { describeForeign, type FileHead, readFileHead, readHead, UnusableFile } from './file-format.ts';
+import {
+  describeForeign,
+  type FileHead,
+  isBeneath,
+  readFileHead,
+  readHead,
+  UnusableFile,
+} from './file-format.ts';
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
@@ -124,14 +132,19 @@ function checkClaimed(path: string, log: Buffer): number {
   return findEnd(nameLog(path), log);
 }
 
-/** The log of another database is noticed by its first page, which a log has wherever the file grew. */
+/** The log of another database is noticed by the identities in it, of which the first transaction has one. */
 function requireSameIdentity(path: string, head: FileHead, log: Buffer): void {
   const pageBytes = readHeader(log)?.pageBytes ?? PAGE_BYTES_MAX;
+  const identities: number[] = [];
   for (let offset = HEADER_BYTES; offset < log.length; offset += FRAME_HEADER_BYTES + pageBytes) {
-    if (log.readUInt32BE(offset) !== 1) continue;
-    if (readHead(log.subarray(offset + FRAME_HEADER_BYTES)).identity !== head.identity)
-      throw new UnusableFile(describeSwapped(path));
+    const isOfFirstPage = log.readUInt32BE(offset) === 1;
+    if (isOfFirstPage) identities.push(readHead(log.subarray(offset + FRAME_HEADER_BYTES)).identity);
+    const endsTransaction = log.readUInt32BE(offset + 4) !== 0;
+    if (endsTransaction && identities.length === 0) throw new UnusableFile(describeSwapped(path));
   }
+  const [first, last] = [identities[0], identities.at(-1)];
+  if (first === undefined || last === undefined || isBeneath(head, [first, last])) return;
+  throw new UnusableFile(describeSwapped(path));
 }
 
 /** The offset at which the last intact frame ends. */
@@ -231,9 +244,9 @@ function describeLone(path: string, head: FileHead | undefined): string {
 
 function describeSwapped(path: string): string {
   return (
-    `The log ${nameLog(path)} is of another database than ${path}, which may be a backup that was restored beside ` +
-    'it. Put the database back that the log belongs to. Or give up the changes in the log, and move it away: ' +
-    moveAway(path)
+    `The log ${nameLog(path)} is of another database than ${path}, or of a later state of it: that file may be a ` +
+    'backup that was restored beside the log. Put the database back that the log belongs to. Or give up the ' +
+    `changes in the log, and move it away: ${moveAway(path)}`
   );
 }
 
