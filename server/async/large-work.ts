@@ -117,9 +117,17 @@ export function createLargeWork(clock: Clock): LargeWork {
   return { run };
 }
 
-/** Does a pass over a value that its caller holds: at once where it is small, else as a piece of the work. */
-export function passOver<T>(work: LargeWork, caller: Caller, value: unknown, pass: () => T): T | Promise<T> {
-  return isLargeValue(value) ? work.run({ caller, order: 'end' }, pass) : pass();
+/**
+ * Does a pass over a value that its caller holds: as a piece of the work where it is large. Else at once, and
+ * returns no promise: a call that most often waits for nothing asks before it waits.
+ */
+export function passOver<T>(
+  work: LargeWork,
+  caller: Caller,
+  value: unknown,
+  pass: (isLarge: boolean) => T,
+): T | Promise<T> {
+  return isLargeValue(value) ? work.run({ caller, order: 'end' }, () => pass(true)) : pass(false);
 }
 
 function findRefusal({ caller, sinceMs, isRead }: Piece, nowMs: number): string | undefined {

@@ -14,19 +14,24 @@ export function isLargeText(text: string): boolean {
  * Whether the value, or bytes that were rendered of it, takes more than about 64 KiB. Looks at no more of it.
  */
 export function isLargeValue(value: unknown): boolean {
-  const unvisited: unknown[] = [value];
+  if (typeof value === 'string') return isLargeText(value);
+  const unvisited: object[] = [];
+  if (typeof value === 'object' && value !== null) unvisited.push(value);
   let chars = 0;
-  while (unvisited.length > 0 && chars <= LARGE_CHARS) {
-    const next = unvisited.pop();
-    if (typeof next === 'string') chars += next.length;
-    if (ArrayBuffer.isView(next)) chars += next.byteLength;
-    if (typeof next !== 'object' || next === null || ArrayBuffer.isView(next)) continue;
+  for (let next = unvisited.pop(); next && chars <= LARGE_CHARS; next = unvisited.pop()) {
+    if (ArrayBuffer.isView(next)) {
+      chars += next.byteLength;
+      continue;
+    }
     const keys = Array.isArray(next) ? null : Object.keys(next);
     const items: readonly unknown[] = keys === null ? (next as readonly unknown[]) : Object.values(next);
     chars += items.length * ITEM_CHARS;
     if (chars > LARGE_CHARS) return true;
     for (const key of keys ?? []) chars += key.length;
-    for (const item of items) unvisited.push(item);
+    for (const item of items) {
+      if (typeof item === 'string') chars += item.length;
+      else if (typeof item === 'object' && item !== null) unvisited.push(item);
+    }
   }
   return chars > LARGE_CHARS;
 }

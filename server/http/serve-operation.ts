@@ -202,9 +202,9 @@ async function readCall(
   const read = operation.body ? await deps.readBody(ctx) : NO_BODY;
   const stored = STORED_VALUES[operation.operationId];
   try {
-    const require = () => requireValidCall(deps, operation, ctx, { query, sent, read });
-    const turn = { caller: deps.callerOf(ctx.req), order: 'end' } as const;
-    const call = read.isLarge ? await deps.largeWork.run(turn, require) : require();
+    const caller = deps.callerOf(ctx.req);
+    const require = () => requireValidCall(deps, operation, ctx, { query, sent, read, caller });
+    const call = read.isLarge ? await deps.largeWork.run({ caller, order: 'end' }, require) : require();
     if (stored === undefined) read.release();
     return { call, release: read.release };
   } catch (error) {
@@ -217,7 +217,7 @@ function requireValidCall(
   deps: OperationDeps,
   operation: Operation,
   ctx: RequestContext,
-  { query, sent, read }: { query: Query; sent: SentSecrets; read: BodyRead },
+  { query, sent, read, caller }: { query: Query; sent: SentSecrets; read: BodyRead; caller: Caller },
 ): Call {
   const { value: body } = read;
   const isTrusted = operation.body !== null && requireBodySecret(deps, operation.body.auth, body, sent);
@@ -234,7 +234,7 @@ function requireValidCall(
     body: operation.body ? operation.body.pickDeclared(body) : undefined,
     isTrusted,
     signal: () => createSignal(ctx, deps.draining),
-    caller: deps.callerOf(ctx.req),
+    caller,
   };
 }
 

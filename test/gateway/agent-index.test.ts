@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { completeAgent } from '../../server/domain/agent.ts';
 import { type Candidate, isFree } from '../../server/domain/match.ts';
+import { createAgentGroups } from '../../server/gateway/agents/ranking/agent-groups.ts';
 import { createAgentIndex } from '../../server/gateway/agents/ranking/agent-index.ts';
 import { type AgentStatus, StoreUnavailable } from '../../server/ports/store.ts';
 import { SILENT } from '../harness/silent-log.ts';
@@ -148,6 +149,39 @@ describe('the agent index', () => {
     }
     expect(picks).toEqual(['A0', 'A1', 'A0', 'A1', undefined]);
   });
+});
+
+test('of equally free tag sets those that were granted a task last are looked at last; a released slot moves none', () => {
+  const groups = createAgentGroups();
+  const put = (agent_id: string, slots: number, lastGrantMs: number): void => {
+    const record = completeAgent({
+      agent_id,
+      endpoint: 'pull',
+      agent_tags: ['shared', agent_id],
+      max_concurrent: 2,
+      external: 0,
+      registration: 'r',
+      registeredMs: 0,
+      draining: false,
+      offlineMs: null,
+      left: false,
+      unregisteredMs: null,
+      lostAfterMs: null,
+    });
+    const contact = { contactMs: 0, beatMs: null, beatGapMs: null, push: null, unreachedSinceMs: null };
+    groups.put({ record, slots, lastGrantMs, lastPushUntaken: false, contact });
+  };
+  const look = () =>
+    groups.look(['shared'], ['taking'], 9).map(({ group }) => group.free.minKey()?.record.agent_id);
+  for (const agent_id of ['A', 'B', 'C']) put(agent_id, 0, 0);
+  put('A', 1, 1);
+  put('B', 1, 2);
+  expect(look()).toEqual(['C', 'A', 'B']);
+  put('A', 0, 1);
+  expect(look()).toEqual(['C', 'A', 'B']);
+  expect(groups.supplies.find('shared')).toMatchObject({ agents: 3, free: 3, usedSlots: 1, freeSlots: 5 });
+  for (const agent_id of ['A', 'B', 'C']) groups.remove(agent_id);
+  expect(groups.supplies.tagCount()).toBe(0);
 });
 
 describe('agents that cannot be read', () => {

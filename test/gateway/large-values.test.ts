@@ -3,7 +3,7 @@
  * rendering it. What follows copies its text.
  */
 import { expect, test } from 'vitest';
-import { createLargeWork } from '../../server/async/large-work.ts';
+import { createLargeWork, passOver } from '../../server/async/large-work.ts';
 import type { JsonObject } from '../../server/domain/task.ts';
 import type { Caller } from '../../server/ports/caller.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
@@ -31,6 +31,13 @@ async function arrange() {
   });
   return { clock, store, world, turns };
 }
+
+test('a small value has no turn, and its caller nothing to wait for', async () => {
+  const clock = createFakeClock();
+  const work = createLargeWork(clock);
+  expect(passOver(work, caller, { text: 'small' }, (isLarge) => isLarge)).toBe(false);
+  expect(await clock.drive(Promise.resolve(passOver(work, caller, LARGE, (isLarge) => isLarge)))).toBe(true);
+});
 
 test('of a submission with a key there are two, of its repeat one, of a small one none', async () => {
   const { clock, store, world, turns } = await arrange();

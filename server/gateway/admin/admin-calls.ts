@@ -41,11 +41,12 @@ export function createSeen(store: Store): Seen {
 export function noteTouches(store: Store, contactStrips: ContactStrips): Store {
   return {
     ...store,
-    async touch(agent_id, touch) {
+    touch(agent_id, touch) {
       const nowMs = store.nowMs();
-      const record = await store.touch(agent_id, touch);
-      if (record) contactStrips.noteTouch(agent_id, touch, nowMs);
-      return record;
+      return store.touch(agent_id, touch).then((record) => {
+        if (record) contactStrips.noteTouch(agent_id, touch, nowMs);
+        return record;
+      });
     },
   };
 }

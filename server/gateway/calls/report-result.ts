@@ -3,7 +3,6 @@ import { type LargeWork, passOver } from '../../async/large-work.ts';
 import { JsonText } from '../../domain/json-text.ts';
 import type { JsonObject } from '../../domain/task.ts';
 import type { Trigger } from '../../domain/triggers.ts';
-import { isLargeValue } from '../../domain/value-size.ts';
 import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import { type Gateway, GatewayError, type Report } from '../../ports/gateway.ts';
 import type { Store } from '../../ports/store.ts';
@@ -70,7 +69,8 @@ async function commitReport(
   caller: Caller,
 ): Promise<AdvanceResult> {
   const { request_id } = report;
-  const trigger = await passOver(largeWork, caller, report.result, () => toTrigger(report));
+  const passed = passOver(largeWork, caller, report.result, (isLarge) => toTrigger(report, isLarge));
+  const trigger = passed instanceof Promise ? await passed : passed;
   const lastRead = await store.getForCommit(request_id, caller);
   return await commits.advanceTask(request_id, trigger, { caller }, lastRead);
 }
@@ -83,11 +83,11 @@ function agentMismatch(): GatewayError {
 }
 
 /** Takes the properties of the body one by one. A large result is rendered here, for the last time. */
-function toTrigger(report: Report): Trigger {
+function toTrigger(report: Report, isLarge: boolean): Trigger {
   const { agent_id, progress = null, result = null } = report;
   switch (report.status) {
     case 'success':
-      if (!isLargeValue(result)) return { type: 'succeed', agent_id, result };
+      if (!isLarge) return { type: 'succeed', agent_id, result };
       return {
         type: 'succeed',
         agent_id,

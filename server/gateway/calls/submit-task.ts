@@ -92,7 +92,8 @@ export function createSubmitTask(deps: Deps): Pick<Gateway, 'submitTask'> {
 async function submitOnce(deps: Deps, submission: Submission, origin: Origin): Promise<TaskInfo> {
   const { caller } = origin;
   const notAfterMs = commitDeadlineMs(deps.store);
-  const rendered = await renderPayload(deps, submission, caller);
+  const passed = renderPayload(deps, submission, caller);
+  const rendered = passed instanceof Promise ? await passed : passed;
   const accepted = acceptTask(deps, rendered, origin);
   const result = await commitSubmission(deps, accepted, { caller, notAfterMs });
   if (!result.ok) throw refuseTask(deps, result);
@@ -222,12 +223,12 @@ function isLargeInput({ payload }: TaskInput): boolean {
   return payload instanceof JsonText && isLargeText(payload.text);
 }
 
-async function renderPayload(
+function renderPayload(
   { largeWork }: Deps,
   submission: Submission,
   caller: Caller,
-): Promise<RenderedSubmission> {
-  return await passOver(largeWork, caller, submission.payload, () => {
+): RenderedSubmission | Promise<RenderedSubmission> {
+  return passOver(largeWork, caller, submission.payload, () => {
     const text = JSON.stringify(submission.payload);
     if (!isKeptAsText(text)) return { ...submission, payloadBytes: Buffer.byteLength(text) };
     const payload = new JsonText(text);

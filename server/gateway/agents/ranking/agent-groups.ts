@@ -69,46 +69,46 @@ export function createAgentGroups(): AgentGroups {
   let tally = createAgentTally();
   const order = createAgentOrder((agent_id) => entries.get(agent_id)?.candidate);
 
-  function count(candidate: Candidate, group: Group, change: 1 | -1): void {
-    tally.count(candidate, change);
-    tags.count(group, candidate, change);
-    order.note(candidate.record.agent_id);
-    if (candidate.record.unregisteredMs === null) registered += change;
-  }
-
-  function remove(agent_id: string): void {
-    const entry = entries.get(agent_id);
-    if (!entry) return;
-    entries.delete(agent_id);
-    memory.giveBack(entry.candidate.record);
-    if (isFree(entry.candidate)) entry.group.free.delete(entry.candidate);
-    if (entry.kept !== null) entry.group.kept[entry.kept]?.delete(agent_id);
-    count(entry.candidate, entry.group, -1);
-    entry.group.size -= 1;
-    if (entry.group.size === 0) groups.remove(entry.group);
-    else tags.settle(entry.group, false);
+  /** Puts an agent of the group in the place of what it was before; null: it was, or is, no part of it. */
+  function replace(group: Group, agent_id: string, before: Entry | null, after: Entry | null): void {
+    if (before) {
+      takeOut(before);
+      tally.count(before.candidate, -1);
+    }
+    if (after) {
+      putIn(after);
+      tally.count(after.candidate, 1);
+    }
+    registered += Number(isRegistered(after)) - Number(isRegistered(before));
+    tags.count(group, before?.candidate, after?.candidate);
+    order.note(agent_id);
+    if (group.size === 0) groups.remove(group);
+    else tags.settle(group, isGranted(before, after));
   }
 
   return {
     get: (agent_id) => entries.get(agent_id)?.candidate,
-    remove,
+    remove(agent_id) {
+      const entry = entries.get(agent_id);
+      if (!entry) return;
+      entries.delete(agent_id);
+      memory.giveBack(entry.candidate.record);
+      replace(entry.group, agent_id, entry, null);
+    },
     put(changed) {
       const { agent_id, registration, unregisteredMs } = changed.record;
-      const before = entries.get(agent_id);
+      const before = entries.get(agent_id) ?? null;
       // The usual change is not of its tags: these it has for as long as its registration.
       const isSame = before?.candidate.record.registration === registration;
-      const agent_tags = memory.hold(isSame ? before.candidate.record : changed.record);
-      const candidate = { ...changed, record: { ...changed.record, agent_tags } };
+      const agent_tags = isSame ? before.candidate.record.agent_tags : memory.hold(changed.record);
+      if (before && !isSame) memory.giveBack(before.candidate.record);
+      const candidate = holdTags(changed, agent_tags);
       const group = isSame ? before.group : groups.find(agent_tags);
-      group.size += 1;
-      // Its earlier entry goes afterwards, so that a group whose only agent changes is not made anew.
-      remove(agent_id);
       const kept = unregisteredMs === null ? findObstacle(candidate) : null;
-      entries.set(agent_id, { candidate, group, kept });
-      if (isFree(candidate)) group.free.set(candidate, true);
-      if (kept !== null) addTo(group, kept, agent_id);
-      count(candidate, group, 1);
-      tags.settle(group, before !== undefined && candidate.lastGrantMs > before.candidate.lastGrantMs);
+      const after = { candidate, group, kept };
+      entries.set(agent_id, after);
+      if (before && before.group !== group) replace(before.group, agent_id, before, null);
+      replace(group, agent_id, before?.group === group ? before : null, after);
     },
     clear() {
       entries.clear();
@@ -174,9 +174,32 @@ function createGroups(tagGroups: TagGroups) {
   };
 }
 
-function addTo({ kept }: Group, obstacle: Obstacle, agent_id: string): void {
-  const ids = kept[obstacle] ?? new Set();
-  kept[obstacle] = ids.add(agent_id);
+/** The same with these strings as its tags; usually it has them already. */
+function holdTags(candidate: Candidate, agent_tags: readonly string[]): Candidate {
+  if (candidate.record.agent_tags === agent_tags) return candidate;
+  return { ...candidate, record: { ...candidate.record, agent_tags } };
+}
+
+function isRegistered(entry: Entry | null): boolean {
+  return entry?.candidate.record.unregisteredMs === null;
+}
+
+function isGranted(before: Entry | null, after: Entry | null): boolean {
+  return before !== null && after !== null && after.candidate.lastGrantMs > before.candidate.lastGrantMs;
+}
+
+function putIn({ candidate, group, kept }: Entry): void {
+  group.size += 1;
+  if (isFree(candidate)) group.free.set(candidate, true);
+  if (kept === null) return;
+  const ids = group.kept[kept] ?? new Set();
+  group.kept[kept] = ids.add(candidate.record.agent_id);
+}
+
+function takeOut({ candidate, group, kept }: Entry): void {
+  group.size -= 1;
+  if (isFree(candidate)) group.free.delete(candidate);
+  if (kept !== null) group.kept[kept]?.delete(candidate.record.agent_id);
 }
 
 /** The same for equal tag sets alone; of a long one its hash, so that the tags are in memory once. */

@@ -11,7 +11,7 @@ import type BTreeModule from 'sorted-btree';
 import type { Candidate } from '../../../domain/match.ts';
 import type { Obstacle } from '../../../domain/task-match.ts';
 import { createSimilarTags, type SimilarTags } from './similar-tags.ts';
-import { addCandidate, type Counts, createCounts, createTagUse, type TagUse } from './tag-supply.ts';
+import { type Counts, changeCounts, createCounts, createTagUse, type TagUse } from './tag-supply.ts';
 
 export type Freedom = 'taking' | 'untaken' | 'rest';
 /** A task goes to the first of them. */
@@ -48,8 +48,8 @@ export type TagGroups = TagUse & {
   remove(group: MarkedGroup): void;
   /** Notes how free the group is now; behind others that are as free when it was granted a task. */
   settle(group: MarkedGroup, isGranted: boolean): void;
-  /** Adds an agent of the group, or takes it out as it was added. */
-  count(group: MarkedGroup, candidate: Candidate, change: 1 | -1): void;
+  /** Counts that an agent of the group changed; without one before it is new, without one after gone. */
+  count(group: MarkedGroup, before: Candidate | undefined, after: Candidate | undefined): void;
   clear(): void;
   find(tag: string): Readonly<Counts> | undefined;
   /** Groups that share a tag, those of the rarest tags first: of each freedom at most so many. */
@@ -72,8 +72,18 @@ export function createTagGroups(): TagGroups {
   const use = createTagUse();
   let mark = 0;
 
-  const findAll = (names: readonly string[]): Tag[] =>
-    [...new Set(names)].flatMap((name) => byName.get(name) ?? []);
+  /** The tags with these names, each once. They carry a new mark. */
+  function markAll(names: readonly string[]): Tag[] {
+    mark += 1;
+    const found: Tag[] = [];
+    for (const name of names) {
+      const tag = byName.get(name);
+      if (!tag || tag.mark === mark) continue;
+      tag.mark = mark;
+      found.push(tag);
+    }
+    return found;
+  }
 
   return {
     ...use,
@@ -95,11 +105,11 @@ export function createTagGroups(): TagGroups {
       const to = best === undefined ? 'rest' : best.lastPushUntaken ? 'untaken' : 'taking';
       if (to !== group.freedom || isGranted) move(group, to);
     },
-    count(group, candidate, change) {
-      addCandidate(group.counts, candidate, change);
+    count(group, before, after) {
+      changeCounts(group.counts, before, after);
       for (const { tag, counts } of group.tags) {
         const agentsBefore = counts.agents;
-        use.note(tag, counts, () => addCandidate(counts, candidate, change));
+        use.change(tag, counts, before, after);
         if (agentsBefore === 0 && counts.agents > 0) similarTags.add(tag);
         if (agentsBefore > 0 && counts.agents === 0) similarTags.remove(tag);
       }
@@ -114,16 +124,13 @@ export function createTagGroups(): TagGroups {
       return counts && counts.agents + counts.usedSlots > 0 ? counts : undefined;
     },
     look(tags, freedoms, max) {
-      const wanted = findAll(tags);
-      mark += 1;
-      for (const tag of wanted) tag.mark = mark;
+      const wanted = markAll(tags);
       return freedoms.flatMap((at) => lookAt(wanted, at, max, mark));
     },
     countSharing(tags, agentsMax) {
-      const [first, ...others] = findAll(tags).sort((a, b) => b.counts.agents - a.counts.agents);
+      const [first, ...others] = markAll(tags).sort((a, b) => b.counts.agents - a.counts.agents);
       const sum = { ...(first?.counts ?? createCounts()) };
       if (!first || sum.agents === agentsMax) return sum;
-      mark += 1;
       addOthers(sum, first, others.reverse(), mark);
       return sum;
     },

@@ -25,8 +25,8 @@ export type Counts = {
 };
 
 export type TagUse = {
-  /** Notes what a change of the tag's counts does to its use. */
-  note(tag: string, counts: Readonly<Counts>, change: () => void): void;
+  /** Changes the counts of a tag, as `changeCounts()`, and with them its use. */
+  change(tag: string, counts: Counts, before: Candidate | undefined, after: Candidate | undefined): void;
   clear(): void;
   /** How many tags agents have. */
   tagCount(): number;
@@ -47,9 +47,10 @@ export function createTagUse(): TagUse {
   const unserved = new Set<string>();
 
   return {
-    note(tag, counts, change) {
-      const [useBefore, wasUnserved] = [findUse(counts), isUnserved(counts)];
-      change();
+    change(tag, counts, before, after) {
+      const useBefore = findUse(counts);
+      const wasUnserved = isUnserved(counts);
+      changeCounts(counts, before, after);
       const use = findUse(counts);
       if (use !== useBefore) {
         used.delete(tag);
@@ -89,8 +90,18 @@ export function createCounts(): Counts {
   };
 }
 
+/** Counts that an agent changed; without one before it is new, without one after gone. */
+export function changeCounts(
+  counts: Counts,
+  before: Candidate | undefined,
+  after: Candidate | undefined,
+): void {
+  if (before) addCandidate(counts, before, -1);
+  if (after) addCandidate(counts, after, 1);
+}
+
 /** Adds an agent, or takes it out as it was added. */
-export function addCandidate(counts: Counts, candidate: Candidate, change: 1 | -1): void {
+function addCandidate(counts: Counts, candidate: Candidate, change: 1 | -1): void {
   const { record, slots } = candidate;
   const freeSlots = Math.max(0, record.limit - slots);
   const fails = isFailing(candidate);
