@@ -11,6 +11,7 @@
  *   running ── not acknowledged ───────────────────────▶ delivery.ts
  *   any     ── past its deadline ──────────────────────▶ failed (expire)
  */
+import { keepPace } from '../../async/pace.ts';
 import { dueMs } from '../../domain/delivery.ts';
 import { encodeMatch } from '../../domain/match-record.ts';
 import { isSettled, type TaskState } from '../../domain/task.ts';
@@ -36,6 +37,7 @@ export function createDispatcher(deps: AssignDeps): Dispatcher {
           await deps.commits.reschedule([{ ref: taskRef(request_id), atMs: null, lease }]);
           return;
         }
+        if (!isNewcomer(before.value, deps.store.nowMs())) await keepPace();
         const result = await dispatchTask(deps, { request_id, lease, before });
         if (result.ok || result.conflict === 'lease') return;
         if (result.conflict === 'free_agent') await deps.agentIndex.reload(result.agent_id);
@@ -77,6 +79,11 @@ async function dispatchPending(deps: AssignDeps, task: LeasedTask, state: TaskSt
   // A waiting task goes on waiting only while the store itself knows no free agent.
   if (state.waiting) return await rescheduleLeased(deps, task, dueMs(state) ?? nowMs, noneFree);
   return await commitLeased(deps, task, { type: 'wait' }, { noneFree });
+}
+
+/** Newcomers of one moment are looked at together: they share the look at who waits before them. */
+function isNewcomer({ status, waiting, deadlineMs }: TaskState, nowMs: number): boolean {
+  return status === 'pending' && !waiting && deadlineMs > nowMs;
 }
 
 /** Whether a task waits, or would wait, for an agent no longer than until before its deadline. */

@@ -14,6 +14,8 @@ import {
   type AgentGroup,
   createTagGroups,
   type FreeAgents,
+  type Freedom,
+  findFreedom,
   type MarkedGroup,
   type TagGroups,
 } from './tag-groups.ts';
@@ -103,7 +105,7 @@ export function createAgentGroups(): AgentGroups {
       const agent_tags = isSame ? before.candidate.record.agent_tags : memory.hold(changed.record);
       if (before && !isSame) memory.giveBack(before.candidate.record);
       const candidate = holdTags(changed, agent_tags);
-      const group = isSame ? before.group : groups.find(agent_tags);
+      const group = isSame ? before.group : groups.find(agent_tags, findFreedom(candidate));
       const kept = unregisteredMs === null ? findObstacle(candidate) : null;
       const after = { candidate, group, kept };
       entries.set(agent_id, after);
@@ -142,13 +144,14 @@ export function createAgentGroups(): AgentGroups {
 function createGroups(tagGroups: TagGroups) {
   const groups = new Map<string, Group>();
 
-  function create(key: string, names: readonly string[]): Group {
+  function create(key: string, names: readonly string[], freedom: Freedom): Group {
     const group: Group = {
       key,
       tags: tagGroups.open(names),
       kept: {},
       counts: createCounts(),
-      freedom: 'rest',
+      freedom,
+      order: 0,
       mark: 0,
       size: 0,
       free: new BTree<Candidate, true>(undefined, compareCandidates),
@@ -159,11 +162,11 @@ function createGroups(tagGroups: TagGroups) {
   }
 
   return {
-    /** The group with these tags; a new one where there is no such. */
-    find(agentTags: readonly string[]): Group {
+    /** The group with these tags; where there is no such a new one, which is as free as its first agent. */
+    find(agentTags: readonly string[], freedom: Freedom): Group {
       const names = [...new Set(agentTags)].sort();
       const key = buildKey(names);
-      return groups.get(key) ?? create(key, names);
+      return groups.get(key) ?? create(key, names, freedom);
     },
     remove(group: Group): void {
       groups.delete(group.key);

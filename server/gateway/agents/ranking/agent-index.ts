@@ -4,6 +4,7 @@
  * A stale copy costs one more try, never a wrong result: the store refuses a grant to an agent that is full,
  * gone or registered anew, and refuses to abandon a task while an agent is free.
  */
+import { keepPace } from '../../../async/pace.ts';
 import type { AgentRecord } from '../../../domain/agent.ts';
 import { type Candidate, compareForTask } from '../../../domain/match.ts';
 import type { MatchedTask, MatchTag, TaskMatch } from '../../../domain/task-match.ts';
@@ -155,17 +156,20 @@ function createRefreshing(
   let refreshedMs = Number.NEGATIVE_INFINITY;
   const noteRefresh = createRefreshLog(store, log);
 
-  function apply(changes: AgentChanges): void {
+  async function apply(changes: AgentChanges): Promise<void> {
     if (changes.reset) groups.clear();
     for (const agent_id of changes.removed) groups.remove(agent_id);
-    for (const agentStatus of changes.changed) groups.put(toCandidate(agentStatus));
+    for (const agentStatus of changes.changed) {
+      await keepPace();
+      groups.put(toCandidate(agentStatus));
+    }
     cursor = changes.cursor;
   }
 
   async function readPages(): Promise<void> {
     for (let pages = 0; pages < PAGES_PER_REFRESH; pages += 1) {
       const changes = await store.readAgentChanges(cursor);
-      apply(changes);
+      await apply(changes);
       if (!changes.more) return;
     }
   }

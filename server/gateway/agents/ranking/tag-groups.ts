@@ -7,11 +7,13 @@
  *   untaken   all its free agents did not take their last push
  *   rest      it has no free agent
  */
-import type BTreeModule from 'sorted-btree';
-import type { Candidate } from '../../../domain/match.ts';
+import BTreeModule from 'sorted-btree';
+import { type Candidate, isFree } from '../../../domain/match.ts';
 import type { Obstacle } from '../../../domain/task-match.ts';
 import { createSimilarTags, type SimilarTags } from './similar-tags.ts';
 import { type Counts, changeCounts, createCounts, createTagUse, type TagUse } from './tag-supply.ts';
+
+const BTree = BTreeModule.default;
 
 export type Freedom = 'taking' | 'untaken' | 'rest';
 /** A task goes to the first of them. */
@@ -36,10 +38,12 @@ export type Sharing = { readonly group: AgentGroup; readonly shared: number };
 type Marked = { mark: number };
 type Tag = Marked & {
   readonly tag: string;
-  readonly groups: { [P in Freedom]?: Set<MarkedGroup> };
+  /** By their order: a set of thousands would be copied in one go whenever it grows, of all tags at once. */
+  readonly groups: { [P in Freedom]?: InstanceType<typeof BTree<number, MarkedGroup>> };
   readonly counts: Counts;
 };
-export type MarkedGroup = AgentGroup & Marked & { readonly counts: Counts; freedom: Freedom };
+/** `order`: its place among groups that are as free, which is one number for all its tags. */
+export type MarkedGroup = AgentGroup & Marked & { readonly counts: Counts; freedom: Freedom; order: number };
 
 export type TagGroups = TagUse & {
   /** The tags with these names, for a group that is added then. */
@@ -71,6 +75,18 @@ export function createTagGroups(): TagGroups {
   const similarTags = createSimilarTags();
   const use = createTagUse();
   let mark = 0;
+  let lastOrder = 0;
+
+  /** Puts the group behind all others that are as free. */
+  function add(group: MarkedGroup, freedom: Freedom): void {
+    lastOrder += 1;
+    group.freedom = freedom;
+    group.order = lastOrder;
+    for (const { groups } of group.tags) {
+      groups[freedom] ??= new BTree<number, MarkedGroup>();
+      groups[freedom].set(lastOrder, group);
+    }
+  }
 
   /** The tags with these names, each once. They carry a new mark. */
   function markAll(names: readonly string[]): Tag[] {
@@ -93,17 +109,18 @@ export function createTagGroups(): TagGroups {
         byName.set(tag, known);
         return known;
       }),
-    add: (group) => move(group, group.freedom),
+    add: (group) => add(group, group.freedom),
     remove(group) {
-      move(group, null);
+      takeOut(group);
       for (const tag of group.tags) {
         if (FREEDOMS.every((at) => sizeOf(tag, at) === 0)) byName.delete(tag.tag);
       }
     },
     settle(group, isGranted) {
-      const best = group.free.minKey();
-      const to = best === undefined ? 'rest' : best.lastPushUntaken ? 'untaken' : 'taking';
-      if (to !== group.freedom || isGranted) move(group, to);
+      const to = findFreedom(group.free.minKey());
+      if (to === group.freedom && !isGranted) return;
+      takeOut(group);
+      add(group, to);
     },
     count(group, before, after) {
       changeCounts(group.counts, before, after);
@@ -138,15 +155,14 @@ export function createTagGroups(): TagGroups {
   };
 }
 
-/** Moves the group among those of its tags; null takes it out. */
-function move(group: MarkedGroup, to: Freedom | null): void {
-  for (const tag of group.tags) {
-    tag.groups[group.freedom]?.delete(group);
-    if (to === null) continue;
-    const groups = tag.groups[to] ?? new Set();
-    tag.groups[to] = groups.add(group);
-  }
-  if (to !== null) group.freedom = to;
+/** How free a group is whose best agent this is. */
+export function findFreedom(best: Candidate | undefined): Freedom {
+  if (!best || !isFree(best)) return 'rest';
+  return best.lastPushUntaken ? 'untaken' : 'taking';
+}
+
+function takeOut({ tags, freedom, order }: MarkedGroup): void {
+  for (const { groups } of tags) groups[freedom]?.delete(order);
 }
 
 /** Groups that are as free as this and share one of the tags that carry the mark. */
@@ -154,7 +170,7 @@ function lookAt(wanted: readonly Tag[], at: Freedom, max: number, mark: number):
   const found: Sharing[] = [];
   const rarest = wanted.filter((tag) => sizeOf(tag, at) > 0).sort((a, b) => sizeOf(a, at) - sizeOf(b, at));
   for (const { groups } of rarest) {
-    for (const group of groups[at] ?? []) {
+    for (const group of groups[at]?.values() ?? []) {
       if (group.mark === mark) continue;
       group.mark = mark;
       found.push({ group, shared: countMarked(group.tags, mark) });
@@ -176,7 +192,7 @@ function addOthers(sum: Counts, first: Tag, others: readonly Tag[], mark: number
 }
 
 function* listGroups(tags: readonly Tag[]): Generator<MarkedGroup> {
-  for (const { groups } of tags) for (const at of FREEDOMS) yield* groups[at] ?? [];
+  for (const { groups } of tags) for (const at of FREEDOMS) yield* groups[at]?.values() ?? [];
 }
 
 function sizeOf({ groups }: Tag, at: Freedom): number {

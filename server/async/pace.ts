@@ -1,0 +1,44 @@
+/**
+ * The pace of what the gateway does by itself: taking what is due and reading the agents. All of it
+ * together takes a few milliseconds of a turn of the event loop, then the calls of others run. Without such
+ * work, or with little of it, nothing waits.
+ */
+import { yieldToEventLoop } from './waiting.ts';
+
+/** CPU in one turn of the event loop: a machine that is busy with something else makes no turns shorter. */
+const WORK_MS = 5;
+/** Pieces that begin together: what they read together is read once. */
+const AT_ONCE = 8;
+
+// Of the process, because its thread is.
+let last: Promise<void> = Promise.resolve();
+let begun = 0;
+let sinceMs: number | null = null;
+
+/**
+ * Resolves when the next piece of work may begin, a few at once, in the order of the calls. What those before
+ * them have begun has run by then, as far as it comes without waiting.
+ */
+export function keepPace(): Promise<void> {
+  begun += 1;
+  if (begun % AT_ONCE === 0) last = last.then(beginNext);
+  return last;
+}
+
+async function beginNext(): Promise<void> {
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  while (isSpent()) await yieldToEventLoop();
+}
+
+/** Whether this turn of the event loop has had its share of work; begins to count at the first call in it. */
+function isSpent(): boolean {
+  const { user, system } = process.threadCpuUsage();
+  const nowMs = (user + system) / 1_000;
+  if (sinceMs === null) {
+    sinceMs = nowMs;
+    setImmediate(() => {
+      sinceMs = null;
+    });
+  }
+  return nowMs - sinceMs >= WORK_MS;
+}
