@@ -51,7 +51,7 @@ export function startDuties(deps: { duties: Duties; store: Store; clock: Clock; 
     while (!signal.aborted) {
       // Renewed before the work: a notification that arrives during the work is not lost.
       woken = Promise.withResolvers<void>();
-      const taken = (await runOrPause('taking due entries', () => duties.turn())) ?? 0;
+      const taken = (await runOrPause('taking due entries', () => duties.runDuePass())) ?? 0;
       if (taken > 0) continue;
       await woken.promise;
     }

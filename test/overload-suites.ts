@@ -70,7 +70,7 @@ export const OVERLOAD: readonly CiSuite[] = [
     file: 'test/resilience/bounds/redis-agents.test.ts',
     seconds: 30,
     reason: '600 agents with 100 KB of tags each',
-    partIn: ['test/gateway/due-turn.test.ts'],
+    partIn: ['test/gateway/due-pass.test.ts'],
   },
   {
     file: 'test/resilience/bounds/redis-memory.test.ts',
@@ -138,13 +138,13 @@ export const OVERLOAD: readonly CiSuite[] = [
     alone: true,
     seconds: 100,
     reason: 'a healthy agent alone and beside each kind of hanging agent with thousands of tasks',
-    partIn: ['test/gateway/push-turns.test.ts', 'test/push/connections.test.ts'],
+    partIn: ['test/gateway/push-permits.test.ts', 'test/push/connections.test.ts'],
   },
   {
     file: 'test/resilience/bounds/push-memory.test.ts',
     seconds: 90,
     reason: 'hundreds of tasks of 1 MB that wait for agents that do not read them',
-    partIn: ['test/gateway/push-turns.test.ts'],
+    partIn: ['test/gateway/push-permits.test.ts'],
   },
   {
     file: 'test/resilience/bounds/pushes-beside-due.test.ts',

@@ -100,7 +100,7 @@ export function createAgent(options: AgentOptions): Agent {
     return stopping;
   }
 
-  /** Stops the agent when the caller's signal fires: the handlers' signals fire in the same turn. */
+  /** Stops the agent when the caller's signal fires: the handlers' signals fire in the same tick. */
   function stopNow(): Promise<void> {
     const stopped = stopWithin({ drainMs: 0 });
     work.interrupt();

@@ -1,10 +1,10 @@
 /**
- * Lets work begin while the bytes of what is under way fit a budget: callers by turns (`turns.ts`), the work
- * of each in its order. What is next waits for its room and is not overtaken; work that is larger than the
- * whole budget runs alone.
+ * Lets work begin while the bytes of what is under way fit a budget: callers in rotation (`rotation.ts`), the
+ * work of each in its order. What is next waits for its room and is not overtaken; work that is larger than
+ * the whole budget runs alone.
  */
 import type { Caller } from '../ports/caller.ts';
-import { createTurns } from './turns.ts';
+import { createRotation } from './rotation.ts';
 
 export type ByteBudget = {
   /** Resolves or rejects as the work does, which begins when there is room. `signal`: it never begins. */
@@ -18,7 +18,7 @@ type Waiting = { readonly bytes: number; readonly signal: AbortSignal; begin(): 
 
 /** Creates a budget of which nothing is in use. Memory grows with the work that waits. */
 export function createByteBudget(bytesMax: number): ByteBudget {
-  const waiting = createTurns<Waiting>();
+  const waiting = createRotation<Waiting>();
   let next: Waiting | undefined;
   let used = 0;
 

@@ -32,8 +32,8 @@ type Call = {
   readonly reject: (error: Error) => void;
 };
 
-/** If this process itself stood still, replies have arrived but were not read: so many turns read them. */
-const TURNS_TO_READ_REPLIES = 3;
+/** If this process itself stood still, replies have arrived but were not read: so many ticks read them. */
+const TICKS_TO_READ_REPLIES = 3;
 
 /** Creates an empty set. */
 export function createDeadlineSet(options: DeadlineSetOptions): DeadlineSet {
@@ -54,7 +54,7 @@ export function createDeadlineSet(options: DeadlineSetOptions): DeadlineSet {
   }
 
   async function reportLate(): Promise<void> {
-    for (let turn = 0; turn < TURNS_TO_READ_REPLIES; turn += 1) await yieldToEventLoop();
+    for (let tick = 0; tick < TICKS_TO_READ_REPLIES; tick += 1) await yieldToEventLoop();
     for (const call of calls) {
       if (call.untilMs > clock.monotonicMs()) break;
       onLate(call.reject);

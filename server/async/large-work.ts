@@ -1,9 +1,9 @@
 /**
- * Turns for work on large values, such as parsing, reading or rendering one of 1 MiB: it holds the event loop
- * for milliseconds, parsing for tens of them. Each pass over a value is a piece of such work. Only one piece
- * runs at a time, and after each everything else gets as much time as it took, so that any number of large
- * calls takes no more than half of the process. A call that holds its value goes before those that do not.
- * Which caller is next: `turns.ts`.
+ * A rotation for work on large values, such as parsing, reading or rendering one of 1 MiB: it holds the event
+ * loop for milliseconds, parsing for tens of them. Each pass over a value is a piece of such work. Only one
+ * piece runs at a time, and after each everything else gets as much time as it took, so that any number of
+ * large calls takes no more than half of the process. A call that holds its value goes before those that do
+ * not. Which caller is next: `rotation.ts`.
  *
  * Cost: one entry for each call that waits.
  */
@@ -11,7 +11,7 @@ import { isLargeValue } from '../domain/value-size.ts';
 import type { Caller } from '../ports/caller.ts';
 import type { Clock } from '../ports/clock.ts';
 import { GatewayError } from '../ports/gateway.ts';
-import { createTurns } from './turns.ts';
+import { createRotation } from './rotation.ts';
 import { yieldToEventLoop } from './waiting.ts';
 
 /** Work that waits long for a store has not held the event loop as long. */
@@ -33,25 +33,25 @@ type Order = 'end' | 'small' | 'large';
 
 export type LargeWork = {
   /**
-   * Does the work when its turn has come, and settles as it does. Work must not wait for other work here.
+   * Does the work when its caller is next, and settles as it does. Work must not wait for other work here.
    * Rejects with `busy` when the caller has left, and when a `read` has waited too long.
    */
-  run<T>(turn: Turn, work: () => T | Promise<T>): Promise<T>;
+  run<T>(position: Position, work: () => T | Promise<T>): Promise<T>;
 };
 
 /** Whom the work is for. `isRead`: it holds nothing yet, so it may be refused instead of waiting long. */
-type Turn = { readonly caller: Caller; readonly order: Order; readonly isRead?: boolean };
+type Position = { readonly caller: Caller; readonly order: Order; readonly isRead?: boolean };
 
 /** A piece of work that waits. */
-type Piece = Turn & { readonly sinceMs: number; run(): Promise<void>; refuse(error: Error): void };
+type Piece = Position & { readonly sinceMs: number; run(): Promise<void>; refuse(error: Error): void };
 
-/** Creates the turns, with nothing waiting. */
+/** Creates the rotation, with nothing waiting. */
 export function createLargeWork(clock: Clock): LargeWork {
   /** The callers of the last long pieces: one that asks again and again is not taken for a new one. */
   const tookLately: Caller['key'][] = [];
-  const end = createTurns<Piece>((key) => tookLately.includes(key));
-  const small = createTurns<Piece>((key) => tookLately.includes(key));
-  const large = createTurns<Piece>((key) => tookLately.includes(key));
+  const end = createRotation<Piece>((key) => tookLately.includes(key));
+  const small = createRotation<Piece>((key) => tookLately.includes(key));
+  const large = createRotation<Piece>((key) => tookLately.includes(key));
   /**
    * By how much more time small work has taken. Both get the same time where both wait, so many of the one
    * kind hold up none of the other: what is small indeed waits for one large piece, not for one each.
@@ -59,7 +59,7 @@ export function createLargeWork(clock: Clock): LargeWork {
   let smallAheadMs = 0;
   let isRunning = false;
 
-  function takeInTurn(): Piece | undefined {
+  function takeInRotation(): Piece | undefined {
     const [first, second] = smallAheadMs > 0 ? [large, small] : [small, large];
     return first.take() ?? second.take();
   }
@@ -72,7 +72,7 @@ export function createLargeWork(clock: Clock): LargeWork {
   /** The next piece that may begin; those that may not are refused. */
   function takeNext(): Piece | undefined {
     for (;;) {
-      const piece = end.take() ?? takeInTurn();
+      const piece = end.take() ?? takeInRotation();
       const refusal = piece && findRefusal(piece, clock.monotonicMs());
       if (!refusal) return piece;
       piece.refuse(new GatewayError('busy', refusal));
@@ -85,7 +85,7 @@ export function createLargeWork(clock: Clock): LargeWork {
       const startedMs = clock.monotonicMs();
       await piece.run();
       await yieldToEventLoop();
-      // The call whose piece has just run goes on with it within a turn of the event loop.
+      // The call whose piece has just run goes on with it within a tick of the event loop.
       if (piece.order !== 'end') await end.takeOf(piece.caller.key)?.run();
       const tookMs = clock.monotonicMs() - startedMs;
       countTime(piece.order, tookMs);
@@ -97,10 +97,10 @@ export function createLargeWork(clock: Clock): LargeWork {
   }
 
   const queues = { end, small, large };
-  const run: LargeWork['run'] = (turn, work) =>
+  const run: LargeWork['run'] = (position, work) =>
     new Promise((resolve, reject) => {
-      queues[turn.order].add(turn.caller, {
-        ...turn,
+      queues[position.order].add(position.caller, {
+        ...position,
         sinceMs: clock.monotonicMs(),
         async run() {
           try {

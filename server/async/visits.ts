@@ -1,11 +1,11 @@
 /**
- * A timer that visits each of many things, again and again. Everything else gets a turn after some hundreds,
+ * A timer that visits each of many things, again and again. Everything else goes on after some hundreds,
  * so that any number of things holds up nothing. Cost: one visit of each in each interval.
  */
 import type { Clock } from '../ports/clock.ts';
 import { yieldToEventLoop } from './waiting.ts';
 
-/** Things that are visited before everything else gets a turn. */
+/** Things that are visited before everything else goes on. */
 const VISITS_PER_TURN = 500;
 
 export type Visits = {

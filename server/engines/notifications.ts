@@ -86,10 +86,10 @@ export function createNotifications(): Notifications {
     listen,
     notify(topic) {
       const listeners = topics.get(topic);
-      if (listeners) wakeInTurns(listeners);
+      if (listeners) wakeInSlices(listeners);
     },
     notifyAll() {
-      wakeInTurns([...topics.values()].flatMap((listeners) => [...listeners]));
+      wakeInSlices([...topics.values()].flatMap((listeners) => [...listeners]));
     },
     hasListener: (topic) => topics.has(topic),
     close() {
@@ -100,7 +100,7 @@ export function createNotifications(): Notifications {
 }
 
 /** To wake a listener that was closed meanwhile has no effect. */
-function wakeInTurns(listeners: Iterable<ListenerEntry>): void {
+function wakeInSlices(listeners: Iterable<ListenerEntry>): void {
   const all = [...listeners];
   const wakeFrom = (from: number): void => {
     for (const listener of all.slice(from, from + LISTENERS_PER_TURN)) listener.wake();

@@ -34,7 +34,7 @@ import { createSubscribeEvents } from './calls/subscribe-events.ts';
 import { createUnregisterAgent } from './calls/unregister-agent.ts';
 import { limitTime } from './deadline.ts';
 import { createDispatcher } from './dispatch/dispatcher.ts';
-import { createDueTurn } from './dispatch/due-turn.ts';
+import { createDuePass } from './dispatch/due-pass.ts';
 import { mayLeaveOpenPush } from './dispatch/redelivery.ts';
 import { createSweepTimes } from './dispatch/sweep-times.ts';
 import { createSweeper } from './dispatch/sweeper.ts';
@@ -68,10 +68,10 @@ export type GatewayDeps = {
 /** The background duties. None of them throws anything but what the store throws. */
 export type Duties = {
   /** Takes a bounded number of due entries and does what each needs; returns how many it took. */
-  turn(): Promise<number>;
+  runDuePass(): Promise<number>;
   /** Renews the leases of the pushes under way, and stops those whose task may move. */
   renewLeases(): Promise<void>;
-  /** Runs one bounded turn of retention; returns how much was removed. */
+  /** Runs one bounded pass of retention; returns how much was removed. */
   trim(): Promise<number>;
   /** Waits at most this long for the pushes under way, then abandons them. */
   drainPushes(graceMs: number): Promise<void>;
@@ -156,7 +156,7 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
       health: () => store.health(),
     },
     duties: {
-      turn: createDueTurn({ ...deps, ...dispatching, dispatcher, sweeper }),
+      runDuePass: createDuePass({ ...deps, ...dispatching, dispatcher, sweeper }),
       async renewLeases() {
         admin.noteHealth();
         await pushes.renewLeases();

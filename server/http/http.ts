@@ -34,7 +34,7 @@ import type { BodyLimits } from './request/body-collector.ts';
 import { type Contract, loadContract } from './request/contract.ts';
 import type { JsonLimits } from './request/json-limits.ts';
 import { createSecrets } from './request/secrets.ts';
-import { createConnectionTurns } from './response/connection-turns.ts';
+import { createConnectionQueues } from './response/connection-queues.ts';
 import { createFairScheduler } from './response/fair-scheduling.ts';
 import type { WriterDeps } from './response/response-writer.ts';
 import { createStallTimer } from './response/stall-timer.ts';
@@ -141,8 +141,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const draining = new AbortController();
   const addresses = createRemoteAddresses(deps.settings.trustedProxies ?? []);
   const writers = createWriters(deps, addresses);
-  const turns = createConnectionTurns();
-  const stalls = createStallTimer(deps.clock, deps.limits.stallMs, turns.responses);
+  const connectionQueues = createConnectionQueues();
+  const stalls = createStallTimer(deps.clock, deps.limits.stallMs, connectionQueues.responses);
   const streams = createStreams({
     ...deps,
     writers,
@@ -195,7 +195,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       addressOf: addresses.ofConnection,
     },
     describeHeaders(contract.version),
-    turns,
+    connectionQueues,
   );
 
   return {

@@ -6,7 +6,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { AddressInfo, Socket } from 'node:net';
 import { http } from './node-http.ts';
 import { describeProblem, Problem } from './problems.ts';
-import type { ConnectionTurns } from './response/connection-turns.ts';
+import type { ConnectionQueues } from './response/connection-queues.ts';
 import { createShares } from './shares.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
@@ -50,7 +50,7 @@ export function createServer(
   listener: RequestListener,
   limits: ServerLimits,
   headers: Readonly<Record<string, string>>,
-  turns: ConnectionTurns,
+  connectionQueues: ConnectionQueues,
 ): HttpServer {
   // The last response on each connection: the response to invalid bytes must not be written into the middle
   // of it.
@@ -67,7 +67,7 @@ export function createServer(
     },
     (req, res) => {
       lastResponses.set(req.socket, res);
-      turns.takeTurn(req, res, () => {
+      connectionQueues.serveInOrder(req, res, () => {
         if (!hasProperHost(req)) {
           respondInvalid(res, buildInvalidProblem(undefined, limits), headers);
           return;
@@ -83,8 +83,8 @@ export function createServer(
   // Other expectations of a caller are ignored, as HTTP allows; Node would refuse them with a bare 417.
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   server.on('checkContinue', (req, res) => {
-    // Before its turn among several on a connection, Node would write this line into the response, behind its
-    // headers. Without the line it closes after the response, since the body may or may not follow.
+    // While it waits behind others of its connection, Node would write this line into the response, behind
+    // its headers. Without the line it closes after the response, since the body may or may not follow.
     if (res.socket !== null) res.writeContinue();
     server.emit('request', req, res);
   });

@@ -1,7 +1,7 @@
-/** For whom a call is made: work that waits for its turn is chosen by it. */
+/** For whom a call is made: callers come in rotation where work waits. */
 
 export type Caller = {
-  /** Its remote address or, where that says nothing, its connection. Callers of one key share turns. */
+  /** Its remote address or, where that says nothing, its connection. Callers of one key share a place. */
   readonly key: string | object;
   /** Whether it has left, so that nothing more is done for it. */
   isGone(): boolean;

@@ -18,7 +18,7 @@
  * 7. The submitted input is written once, apart from the state. Memory holds only the states of open tasks.
  * 8. `nowMs()` is the only wall clock. While a gateway runs it advances as monotonic clocks do, whatever wall
  *    clocks do.
- * 9. Retention follows that clock, in bounded turns, and never scans everything.
+ * 9. Retention follows that clock, in bounded passes, and never scans everything.
  */
 import type { ActivityStep } from '../domain/activity.ts';
 import type { AgentRecord, Contact } from '../domain/agent.ts';
@@ -206,7 +206,7 @@ export type DiskStage = 0 | 1 | 2;
 export type Store = {
   /** Milliseconds since the Unix epoch by the store's clock. Never falls while the process runs. */
   nowMs(): number;
-  /** Where reads and commits of large values wait for their turn, callers have turns. */
+  /** Where reads and commits of large values wait, callers come in rotation. */
   get<K extends keyof Kinds>(kind: K, id: string, caller?: Caller): Promise<Stored<Kinds[K]> | undefined>;
   /**
    * A task as the next commit will find it, which may not be durable yet. It is read to decide a commit and

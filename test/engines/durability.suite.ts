@@ -22,7 +22,7 @@ export function describeDurability({ store, underTest, reopen }: SuiteContext): 
     disk = underTest().disk;
   });
   async function waitSomeTurns(): Promise<void> {
-    for (let turns = 0; turns < 20; turns += 1) await yieldToEventLoop();
+    for (let ticks = 0; ticks < 20; ticks += 1) await yieldToEventLoop();
   }
 
   test('a row that one commit removes and the next puts again, both written at once, is there after a restart', async () => {

@@ -123,7 +123,7 @@ describe('values', () => {
     await until('the write is held', disk.isHolding);
     const reading = store.get('input', 't1');
     const read = follow(reading);
-    for (let turns = 0; turns < 20; turns += 1) await yieldToEventLoop();
+    for (let ticks = 0; ticks < 20; ticks += 1) await yieldToEventLoop();
     expect(read.now()).toBe('waiting');
     disk.release();
     for (const result of await Promise.all(commits)) must(result);
@@ -216,7 +216,7 @@ test('the time in which a process was stopped does not count against its disk', 
   const committed = submit(store, 't1');
   await until('the write is held', disk.isHolding);
   clock.stopProcess(20_000);
-  for (let turns = 0; turns < 20; turns += 1) await yieldToEventLoop();
+  for (let ticks = 0; ticks < 20; ticks += 1) await yieldToEventLoop();
   expect(store.health()).toEqual({ ok: true });
   disk.release();
   await committed;

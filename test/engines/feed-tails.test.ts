@@ -177,7 +177,7 @@ describe('a reader at the end of its feed', () => {
     disk.hold();
     must(await first);
     await until('the second write is held', disk.isHolding);
-    for (let turns = 0; turns < 20; turns += 1) await yieldToEventLoop();
+    for (let ticks = 0; ticks < 20; ticks += 1) await yieldToEventLoop();
     expect(idsOf(items)).toEqual(['t1']);
     disk.release();
     must(await second);
@@ -194,7 +194,7 @@ describe('a reader at the end of its feed', () => {
     disk.fail('lost');
     const committed = follow(store.commit(ending));
     await until('the write is held', disk.isHolding);
-    for (let turns = 0; turns < 20; turns += 1) await yieldToEventLoop();
+    for (let ticks = 0; ticks < 20; ticks += 1) await yieldToEventLoop();
     expect(items).toHaveLength(1);
     disk.release();
     await until('it has failed', () => committed.now() === 'failed');

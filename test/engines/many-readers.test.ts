@@ -1,11 +1,11 @@
-/** Many readers of one feed: one read for all that need it at once, and no long turns of the event loop. */
+/** Many readers of one feed: one read for all that need it at once, and no long ticks of the event loop. */
 import { describe, expect, test } from 'vitest';
 import { createSharedReads } from '../../server/async/shared-reads.ts';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
 import { createNotifications } from '../../server/engines/notifications.ts';
 
 describe('reads shared by many callers', () => {
-  test('run once for all callers of one turn, and again in the next', async () => {
+  test('run once for all callers of one tick, and again in the next', async () => {
     const reads = createSharedReads<number>();
     let count = 0;
     const read = async (): Promise<number> => (count += 1);
@@ -16,7 +16,7 @@ describe('reads shared by many callers', () => {
     expect(await reads.read('a', read)).toBe(3);
   });
 
-  test('run again after forget(), also within a turn', async () => {
+  test('run again after forget(), also within a tick', async () => {
     const reads = createSharedReads<string>();
     const before = reads.read('a', async () => 'before');
     reads.forget();
@@ -36,7 +36,7 @@ describe('reads shared by many callers', () => {
 
 describe('listeners of one topic', () => {
   test.each(['notify', 'notifyAll'] as const)(
-    '%s wakes all of them, at most 500 in a turn',
+    '%s wakes all of them, at most 500 in a tick',
     async (method) => {
       const notifications = createNotifications();
       const stop = new AbortController();
@@ -48,14 +48,14 @@ describe('listeners of one topic', () => {
           .then(() => (woken += 1));
       }
       const perTurn: number[] = [];
-      // The first turn is requested before the notification, so that each count is taken between two slices.
-      let turn = yieldToEventLoop();
+      // The first tick is requested before the notification, so that each count is taken between two slices.
+      let tick = yieldToEventLoop();
       if (method === 'notify') notifications.notify('feed:s');
       else notifications.notifyAll();
       for (let before = 0; woken < 1_200; before = woken) {
-        await turn;
+        await tick;
         perTurn.push(woken - before);
-        turn = yieldToEventLoop();
+        tick = yieldToEventLoop();
       }
       expect(Math.max(...perTurn)).toBeLessThanOrEqual(500);
       stop.abort();

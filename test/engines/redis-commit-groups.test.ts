@@ -41,7 +41,7 @@ function buildCommit(name: string, more: Partial<EncodedCommit> = {}): EncodedCo
 const namesOf = (sent: readonly Sent[]): readonly (readonly string[])[] => sent.map(({ names }) => names);
 
 describe('commits on Redis', () => {
-  test('of one turn are one script, each with its own result; listeners are notified of the applied ones', async () => {
+  test('of one tick are one script, each with its own result; listeners are notified of the applied ones', async () => {
     const { groups, sent, applied } = createGroups();
     const results = Promise.all(['a', 'b', 'c'].map((name) => groups.run(buildCommit(name))));
     await yieldTurn();

@@ -51,7 +51,7 @@ function createSubject() {
 /** Advances the time, and lets what it began reach Redis. */
 async function pass(clock: FakeClock, ms: number): Promise<void> {
   await clock.advance(ms);
-  for (let turns = 0; turns < 3; turns += 1) await yieldToEventLoop();
+  for (let ticks = 0; ticks < 3; ticks += 1) await yieldToEventLoop();
 }
 
 describe('pushes that an agent takes one after the other', () => {

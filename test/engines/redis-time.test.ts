@@ -127,7 +127,7 @@ describe('calls that are under way', () => {
     const { clock, calls, late } = createCalls();
     const reply = Promise.withResolvers<string>();
     const call = calls.run(reply.promise);
-    // The reply is read in the turn of the event loop in which the timer, long overdue, fires.
+    // The reply is read in the tick of the event loop in which the timer, long overdue, fires.
     setImmediate(() => reply.resolve('arrived'));
     await clock.advance(20_000);
     expect(await call).toBe('arrived');

@@ -77,7 +77,7 @@ export function describeRetention({ store, reopen, underTest }: SuiteContext): v
     });
   });
 
-  test('a turn removes no more than its limit, and returns how many it removed', async () => {
+  test('a pass removes no more than its limit, and returns how many it removed', async () => {
     for (let index = 0; index < 25; index += 1) await finish(store(), `t${index}`);
     await underTest().advance(10_000);
     expect(await trim(10)).toBe(10);

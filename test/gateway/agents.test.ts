@@ -240,7 +240,7 @@ describe.each(QUICK_STORES)('on %s, after a day', (_name, open) => {
     for (let hour = 0; hour < 25; hour += 1) {
       for (let n = 0; n < 900; n += 1) {
         await world.clock.advance(4_000);
-        await world.duties.turn();
+        await world.duties.runDuePass();
       }
     }
     await expect(world.gateway.heartbeatAgent({ agent_id: 'A' })).rejects.toMatchObject({

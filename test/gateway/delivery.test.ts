@@ -239,7 +239,7 @@ describeEachStore('on %s', (_name, open) => {
       reading = promise;
       const preview = world.gateway.previewMatch(['a']);
       const dispatch = world.runUntilIdle();
-      for (let turns = 0; turns < 20; turns += 1) await yieldToEventLoop();
+      for (let ticks = 0; ticks < 20; ticks += 1) await yieldToEventLoop();
       await world.clock.advance(50);
       resolve();
       await Promise.all([preview, dispatch]);

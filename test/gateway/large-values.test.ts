@@ -1,6 +1,6 @@
 /**
- * Each pass over a large payload or result takes its turn among callers: the fingerprint of a submission, and
- * rendering it. What follows copies its text.
+ * Each pass over a large payload or result waits in the rotation of callers: the fingerprint of a submission,
+ * and rendering it. What follows copies its text.
  */
 import { expect, test } from 'vitest';
 import { createLargeWork, passOver } from '../../server/async/large-work.ts';

@@ -86,11 +86,11 @@ export async function trackOutside<T>(work: Promise<T>): Promise<T> {
 
 /** Runs everything that waits only for promises, or for work outside of this process. */
 export async function flushMicrotasks(): Promise<void> {
-  for (let turn = 0; turn < 12; turn += 1) {
+  for (let tick = 0; tick < 12; tick += 1) {
     await takeTurn();
     if (outside === 0) continue;
     while (outside > 0) await takeTurn();
-    turn = 0;
+    tick = 0;
   }
 }
 

@@ -91,9 +91,9 @@ export function createWorld(store: Store, options: WorldOptions): World {
   });
 
   async function runUntilIdle(): Promise<void> {
-    for (let turns = 0; turns < TURNS_MAX; turns += 1) {
+    for (let ticks = 0; ticks < TURNS_MAX; ticks += 1) {
       await flushMicrotasks();
-      if ((await clock.drive(duties.turn())) === 0) return await flushMicrotasks();
+      if ((await clock.drive(duties.runDuePass())) === 0) return await flushMicrotasks();
     }
     const due = (await store.takeDue(10)).map(({ ref }) => ref).join(', ');
     throw new Error(`The duties found work ${TURNS_MAX} times in a row without time passing: ${due}`);

@@ -132,7 +132,7 @@ describe('limits on the whole body', () => {
   });
 });
 
-test('a large body is parsed in one turn of its caller and checked in another', async () => {
+test('a large body is parsed in one piece of work and checked in another', async () => {
   const turns: string[] = [];
   const work = createLargeWork(realClock);
   const largeWork: LargeWork = {

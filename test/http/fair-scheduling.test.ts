@@ -1,4 +1,4 @@
-/** Long replays take turns: with one another, and with everything else the server does. */
+/** Long replays take ticks: with one another, and with everything else the server does. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { createFairScheduler, type Quota } from '../../server/http/response/fair-scheduling.ts';
 import type { StreamItem } from '../../server/ports/gateway.ts';
@@ -7,8 +7,8 @@ import { buildItem, endStreams, startStreamServer, subscribe } from './stream-ha
 
 afterEach(endStreams);
 
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const freshQuota = (caller = 'one'): Quota => ({ caller, turn: 0, events: 0 });
+const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const freshQuota = (caller = 'one'): Quota => ({ caller, tick: 0, events: 0 });
 
 describe('the fair scheduler', () => {
   test('a quota is four events, and it is fresh after a wait', async () => {
@@ -18,7 +18,7 @@ describe('the fair scheduler', () => {
     const whole = [false, false, false, true];
     expect(useUp()).toEqual(whole);
     expect(scheduler.countEvent(quota)).toBe(true);
-    await scheduler.waitForTurn(quota);
+    await scheduler.waitForNext(quota);
     expect(useUp()).toEqual(whole);
   });
 
@@ -27,20 +27,20 @@ describe('the fair scheduler', () => {
     const quota = freshQuota();
     for (let n = 0; n < 50; n += 1) {
       expect(scheduler.countEvent(quota)).toBe(false);
-      await nextTurn();
+      await nextTick();
     }
   });
 
-  test('of the streams that queue up one continues in each turn, first come, first served', async () => {
+  test('of the streams that queue up one continues in each tick, first come, first served', async () => {
     const scheduler = createFairScheduler();
     const continued: number[] = [];
     const perTurn: number[] = [];
-    let turn = nextTurn();
-    for (let n = 0; n < 20; n += 1) void scheduler.waitForTurn(freshQuota()).then(() => continued.push(n));
+    let tick = nextTick();
+    for (let n = 0; n < 20; n += 1) void scheduler.waitForNext(freshQuota()).then(() => continued.push(n));
     for (let before = 0; continued.length < 20; before = continued.length) {
-      await turn;
+      await tick;
       perTurn.push(continued.length - before);
-      turn = nextTurn();
+      tick = nextTick();
     }
     expect(continued).toEqual(Array.from({ length: 20 }, (_, n) => n));
     expect(Math.max(...perTurn)).toBe(1);
@@ -51,7 +51,7 @@ describe('the fair scheduler', () => {
     const continued: string[] = [];
     const write = async (caller: string, times: number): Promise<void> => {
       for (let n = 0; n < times; n += 1) {
-        await scheduler.waitForTurn(freshQuota(caller));
+        await scheduler.waitForNext(freshQuota(caller));
         continued.push(caller);
       }
     };
@@ -63,7 +63,7 @@ describe('the fair scheduler', () => {
 });
 
 describe('a replay to a quick reader', () => {
-  test('leaves a turn to other work every few events', async () => {
+  test('leaves a tick to other work every few events', async () => {
     let taken = 0;
     const perTurn: number[] = [];
     async function* feed(
@@ -81,11 +81,11 @@ describe('a replay to a quick reader', () => {
     const reading = subscribe(server).then((reader) => reader.readUntil('null}\n\n', 500));
     while (taken < 500) {
       const before = taken;
-      await nextTurn();
+      await nextTick();
       perTurn.push(taken - before);
     }
     expect(await reading).toContain('"request_id":"r499"');
-    // A quota, and the event that is read ahead; a turn may end a moment after the count.
+    // A quota, and the event that is read ahead; a tick may end a moment after the count.
     expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * 5);
   });
 });

@@ -122,7 +122,7 @@ describe('many readers', () => {
     return response as unknown as ServerResponse;
   }
 
-  test('are pinged 500 at a time, so that other work gets a turn', async () => {
+  test('are pinged 500 at a time, so that other work goes on', async () => {
     const clock = createFakeClock();
     const streams = createStreams({
       clock,

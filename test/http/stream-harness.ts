@@ -100,7 +100,7 @@ export async function passTicks(clock: FakeClock, ticks: number): Promise<void> 
   for (let count = 0; count < ticks; count += 1) await clock.advance(5_000);
 }
 
-/** Waits until a number has not changed for 200 turns of the event loop. */
+/** Waits until a number has not changed for 200 ticks of the event loop. */
 export async function waitUntilStable(read: () => number): Promise<void> {
   for (let before = -1, stable = 0; stable < 200; stable = before === read() ? stable + 1 : 0) {
     before = read();

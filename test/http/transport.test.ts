@@ -100,7 +100,7 @@ describe('bytes that are not valid HTTP', () => {
   test('100 Continue is never written into the previous response', async () => {
     const expecting = 'GET / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n';
     const text = await exchange(server.port, expecting.repeat(3));
-    // The second gets no 100 Continue before its turn, so its response is the last one.
+    // The second gets no 100 Continue while it waits, so its response is the last one.
     expect(text.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 200', 'HTTP/1.1 200']);
     for (const response of text.split(/(?=HTTP\/1\.1 200)/).slice(1))
       expect(bodyOf(response)).toHaveProperty('name');

@@ -74,7 +74,8 @@ describe('a response that is not read', () => {
     const clock = createFakeClock();
     const { connect } = await start({ clock });
     const [early, late] = [await connect(GET), await connect(GET)];
-    // Responses are rendered in turns, so once this one is there the others wait for their readers.
+    // Responses are rendered one after the other, so once this one is there the others wait for their
+    // readers.
     expect(await readWhole(await connect(GET))).toBe(true);
     await passTicks(clock, 5);
     expect(await readWhole(early)).toBe(true);

@@ -60,6 +60,16 @@ const RESERVED: readonly WordRule[] = [
     bites: 'type Refusal = string;',
   },
   {
+    word: 'turn',
+    instead:
+      'permit (a push may be sent), pass (of a duty), rotation (fair order among callers), batch (calls that travel together) or tick (of the event loop)',
+    names: /^turns?$|(^|[a-z])Turns?$/,
+    texts: /\b(a|the|its|their|one|each|every|this|that|no|of) turns?\b/i,
+    within: /^server\/(?!console)/,
+    bites: 'const dueTurn = 1; // It waits for its turn.',
+    spares: '// It turns a text into bytes, one after the other in turn.',
+  },
+  {
     word: 'Held',
     instead: 'LeasedTask, AssignedTask or slots',
     names: /^Held([A-Z]|$)/,

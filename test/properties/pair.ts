@@ -90,9 +90,9 @@ export async function createPair(
       return await all;
     },
     async runUntilIdle() {
-      for (let turns = 0; turns < 100; turns += 1) {
+      for (let ticks = 0; ticks < 100; ticks += 1) {
         await flushMicrotasks();
-        if ((await one.duties.turn()) + (await two.duties.turn()) === 0) return;
+        if ((await one.duties.runDuePass()) + (await two.duties.runDuePass()) === 0) return;
       }
       throw new Error('The duties found work 100 times in a row without time passing');
     },

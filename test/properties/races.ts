@@ -62,7 +62,7 @@ const cancel = (on: Replica, request_id: string) => () => on.gateway.cancelTask(
 const report = (on: Replica, request_id: string, status: 'success' | 'failed') => () =>
   on.gateway.reportResult({ request_id, agent_id: 'A', status, result: { output: status } });
 const submit = (on: Replica) => () => on.gateway.submitTask(buildSubmission());
-const turn = (on: Replica) => () => on.duties.turn();
+const runDuePass = (on: Replica) => () => on.duties.runDuePass();
 
 function countFulfilled(results: readonly PromiseSettledResult<unknown>[]): number {
   return results.filter(({ status }) => status === 'fulfilled').length;
@@ -80,7 +80,7 @@ export const RACES: Record<string, Race> = {
       await pair.clock.advance(60_001);
       return request_id;
     },
-    work: ({ one, two }, id) => [turn(one), turn(two), report(two, id, 'success')],
+    work: ({ one, two }, id) => [runDuePass(one), runDuePass(two), report(two, id, 'success')],
   },
   'report × report': {
     prepare: startTask,
@@ -105,7 +105,7 @@ export const RACES: Record<string, Race> = {
       await pair.one.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
       return request_id;
     },
-    work: ({ one, two }) => [turn(one), turn(two)],
+    work: ({ one, two }) => [runDuePass(one), runDuePass(two)],
     async requireResults(_results, pair) {
       await pair.runUntilIdle();
       expect(pair.pusher.sent).toHaveLength(2);
@@ -116,7 +116,7 @@ export const RACES: Record<string, Race> = {
       await pair.one.gateway.registerAgent(buildRegistration('A'));
       return '';
     },
-    work: ({ one, two }) => [submit(one), submit(two), turn(one), turn(two)],
+    work: ({ one, two }) => [submit(one), submit(two), runDuePass(one), runDuePass(two)],
     async requireResults(_results, pair) {
       await pair.runUntilIdle();
       const { tasks } = await listTasks(pair.one.gateway, { limit: 10 });
@@ -148,7 +148,7 @@ export const RACES: Record<string, Race> = {
     prepare: startTask,
     work: ({ two }) => [
       () => two.gateway.registerAgent(buildRegistration('A', { request_ids: [] })),
-      async () => await two.duties.turn(),
+      async () => await two.duties.runDuePass(),
     ],
     async requireResults(_results, pair, request_id) {
       await pair.clock.advance(400);
@@ -167,7 +167,7 @@ export const RACES: Record<string, Race> = {
       await pair.one.gateway.registerAgent(buildRegistration('A'));
       return request_id;
     },
-    work: ({ one, two }) => [turn(one), () => two.gateway.unregisterAgent('A')],
+    work: ({ one, two }) => [runDuePass(one), () => two.gateway.unregisterAgent('A')],
   },
   'unregister × submit': {
     async prepare(pair) {
@@ -198,7 +198,11 @@ export const RACES: Record<string, Race> = {
     async prepare(pair) {
       return (await pair.one.gateway.submitTask(buildSubmission({ queue_timeout: 30 }))).request_id;
     },
-    work: ({ one, two }) => [turn(one), () => two.gateway.registerAgent(buildRegistration('A')), turn(two)],
+    work: ({ one, two }) => [
+      runDuePass(one),
+      () => two.gateway.registerAgent(buildRegistration('A')),
+      runDuePass(two),
+    ],
     async requireResults(_results, pair, request_id) {
       await pair.runUntilIdle();
       await pair.clock.advance(1_600);
@@ -209,20 +213,29 @@ export const RACES: Record<string, Race> = {
   'sweep × register': {
     prepare: startSilence,
     work: ({ one, two }) => [
-      turn(one),
-      turn(two),
+      runDuePass(one),
+      runDuePass(two),
       () => two.gateway.registerAgent(buildRegistration('A', { lost_after: 3 })),
     ],
     requireResults: (results, pair) => requireEligible(results, pair, ELIGIBLE),
   },
   'sweep × beat': {
     prepare: startSilence,
-    work: ({ one, two }) => [turn(one), turn(two), () => two.gateway.heartbeatAgent({ agent_id: 'A' })],
+    work: ({ one, two }) => [
+      runDuePass(one),
+      runDuePass(two),
+      () => two.gateway.heartbeatAgent({ agent_id: 'A' }),
+    ],
     requireResults: (results, pair) => requireEligible(results, pair, ELIGIBLE),
   },
   'lose × report': {
     prepare: startSilence,
-    work: ({ one, two }, id) => [turn(one), turn(one), turn(two), report(two, id, 'success')],
+    work: ({ one, two }, id) => [
+      runDuePass(one),
+      runDuePass(one),
+      runDuePass(two),
+      report(two, id, 'success'),
+    ],
     async requireResults(results, pair, request_id) {
       const last = results.at(-1);
       const isAccepted = last?.status === 'fulfilled' && (last.value as { accepted: boolean }).accepted;

@@ -23,7 +23,7 @@ const BATCH = 48;
 /** Nothing here takes so long: an input without a response by then hangs. */
 const HANG_MS = 20_000;
 const FAULTS_DESCRIBED = 5;
-/** How a gateway refuses while its disk does not respond, or while others have all its turns. */
+/** How a gateway refuses while its disk does not respond, or while others keep it busy. */
 const UNAVAILABLE = /^retry-after: \d+\r$[\s\S]*"code":"(?:busy|store_unavailable)"/im;
 
 /** A response: its status, and its bytes as text. */

@@ -60,7 +60,7 @@ async function readListing(store: Store, filter: { session?: string }): Promise<
 }
 
 /**
- * The stored events alone: when nothing has come for a few turns of the event loop, the rest would be live
+ * The stored events alone: when nothing has come for a few ticks of the event loop, the rest would be live
  * ones.
  */
 async function readStored(store: Store, session: string): Promise<readonly string[]> {
@@ -78,7 +78,7 @@ async function readStored(store: Store, session: string): Promise<readonly strin
   });
   for (let before = -1; before !== events.length && !failed; ) {
     before = events.length;
-    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    for (let tick = 0; tick < 3; tick += 1) await new Promise((resolve) => setImmediate(resolve));
   }
   stop.abort('read');
   await reading;

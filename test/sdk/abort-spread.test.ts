@@ -1,6 +1,6 @@
 /**
  * Aborts of runs at a real gateway, spread over all that a run does: 100, or as many as `ABORTS` says. Each
- * rejects in the same turn of the event loop, within 50 ms of the thread's own time, and no task goes on.
+ * rejects in the same tick of the event loop, within 50 ms of the thread's own time, and no task goes on.
  * Wall time is printed alone: on a machine with other work it says when the thread got its turn.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';

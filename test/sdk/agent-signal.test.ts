@@ -153,11 +153,11 @@ describe.each(Object.entries(RUNS))('%s', (name, run) => {
     expect({ state: agent?.state, asked }).toEqual({ state: 'stopped', asked: 0 });
   });
 
-  test('is ended at any turn of the event loop, and leaves neither its port nor its file', async () => {
+  test('is ended at any tick of the event loop, and leaves neither its port nor its file', async () => {
     const ports = () => process.getActiveResourcesInfo().filter((one) => one === 'TCPServerWrap').length;
     const before = ports();
-    for (let turns = 0; turns < 40; turns += 1) {
-      const outbox = join(folder, `${name}-${turns}`);
+    for (let ticks = 0; ticks < 40; ticks += 1) {
+      const outbox = join(folder, `${name}-${ticks}`);
       const gateway = createFakeGateway({ push: async () => new Response(null, { status: 503 }) });
       const controller = new AbortController();
       const options = { ...gateway.options, tags: ['x'], outbox, listen: {}, signal: controller.signal };
@@ -169,7 +169,7 @@ describe.each(Object.entries(RUNS))('%s', (name, run) => {
         () => undefined,
         (error) => error,
       );
-      for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      for (let tick = 0; tick < ticks; tick += 1) await new Promise((resolve) => setImmediate(resolve));
       controller.abort();
       const error = await ending;
       await error?.stopped;

@@ -16,12 +16,12 @@ const folder = mkdtempSync(join(tmpdir(), 'task-gateway-life-cycle-'));
 let agents = 0;
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** One step of a schedule: turns of the event loop, then a call. */
+/** One step of a schedule: ticks of the event loop, then a call. */
 const step = fc.record({ turns: fc.integer({ min: 0, max: 12 }), call: fc.constantFrom('start', 'stop') });
 
-/** Takes so many turns of the event loop, with their input and output. */
+/** Takes so many ticks of the event loop, with their input and output. */
 async function takeTurns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+  for (let tick = 0; tick < count; tick += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
 /** Creates an agent with everything that it can have open, on a port that nothing else has. */

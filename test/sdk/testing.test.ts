@@ -179,12 +179,12 @@ describe('the fake gateway', () => {
     const gateway = createFakeGateway();
     await startAgent(gateway, { endpoint: 'http://agent.test/' });
     const client = createClient(gateway.options);
-    for (let turns = 0; turns < 40; turns += 1) {
+    for (let ticks = 0; ticks < 40; ticks += 1) {
       const aborting = new AbortController();
       const claim = client
         .claimTask({ agent_id: 'tested', wait: 60 }, { signal: aborting.signal })
         .catch((error: unknown) => error);
-      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve();
       aborting.abort('enough');
       expect(await claim).toMatchObject({ code: 'aborted', cause: 'enough' });
     }

@@ -301,9 +301,9 @@ describe('a handler’s signal says why it fires', () => {
 
 test('A hundred thousand progress values in a loop result in at most three reports.', async () => {
   const handler: AgentOptions['handler'] = (_task, { progress, reply }) => {
-    for (let turn = 0; turn < 100_000; turn += 1) {
-      progress(turn / 1_000);
-      reply(`${turn}`);
+    for (let tick = 0; tick < 100_000; tick += 1) {
+      progress(tick / 1_000);
+      reply(`${tick}`);
     }
     return 'ok';
   };

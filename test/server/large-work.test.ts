@@ -1,7 +1,7 @@
 /** Turns for large work: which caller is next, who is refused, and how much of the time it takes. */
 import { describe, expect, test } from 'vitest';
 import { createLargeWork } from '../../server/async/large-work.ts';
-import { createTurns } from '../../server/async/turns.ts';
+import { createRotation } from '../../server/async/rotation.ts';
 import type { Caller } from '../../server/ports/caller.ts';
 import { realClock } from '../harness/http-server.ts';
 
@@ -9,9 +9,9 @@ const callerOf = (key: string, isGone = (): boolean => false): Caller => ({ key,
 
 /** Adds pieces by their callers and takes all of them. */
 function takeAll(callers: readonly string[]): readonly (string | undefined)[] {
-  const turns = createTurns<string>();
-  for (const key of callers) turns.add(callerOf(key), key);
-  return callers.map(() => turns.take());
+  const rotation = createRotation<string>();
+  for (const key of callers) rotation.add(callerOf(key), key);
+  return callers.map(() => rotation.take());
 }
 
 describe('the next caller', () => {
@@ -19,26 +19,26 @@ describe('the next caller', () => {
     expect(takeAll(['a', 'b', 'c', 'd', 'e'])).toEqual(['a', 'e', 'b', 'd', 'c']);
   });
 
-  test('is not one that had its turn while another waits for its first', () => {
+  test('is not one that was next before while another waits for its first', () => {
     expect(takeAll(['a', 'a', 'a', 'a', 'b', 'c'])).toEqual(['a', 'c', 'b', 'a', 'a', 'a']);
   });
 
   test('of two hundred that wait, one that comes now is among the first two', () => {
-    const turns = createTurns<string>();
-    for (let n = 0; n < 200; n += 1) turns.add(callerOf(`crowd ${n}`), 'crowd');
-    for (let n = 0; n < 10; n += 1) turns.take();
-    turns.add(callerOf('late'), 'late');
-    expect([turns.take(), turns.take()]).toContain('late');
+    const rotation = createRotation<string>();
+    for (let n = 0; n < 200; n += 1) rotation.add(callerOf(`crowd ${n}`), 'crowd');
+    for (let n = 0; n < 10; n += 1) rotation.take();
+    rotation.add(callerOf('late'), 'late');
+    expect([rotation.take(), rotation.take()]).toContain('late');
   });
 
   test('is not one that took much lately and asks again, although it came last', () => {
-    const turns = createTurns<string>((key) => key === 'greedy');
-    for (const key of ['a', 'late', 'greedy']) turns.add(callerOf(key), key);
-    expect([turns.take(), turns.take(), turns.take()]).toEqual(['a', 'late', 'greedy']);
+    const rotation = createRotation<string>((key) => key === 'greedy');
+    for (const key of ['a', 'late', 'greedy']) rotation.add(callerOf(key), key);
+    expect([rotation.take(), rotation.take(), rotation.take()]).toEqual(['a', 'late', 'greedy']);
   });
 
   test('is absent when nothing waits', () => {
-    expect(createTurns().take()).toBe(undefined);
+    expect(createRotation().take()).toBe(undefined);
   });
 });
 
@@ -132,9 +132,9 @@ describe('large work', () => {
 
   test('settles as the work does, and goes on after an error', async () => {
     const work = createLargeWork(realClock);
-    const turn = { caller: callerOf('a'), order: 'large' } as const;
-    const failing = work.run(turn, () => Promise.reject(new Error('broken')));
-    const next = work.run(turn, () => 7);
+    const position = { caller: callerOf('a'), order: 'large' } as const;
+    const failing = work.run(position, () => Promise.reject(new Error('broken')));
+    const next = work.run(position, () => 7);
     await expect(failing).rejects.toThrow('broken');
     expect(await next).toBe(7);
   });

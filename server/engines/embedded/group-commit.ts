@@ -9,7 +9,7 @@
  *         ▼
  *    ┌─────────┐ the group before it is durable; with none ┌─────────┐  on disk  ┌─────────┐
  *    │ joining │ ────────────────────────────────────────▶ │ writing │ ────────▶ │ durable │
- *    └─────────┘ before it, the event loop's turn is over  └─────────┘           └─────────┘
+ *    └─────────┘ before it, the event loop's tick is over  └─────────┘           └─────────┘
  *         │                                                     │
  *         │ the write before it                                 │ its write failed
  *         │ failed or took too long                             │ or took too long
@@ -99,7 +99,7 @@ export function createGroupCommit(deps: Deps): GroupCommit {
   function openGroup(): PendingGroup {
     const group = createPendingGroup(lastSeq, deps.clock.monotonicMs());
     joining = group;
-    // The delay lets all commits of this turn of the event loop join, from every socket that was readable.
+    // The delay lets all commits of this tick of the event loop join, from every socket that was readable.
     if (!writing) setImmediate(writeNext);
     return group;
   }

@@ -175,7 +175,7 @@ async function replaceGeneration(shared: Shared, next: Generation): Promise<void
   const before = shared.generation;
   await useGeneration(shared, next);
   shared.onRecovered();
-  // Reads that have begun end within this turn.
+  // Reads that have begun end within this tick.
   await yieldToEventLoop();
   await before?.storage.disconnect().catch(() => undefined);
 }

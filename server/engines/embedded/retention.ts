@@ -1,6 +1,6 @@
 /**
- * Retention, in bounded turns. It removes tasks some time after they settled, rows that have expired, and the
- * oldest events of sessions that have too many. Everything is found by an index; nothing scans all rows.
+ * Retention, in bounded passes. It removes tasks some time after they settled, rows that have expired, and
+ * the oldest events of sessions that have too many. Everything is found by an index; nothing scans all rows.
  *
  * Each step reads the file first, then decides and writes in one go on what memory holds by then, so that a
  * commit in between is never undone.
@@ -35,8 +35,8 @@ import {
 /** How many rows are decided on in one go: few enough that no other call waits long. */
 const ROWS_PER_STEP = 100;
 
-/** One turn of retention. */
-type TrimTurn = {
+/** One pass of retention. */
+type TrimPass = {
   readonly generation: Generation;
   readonly retention: Retention;
   readonly nowMs: number;
@@ -47,16 +47,16 @@ type TrimTurn = {
  * `sessionsToCheck` are the sessions that got events recently; those within their maximum are removed from
  * the set.
  */
-export async function runTrimTurn(
-  turn: TrimTurn,
+export async function runTrimPass(
+  pass: TrimPass,
   limit: number,
   sessionsToCheck: Set<string>,
 ): Promise<number> {
-  const { generation } = turn;
+  const { generation } = pass;
   let remaining = limit;
-  writeActivity(generation, turn.nowMs);
+  writeActivity(generation, pass.nowMs);
   for (;;) {
-    const removed = await runTrimStep(turn, Math.min(remaining, ROWS_PER_STEP), sessionsToCheck);
+    const removed = await runTrimStep(pass, Math.min(remaining, ROWS_PER_STEP), sessionsToCheck);
     remaining -= removed;
     // The next step reads the file, so this one must be in it.
     await generation.commits.whenDurable(generation.commits.lastSeq());
@@ -65,19 +65,19 @@ export async function runTrimTurn(
   }
 }
 
-async function runTrimStep(turn: TrimTurn, limit: number, sessionsToCheck: Set<string>): Promise<number> {
-  const removed = (await trimTasks(turn, limit)) || (await trimExpired(turn, limit));
+async function runTrimStep(pass: TrimPass, limit: number, sessionsToCheck: Set<string>): Promise<number> {
+  const removed = (await trimTasks(pass, limit)) || (await trimExpired(pass, limit));
   if (removed > 0) return removed;
   for (const session of sessionsToCheck) {
-    const removedEvents = await trimSession(turn, session, limit, sessionsToCheck);
+    const removedEvents = await trimSession(pass, session, limit, sessionsToCheck);
     if (removedEvents > 0) return removedEvents;
   }
   return 0;
 }
 
 /** Removes tasks that settled long enough ago: state, input, listings, event. */
-async function trimTasks(turn: TrimTurn, limit: number): Promise<number> {
-  const { generation, retention, nowMs } = turn;
+async function trimTasks(pass: TrimPass, limit: number): Promise<number> {
+  const { generation, retention, nowMs } = pass;
   const to = `${ENDED_PREFIX}${padMs(nowMs - retention.keepTasksMs + 1)}`;
   const indexRows = await generation.storage.scan({ from: ENDED_PREFIX, to }, limit);
   const eventKeys = indexRows.flatMap(([, event]) => (event === '' ? [] : [event]));
@@ -93,7 +93,7 @@ async function trimTasks(turn: TrimTurn, limit: number): Promise<number> {
     }
     for (const session of sessions) {
       const sessionEvents = events.filter(([key]) => sessionOf(key) === session);
-      removeEvents(turn, prefetched, group, seq, session, sessionEvents);
+      removeEvents(pass, prefetched, group, seq, session, sessionEvents);
     }
   });
   return indexRows.length;
@@ -120,7 +120,7 @@ function removeTask(
 
 /** Removes events of a session and stores the number of the last one, so that readers notice the gap. */
 function removeEvents(
-  { generation, nowMs, retention }: TrimTurn,
+  { generation, nowMs, retention }: TrimPass,
   prefetched: Prefetched,
   group: CommitGroup,
   seq: number,
@@ -153,7 +153,7 @@ function sessionOf(feedKey: string): string {
 }
 
 /** Removes expired rows: idempotency keys, unreported tasks, the last trimmed numbers of empty sessions. */
-async function trimExpired({ generation, nowMs }: TrimTurn, limit: number): Promise<number> {
+async function trimExpired({ generation, nowMs }: TrimPass, limit: number): Promise<number> {
   const to = `${EXPIRY_PREFIX}${padMs(nowMs + 1)}`;
   const indexRows = await generation.storage.scan({ from: EXPIRY_PREFIX, to }, limit);
   if (indexRows.length === 0) return 0;
@@ -185,12 +185,12 @@ function isInUseAgain(generation: Generation, prefetched: Prefetched, row: strin
 
 /** Removes the oldest events of a session that has more than its maximum. */
 async function trimSession(
-  turn: TrimTurn,
+  pass: TrimPass,
   session: string,
   limit: number,
   sessionsToCheck: Set<string>,
 ): Promise<number> {
-  const { generation, retention } = turn;
+  const { generation, retention } = pass;
   const range = eventRange(session);
   const [last] = await generation.storage.scan(range, 1, true);
   const [first] = await generation.storage.scan(range, 1);
@@ -201,7 +201,7 @@ async function trimSession(
   if (rows.length === 0) return 0;
   await prefetchAndDecide(generation, { sessions: [session] }, (prefetched) => {
     const { group, seq } = generation.commits.join();
-    removeEvents(turn, prefetched, group, seq, session, rows);
+    removeEvents(pass, prefetched, group, seq, session, rows);
   });
   return rows.length;
 }

@@ -44,7 +44,7 @@ import {
 import { type Contacts, createContacts } from './memory/contacts.ts';
 import { findConflict } from './preconditions.ts';
 import { createGenerations, type Generations, type OpenStorage } from './recovery.ts';
-import { runTrimTurn } from './retention.ts';
+import { runTrimPass } from './retention.ts';
 
 type EngineDeps = {
   readonly openStorage: OpenStorage;
@@ -259,7 +259,7 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
 
     trim(retention, limit) {
       const trim = lastTrim.then(() =>
-        runTrimTurn(
+        runTrimPass(
           { generation: generations.writable(), retention, nowMs: nowMs() },
           limit,
           sessionsToCheck,

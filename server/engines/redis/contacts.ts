@@ -1,5 +1,5 @@
 /**
- * Contacts of agents: those of one turn are noted together, and what was noted less than a quarter of a
+ * Contacts of agents: those of one tick are noted together, and what was noted less than a quarter of a
  * second ago is not noted again for each call and each push:
  *
  *   a call                   only reads the agent's record; with `mayBeLate` it does not even that
@@ -16,7 +16,7 @@ import type { Touch } from '../../ports/store.ts';
 import type { Reply } from './client/client.ts';
 import type { Connection } from './connection/connection.ts';
 import type { AgentStatuses } from './reads/agent-status.ts';
-import { createTurnCalls } from './reads/turn-calls.ts';
+import { createCallBatches } from './reads/call-batches.ts';
 import type { Values } from './reads/values.ts';
 import { scripts } from './scripts.ts';
 
@@ -48,14 +48,14 @@ type Deps = {
 /** Creates it; `nowMs` is the store's time. */
 export function createContacts(deps: Deps): Contacts {
   const { connection, values, statuses, nowMs } = deps;
-  const turn = createTurnCalls(
+  const batches = createCallBatches(
     async (args) => (await connection.call(scripts.touches, args)) as readonly Reply[],
   );
   const recent = createRecentNotes(nowMs);
   const laterPushes = createLaterPushes(deps.clock, note);
 
   async function note(agent_id: string, encoded: EncodedTouch): Promise<AgentRecord | undefined> {
-    const [contactMs, value, revision] = (await turn.run([agent_id, ...encoded])) as readonly Reply[];
+    const [contactMs, value, revision] = (await batches.run([agent_id, ...encoded])) as readonly Reply[];
     const record = statuses.parseRecord(agent_id, value, revision);
     const lateRecord = record?.offlineMs === null ? record : undefined;
     if (contactMs) recent.add(agent_id, { contactMs: Number(contactMs), lateRecord });

@@ -1,9 +1,9 @@
 /**
  * The administrator's two listings. Agents are read as their reader takes them. A page of tasks is bounded in
- * bytes as well as in number, and the tasks are read and rendered one after the other in turns of the large
+ * bytes as well as in number, and the tasks are read and rendered one after the other as pieces of the large
  * work: all listings together take no more than half of the process, and each holds no more than the bytes of
- * a page and one task beyond it. A turn is a few milliseconds of small tasks or one large task, so a page of
- * small tasks waits for one or two turns however many pages of large tasks are read.
+ * a page and one task beyond it. A piece is a few milliseconds of small tasks or one large task, so a page of
+ * small tasks waits for one or two pieces however many pages of large tasks are read.
  */
 import type { LargeWork } from '../../async/large-work.ts';
 import { yieldToEventLoop } from '../../async/waiting.ts';
@@ -25,13 +25,13 @@ import type { AgentStatus, Store, TasksAsk } from '../../ports/store.ts';
 import { limitTime } from '../deadline.ts';
 import type { LargeTasks } from '../tasks/large-tasks.ts';
 
-/** Agents that are read and described before everything else gets a turn. */
+/** Agents that are read and described before everything else goes on. */
 const AGENTS_PER_TURN = 100;
 const SHOWN_IDS_MAX = 100;
 /** A page looks at no more tasks than this, so that a rare match costs no more than a common one. */
 const LOOKED_AT_MAX = 1_000;
 const LOOK_SLICE = 100;
-/** Small tasks are looked at for so long, and so many at least, before everything else gets a turn. */
+/** Small tasks are looked at for so long, and so many at least, before everything else goes on. */
 const TURN_MS = 5;
 const TASKS_PER_TURN_MIN = 10;
 /** A page that other work has held up so long ends with what it has, within the time of a call. */
@@ -115,8 +115,8 @@ async function listTasks(deps: Deps, request: PageRequest): ReturnType<Gateway['
     for (let index = 0; index < slice.items.length; ) {
       const rest = slice.items.slice(index);
       const isLarge = largeTasks.isLarge(rest[0]?.request_id ?? '');
-      const turn = { caller, order: isLarge ? 'large' : 'small', isRead: true } as const;
-      index += await largeWork.run(turn, () => lookAtSome(deps, request, rest, found));
+      const position = { caller, order: isLarge ? 'large' : 'small', isRead: true } as const;
+      index += await largeWork.run(position, () => lookAtSome(deps, request, rest, found));
       const isEnd = slice.next === null && index === slice.items.length;
       const isFull = found.tasks.length >= query.limit || found.bytes > PAGE_BYTES_MAX;
       if (isEnd || isFull || clock.monotonicMs() > endMs) return endPage(found, isEnd);
@@ -139,7 +139,7 @@ function endPage({ tasks, after }: TaskPage, isEnd: boolean): Awaited<ReturnType
 
 /**
  * Looks at the items and adds those that match to the page; stops after a large one, before another that is
- * remembered as large, when its turn is over and at the page's limit. Returns how many it has looked at.
+ * remembered as large, when its time is over and at the page's limit. Returns how many it has looked at.
  */
 async function lookAtSome(
   { store, clock, largeTasks }: Deps,

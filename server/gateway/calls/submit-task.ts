@@ -164,7 +164,7 @@ async function commitSubmission(
     result = await commit(pendingBatch(deps, accepted));
     if (result.ok) deps.observer.noteSubmitted(request_id, accepted.state, trace);
   }
-  // A large task is read in turns from the first time on.
+  // A large task is read in rotation from the first time on.
   if (result.ok && isLargeInput(accepted.input)) {
     deps.largeTasks.note(request_id);
   }

@@ -34,7 +34,7 @@ export function createSubscribeEvents(deps: Deps): Pick<Gateway, 'subscribeEvent
     const reader = readerOf(session);
     const rendering = item.gap
       ? Promise.resolve(render(item))
-      : // Reading and rendering are one turn: no large value waits between the two.
+      : // Reading and rendering are one piece: no large value waits between the two.
         largeTasks.read(item.request_id, reader, async () =>
           render(await readItem(deps, item, reader.caller)),
         );
@@ -50,7 +50,7 @@ export function createSubscribeEvents(deps: Deps): Pick<Gateway, 'subscribeEvent
   };
 }
 
-/** All readers of a session share its turns. The stream waits: it has no other response than its events. */
+/** All readers of a session share its place. The stream waits: it has no other response than its events. */
 function readerOf(session: string): TaskReader {
   return { caller: { key: `session ${session}`, isGone: () => false }, mayWaitLong: true };
 }

@@ -1,7 +1,7 @@
 /**
  * The sweeper: looks at due agents. It offers waiting tasks to an agent with free slots, notices missing
  * contact (offline, lost), and removes records that are past their time. It also runs the bounded
- * turns of retention.
+ * passes of retention.
  *
  * Agents are looked at lazily: a contact does not re-time the due entry. The look itself finds out how long
  * the agent has had no contact, and sets when to look again. What follows from missing contact is committed
@@ -38,7 +38,7 @@ import { createWaitingOffers, type WaitingOffers } from './waiting-offers.ts';
 export type Sweeper = {
   /** Does what a due agent needs. */
   lookAtAgent(agent_id: string, lease: Lease): Promise<void>;
-  /** Runs one bounded turn of retention; returns how much was removed. */
+  /** Runs one bounded pass of retention; returns how much was removed. */
   trim(): Promise<number>;
 };
 

@@ -17,7 +17,7 @@ import type { SweepTimes } from './sweep-times.ts';
 
 /** While tasks wait for an agent that has free slots, it is looked at again after this. */
 const LOOK_AGAIN_MS = 1_000;
-/** The next look goes on after this: other agents have their turns in between. */
+/** The next look goes on after this: other agents are looked at in between. */
 const GO_ON_MS = 10;
 const TASKS_PER_LOOK = 100;
 /** A newcomer looks at so many waiting tasks at once, the oldest first, … */

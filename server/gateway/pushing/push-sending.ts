@@ -1,9 +1,9 @@
 /**
- * One push from its start to its outcome: it waits for a turn to send, reads the task only then (one that
- * was submitted just now and need not wait has it), and gives the turn back as soon as the request is
+ * One push from its start to its outcome: it waits for a permit to send, reads the task only then (one that
+ * was submitted just now and need not wait has it), and gives the permit back as soon as the request is
  * written. While the agent works on its response nothing is held but the connection.
  *
- *   started ─▶ waits for its turn ─▶ reads, encodes and writes the task ─▶ waits for the response ─▶ outcome
+ *   started ─▶ waits for its permit ─▶ reads, encodes, writes the task ─▶ waits for the response ─▶ outcome
  *                    ╰── longer than 30 s: not taken
  */
 
@@ -17,12 +17,12 @@ import { type Lease, type Store, type Stored, taskRef } from '../../ports/store.
 import type { Span, Tracing } from '../../ports/tracing.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
 import {
-  createPushTurns,
+  createPushPermits,
   LARGE_PUSH_BYTES_MAX,
-  type PushTurns,
+  type PushPermits,
   SMALL_PAYLOAD_BYTES_MAX,
   SMALL_PUSHES_MAX,
-} from './push-turns.ts';
+} from './push-permits.ts';
 
 /** One attempt to push a task to an agent. */
 export type PushAttempt = {
@@ -45,7 +45,7 @@ export type RunningPush = {
   isAcknowledged: boolean;
   /** When it was sent, by the monotonic clock; null before. */
   sentMs: number | null;
-  /** Set until the attempt is sent or waits for its turn, where it was submitted just now. */
+  /** Set until the attempt is sent or waits for its permit, where it was submitted just now. */
   input: TaskInput | undefined;
 };
 
@@ -77,25 +77,25 @@ type Deps = {
   readonly tracing: Tracing;
 };
 
-/** A push that waits longer than this for its turn was not taken: another agent may be free. */
-const TURN_WITHIN_MS = 30_000;
+/** A push that waits longer than this for its permit was not taken: another agent may be free. */
+const PERMIT_WITHIN_MS = 30_000;
 /**
- * After a longer wait, for its turn or for the commit that allows it, a push renews its lease first: the time
- * that is left of it may be too short, and another replica may have the task by now.
+ * After a longer wait, for its permit or for the commit that allows it, a push renews its lease first: the
+ * time that is left of it may be too short, and another replica may have the task by now.
  */
 const LONG_WAIT_MS = 200;
 
-/** The outcome of a push that had no turn in time. */
+/** The outcome of a push that had no permit in time. */
 const NOT_SENT: PushOutcome = {
   kind: 'untaken',
   status: null,
-  error: `not sent: earlier pushes took all of its share for ${TURN_WITHIN_MS / 1_000} s`,
+  error: `not sent: earlier pushes took all of its share for ${PERMIT_WITHIN_MS / 1_000} s`,
   busy: false,
   leave: false,
   retryAfterMs: null,
 };
 
-/** The outcome of a push whose task cannot be read: it is damaged, or the store has no turn for it. */
+/** The outcome of a push whose task cannot be read: it is damaged, or the store is busy. */
 const UNREADABLE: PushOutcome = { ...NOT_SENT, error: 'not sent: the task cannot be read' };
 
 /** Whether nothing was sent, so that the outcome says nothing of the agent. */
@@ -103,10 +103,10 @@ export function isNotSent(outcome: PushOutcome): boolean {
   return outcome === NOT_SENT || outcome === UNREADABLE;
 }
 
-/** Creates the sending of pushes, with all turns free. */
+/** Creates the sending of pushes, with all permits free. */
 export function createPushSending(deps: Deps): PushSending {
-  const smallTurns = createPushTurns(SMALL_PUSHES_MAX);
-  const largeTurns = createPushTurns(LARGE_PUSH_BYTES_MAX);
+  const smallPermits = createPushPermits(SMALL_PUSHES_MAX);
+  const largePermits = createPushPermits(LARGE_PUSH_BYTES_MAX);
   const readLarge = createQueue();
   const times = createTimeQueue(deps.clock);
 
@@ -116,8 +116,8 @@ export function createPushSending(deps: Deps): PushSending {
       const openMs = Math.max(0, Math.min(PUSH_OPEN_MAX_MS, deadlineMs - deps.store.nowMs()));
       const keepLease = times.add(openMs, () => void giveBackLease(deps, push));
       const isSmall = payloadBytes <= SMALL_PAYLOAD_BYTES_MAX;
-      const turns = isSmall ? smallTurns : largeTurns;
-      const end = await takeTurn(deps, turns, push, isSmall ? 1 : payloadBytes);
+      const permits = isSmall ? smallPermits : largePermits;
+      const end = await takePermit(deps, permits, push, isSmall ? 1 : payloadBytes);
       try {
         if (end === null) return push.stop.signal.aborted || push.lease === null ? null : NOT_SENT;
         const outcome = isSmall
@@ -132,23 +132,23 @@ export function createPushSending(deps: Deps): PushSending {
   };
 }
 
-/** Waits for a turn; null when it did not come in time or the push was stopped. */
-async function takeTurn(
+/** Waits for a permit; null when it did not come in time or the push was stopped. */
+async function takePermit(
   { clock }: Deps,
-  turns: PushTurns,
+  permits: PushPermits,
   push: RunningPush,
   size: number,
 ): Promise<(() => void) | null> {
   const { attempt, origin, stop } = push;
   const sized = { agent_id: attempt.agent_id, origin, size };
-  const atOnce = turns.takeAtOnce(sized);
+  const atOnce = permits.takeAtOnce(sized);
   if (atOnce) return atOnce;
   push.input = undefined;
   const waited = new AbortController();
-  const turn = turns.take(sized, AbortSignal.any([stop.signal, waited.signal]));
+  const permit = permits.take(sized, AbortSignal.any([stop.signal, waited.signal]));
   const late = new AbortController();
-  void clock.sleep(TURN_WITHIN_MS, late.signal).then(() => waited.abort('late'));
-  const end = await turn;
+  void clock.sleep(PERMIT_WITHIN_MS, late.signal).then(() => waited.abort('late'));
+  const end = await permit;
   late.abort('over');
   return end;
 }

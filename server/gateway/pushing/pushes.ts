@@ -44,7 +44,7 @@ import {
 export type Pushes = {
   /**
    * Starts one attempt; returns at once. `input` spares reading it, where the attempt need not wait for its
-   * turn. While the pushes drain, the task is left to the dispatcher that finds it due.
+   * permit. While the pushes drain, the task is left to the dispatcher that finds it due.
    */
   start(attempt: PushAttempt, input?: TaskInput): void;
   /**

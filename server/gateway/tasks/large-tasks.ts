@@ -1,8 +1,8 @@
 /**
  * Reading tasks, the large ones one at a time. Nothing says how large a task is before it is read, so those
- * that were found to be large are remembered by their ids and wait for their turn from then on; and once one
- * was found in a turn of the event loop, the other reads of this turn wait too. So many reads of large
- * tasks hold up no read of a small one, and none holds a value before its turn: a thousand reads of 2 MB at
+ * that were found to be large are remembered by their ids and wait in the rotation from then on; and once one
+ * was found in a tick of the event loop, the other reads of this tick wait too. So many reads of large
+ * tasks hold up no read of a small one, and none holds a value before it is next: a thousand reads of 2 MB at
  * once would end a heap of 512 MB.
  *
  * Cost: the ids of the last `REMEMBERED_MAX` large tasks that were read.
@@ -22,7 +22,7 @@ export type LargeTasks = {
   /** Remembers that the task is large. */
   note(request_id: string): void;
   /**
-   * Reads the task of this id, or a part of it, when its turn has come; settles as the read does, or rejects
+   * Reads the task of this id, or a part of it, when its caller is next; settles as the read does, or rejects
    * as `LargeWork` does.
    */
   read<T>(request_id: string, reader: TaskReader, read: () => Promise<T>): Promise<T>;
@@ -31,7 +31,7 @@ export type LargeTasks = {
 /** Creates it with no id remembered. */
 export function createLargeTasks(work: LargeWork): LargeTasks {
   const largeIds = new Set<string>();
-  let isTurnUsed = false;
+  let isTickUsed = false;
 
   async function readAndNote<T>(request_id: string, read: () => Promise<T>): Promise<T> {
     const value = await read();
@@ -44,10 +44,10 @@ export function createLargeTasks(work: LargeWork): LargeTasks {
     largeIds.add(request_id);
     const [oldest] = largeIds;
     if (largeIds.size > REMEMBERED_MAX && oldest !== undefined) largeIds.delete(oldest);
-    if (isTurnUsed) return;
-    isTurnUsed = true;
+    if (isTickUsed) return;
+    isTickUsed = true;
     setImmediate(() => {
-      isTurnUsed = false;
+      isTickUsed = false;
     });
   }
 
@@ -56,9 +56,9 @@ export function createLargeTasks(work: LargeWork): LargeTasks {
     note,
     async read(request_id, { caller, mayWaitLong = false }, read) {
       const isLarge = largeIds.has(request_id);
-      if (!isLarge && !isTurnUsed) return await readAndNote(request_id, read);
-      const turn = { caller, order: isLarge ? 'large' : 'small', isRead: !mayWaitLong } as const;
-      return await work.run(turn, () => readAndNote(request_id, read));
+      if (!isLarge && !isTickUsed) return await readAndNote(request_id, read);
+      const position = { caller, order: isLarge ? 'large' : 'small', isRead: !mayWaitLong } as const;
+      return await work.run(position, () => readAndNote(request_id, read));
     },
   };
 }

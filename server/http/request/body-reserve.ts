@@ -9,7 +9,8 @@
  * Each byte counts three times, because that is what it takes: once in the chunks; again when they are
  * joined, after which the chunks are freed; then as text, of one or two bytes a character. The parsed value
  * replaces joined bytes and text. Most values take one to four times their text; one that takes
- * more, such as 1 MiB of empty arrays, is beyond the limits of `json-limits` and gone within its turn.
+ * more, such as 1 MiB of empty arrays, is beyond the limits of `json-limits` and gone within its piece of
+ * work.
  *
  * Costs one entry for each body.
  */

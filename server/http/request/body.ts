@@ -1,5 +1,5 @@
 /**
- * Reads a request's body: its bytes, then UTF-8, then JSON. A large one is parsed in its caller's turn, in
+ * Reads a request's body: its bytes, then UTF-8, then JSON. A large one is parsed when its caller is next, in
  * one piece: 1 MiB takes up to 60 ms, whatever is in it. What is nested deep takes no stack of the parser's.
  */
 import type { IncomingMessage } from 'node:http';
@@ -17,7 +17,7 @@ export type BodyRead = {
   readonly value: unknown;
   /** Whether parts of it may be longer when they are written again. */
   readonly mayGrow: boolean;
-  /** Whether it is large: each pass over it is a piece of work in the turns of its caller. */
+  /** Whether it is large: each pass over it is a piece of the large work. */
   readonly isLarge: boolean;
   /** Returns its memory to the reserve, once nothing holds its value. Idempotent. */
   release(): void;

@@ -1,7 +1,7 @@
 /**
  * Fair shares of the event loop for streams and large responses that have much to write. A long replay to a
  * fast reader never waits for anything by itself: its rows are in memory and its socket takes all of them. So
- * a stream that has used up its quota queues up; one stream of the queue continues in each turn of the event
+ * a stream that has used up its quota queues up; one stream of the queue continues in each tick of the event
  * loop, and everything else runs in between. Callers come in rotation, the streams of each in their order: so
  * a caller with hundreds of readers holds up the one reader of another by a slice.
  */
@@ -11,32 +11,32 @@ import type { Caller } from '../../ports/caller.ts';
  * Events a stream writes before it queues up: about as much work as one call, so that a call waits only
  * briefly.
  */
-const EVENTS_PER_TURN = 4;
+const EVENTS_PER_TICK = 4;
 
 /** What a stream has written lately. */
 export type Quota = {
   readonly caller: Caller['key'];
-  /** The turn of the event loop in which it wrote last. */
-  turn: number;
-  /** Events it wrote in that turn. */
+  /** The tick of the event loop in which it wrote last. */
+  tick: number;
+  /** Events it wrote in that tick. */
   events: number;
 };
 
 export type FairScheduler = {
   /**
-   * Counts an event and returns whether the quota is used up. Each turn of the event loop brings a fresh
+   * Counts an event and returns whether the quota is used up. Each tick of the event loop brings a fresh
    * quota.
    */
   countEvent(quota: Quota): boolean;
   /** Resolves when the stream may continue, with a fresh quota. */
-  waitForTurn(quota: Quota): Promise<void>;
+  waitForNext(quota: Quota): Promise<void>;
 };
 
 /** Creates the scheduler with an empty queue. */
 export function createFairScheduler(): FairScheduler {
   /** What continues the streams that wait, by caller; the next caller comes first. */
   const queue = new Map<Caller['key'], (() => void)[]>();
-  let turn = 0;
+  let tick = 0;
   let isCounting = false;
 
   function continueNext(): void {
@@ -49,24 +49,24 @@ export function createFairScheduler(): FairScheduler {
     if (queue.size > 0) setImmediate(continueNext);
   }
 
-  /** Turns are counted only while a stream writes. */
-  function countTurn(): void {
+  /** Ticks are counted only while a stream writes. */
+  function countTick(): void {
     if (isCounting) return;
     isCounting = true;
     setImmediate(() => {
       isCounting = false;
-      turn += 1;
+      tick += 1;
     });
   }
 
   return {
     countEvent(quota) {
-      countTurn();
-      quota.events = quota.turn === turn ? quota.events + 1 : 1;
-      quota.turn = turn;
-      return quota.events >= EVENTS_PER_TURN;
+      countTick();
+      quota.events = quota.tick === tick ? quota.events + 1 : 1;
+      quota.tick = tick;
+      return quota.events >= EVENTS_PER_TICK;
     },
-    async waitForTurn(quota) {
+    async waitForNext(quota) {
       await new Promise<void>((resolve) => {
         if (queue.size === 0) setImmediate(continueNext);
         const streams = queue.get(quota.caller) ?? [];

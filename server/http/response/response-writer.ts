@@ -33,7 +33,7 @@ export function createResponseWriter(
   { scheduler, unread, callerOf }: WriterDeps,
 ): ResponseWriter {
   const stopped = new AbortController();
-  const quota: Quota = { caller: callerOf(response.req).key, turn: 0, events: 0 };
+  const quota: Quota = { caller: callerOf(response.req).key, tick: 0, events: 0 };
   let stopWaiting: (() => void) | null = null;
 
   /** Resolves when the reader has taken what was written, or the writer has stopped. */
@@ -61,8 +61,8 @@ export function createResponseWriter(
     });
   }
 
-  /** What is written in one turn of the event loop leaves this process in one piece. */
-  function writeInTurn(bytes: Buffer): boolean {
+  /** What is written in one tick of the event loop leaves this process in one piece. */
+  function writeAtOnce(bytes: Buffer): boolean {
     const { socket } = response;
     if (socket && socket.writableCorked === 0) {
       socket.cork();
@@ -78,8 +78,8 @@ export function createResponseWriter(
       if (response.write(bytes.subarray(from, from + SLICE_BYTES))) continue;
       await waitForDrain();
       unread.noteProgress(response);
-      // A fast reader's socket drains at once: without this, a large value would be written in one turn.
-      if (!stopped.signal.aborted) await scheduler.waitForTurn(quota);
+      // A fast reader's socket drains at once: without this, a large value would be written in one tick.
+      if (!stopped.signal.aborted) await scheduler.waitForNext(quota);
     }
     if (!stopped.signal.aborted) await writeLast(bytes.subarray(lastFrom));
   }
@@ -100,8 +100,8 @@ export function createResponseWriter(
         unread.hold(response, bytes);
         await writeSlices(bytes);
         unread.release(response);
-      } else if (!stopped.signal.aborted && !writeInTurn(bytes)) await waitForDrain();
-      if (scheduler.countEvent(quota)) await scheduler.waitForTurn(quota);
+      } else if (!stopped.signal.aborted && !writeAtOnce(bytes)) await waitForDrain();
+      if (scheduler.countEvent(quota)) await scheduler.waitForNext(quota);
     },
     stop,
   };

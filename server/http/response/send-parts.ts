@@ -1,7 +1,7 @@
 /**
  * Sending a body that is rendered in parts, as fast as its reader takes them: memory holds one slice of it,
  * however long it is. What fits into the first slice is sent as any other body. The slices behind it are
- * rendered in turns with all other large work.
+ * rendered in rotation with all other large work.
  */
 import type { Context } from 'koa';
 import type { LargeWork } from '../../async/large-work.ts';
@@ -9,7 +9,7 @@ import type { Caller } from '../../ports/caller.ts';
 import type { Log } from '../../ports/log.ts';
 import { createResponseWriter, type WriterDeps } from './response-writer.ts';
 
-/** Characters that are rendered before everything else gets a turn: about a millisecond. */
+/** Characters that are rendered before everything else goes on: about a millisecond. */
 const SLICE_CHARS = 131_072;
 
 export type PartsDeps = {
@@ -32,7 +32,7 @@ export async function respondInParts(
   const slices = joinParts(parts);
   const nextSlice = () => largeWork.run({ caller, order: 'large' }, () => slices.next());
   const first = await slices.next();
-  // A short body has no turn to wait for.
+  // A short body waits for nothing.
   const isShort = (first.value ?? '').length < SLICE_CHARS;
   const second = isShort ? await slices.next() : await nextSlice();
   if (second.done || ctx.method === 'HEAD') {

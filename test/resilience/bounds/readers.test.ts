@@ -155,7 +155,7 @@ test.each(kinds)(
   },
 );
 
-/** All have a turn then, one after the other: so many that a slow machine reads them all in ten seconds. */
+/** All are served then, one after the other: so many that a slow machine reads them all in ten seconds. */
 const UNKNOWN_READERS = READERS / 2;
 
 test(`beside ${UNKNOWN_READERS} readers who take nothing, where nothing is known of any caller`, async () => {
@@ -187,8 +187,8 @@ function readStatus(url: URL, request: string): Promise<string> {
 }
 
 /**
- * Nothing is read before its turn, so what a caller waits for is not held meanwhile: a thousand such values
- * would be four times this heap.
+ * Nothing is read before its caller is next, so what a caller waits for is not held meanwhile: a thousand
+ * such values would be four times this heap.
  */
 test(`${AT_ONCE} callers at once who read large tasks are served or refused on a heap of 256 MB`, async () => {
   const store = makeFolder();

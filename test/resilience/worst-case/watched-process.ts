@@ -1,6 +1,6 @@
 /**
  * Loaded into the gateway before it starts: says how much CPU the longest uninterrupted piece of its main
- * thread took. It looks in each turn of the event loop in which a millisecond has passed, so shorter pieces
+ * thread took. It looks in each tick of the event loop in which a millisecond has passed, so shorter pieces
  * that follow one another count as one, up to that millisecond. `GET /begin` begins to watch, `GET /end` ends
  * and returns milliseconds.
  */

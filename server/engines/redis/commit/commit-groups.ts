@@ -1,8 +1,8 @@
 /**
- * Sends commits in groups: those of one turn of the event loop travel as one script, which checks and
+ * Sends commits in groups: those of one tick of the event loop travel as one script, which checks and
  * applies each by itself. So a round trip, a write to the disk and a notification serve many of them.
  *
- *   run() --> waiting --(end of the turn, fewer than two groups under way)--> a group under way --> results
+ *   run() --> waiting --(end of the tick, fewer than two groups under way)--> a group under way --> results
  *
  * Promises
  * - A commit resolves with its result, or rejects with what its group rejects with. A group whose reply is
@@ -35,7 +35,7 @@ type Deps = {
 };
 
 export type CommitGroups = {
-  /** Commits with others of this turn by `call`; resolves with the result as the script replied it. */
+  /** Commits with others of this tick by `call`; resolves with the result as the script replied it. */
   run(commit: EncodedCommit): Promise<string>;
   /** Resolves when nothing waits and no group is under way. */
   whenIdle(): Promise<void>;

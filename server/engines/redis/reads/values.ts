@@ -2,13 +2,13 @@
  * Reads and writes of values, whichever size they have. Of large values only so many bytes are under way, so
  * that no other call waits long behind them and neither side holds many of them in memory:
  *
- *    read     all reads of a turn of the event loop together. Where the value is large, its size comes
- *             instead of it, and it is read in its turn.
- *    commit   at once; with large values in its turn.
+ *    read     all reads of a tick of the event loop together. Where the value is large, its size comes
+ *             instead of it, and it is read when its caller is next.
+ *    commit   at once; with large values when its caller is next.
  *
- * Callers have turns: one that wants many large values holds up no other. A turn that has not come in time
- * rejects with `StoreUnavailable`, for its caller alone. In an outage every turn comes at once and rejects.
- * Reads of one value that wait for their turn share it, so a value that many want is read for all of them
+ * Callers come in rotation: one that wants many large values holds up no other. A read or commit that waits
+ * too long rejects with `StoreUnavailable`, for its caller alone. In an outage each is sent at once and
+ * rejects. Reads of one value that wait are sent as one, so a value that many want is read for all of them
  * together. Memory grows with the large commits that wait, up to `WAITING_BYTES_MAX`, of which one caller may
  * take half.
  */
@@ -21,7 +21,7 @@ import { type Kinds, StoreUnavailable } from '../../../ports/store.ts';
 import type { Reply } from '../client/client.ts';
 import type { Connection } from '../connection/connection.ts';
 import { scripts } from '../scripts.ts';
-import { createTurnCalls } from './turn-calls.ts';
+import { createCallBatches } from './call-batches.ts';
 
 /** A value and its revision; empty when nothing is stored. */
 export type Found = readonly [value?: string, revision?: string];
@@ -40,12 +40,13 @@ export type Values = {
   /** What the script of reads replies about the status of an agent. */
   readStatus(agent_id: string): Promise<Reply>;
   /**
-   * Writes large values of so many bytes in the caller's turn; `write` is sent again when its reply is lost.
+   * Writes large values of so many bytes when the caller is next; `write` is sent again when its reply is
+   * lost.
    */
   writeLarge<T>(write: LargeWrite<T>, caller?: Caller): Promise<T>;
 };
 
-/** A larger value is read and written in its turn. */
+/** A larger value is read and written in rotation. */
 export const SMALL_BYTES_MAX = 64 * 2 ** 10;
 /** A reader may keep some values that are no longer than this, although it stands still. */
 const SHORT_CHARS_MAX = 2_048;
@@ -56,11 +57,11 @@ const PLACES = {
   agent: ['agent:', 'v', 'r'],
   key: ['key:', 'v', 'r'],
 } as const satisfies Readonly<Record<keyof Kinds, readonly string[]>>;
-/** A large read may wait this long for its turn: many callers may want large values at once. */
-const READ_TURN_WITHIN_MS = 30_000;
+/** A large read may wait this long: many callers may want large values at once. */
+const READ_WITHIN_MS = 30_000;
 /** Two of the largest values at a time: so long do other calls wait for the connection. */
 const LARGE_BYTES_MAX = 2 * 2 ** 20;
-/** Large commits that wait for their turn have at most this; beyond it they are refused at once. */
+/** Large commits that wait have at most this; beyond it they are refused at once. */
 const WAITING_BYTES_MAX = 128 * 2 ** 20;
 
 /** Creates the reads and writes over the connection. */
@@ -74,14 +75,14 @@ export function createValues(deps: {
   const budget = createByteBudget(LARGE_BYTES_MAX);
   const onLate = (reject: (error: Error) => void): void =>
     reject(new StoreUnavailable('Too many large values are on their way.'));
-  const reads = createDeadlineSet({ clock, withinMs: READ_TURN_WITHIN_MS, onLate });
+  const reads = createDeadlineSet({ clock, withinMs: READ_WITHIN_MS, onLate });
   const writes = createDeadlineSet({ clock, withinMs: TIME_BUDGETS.storeWithinMs, onLate });
-  const turn = createTurnCalls((args) => readAll(connection, SMALL_BYTES_MAX, args));
+  const batches = createCallBatches((args) => readAll(connection, SMALL_BYTES_MAX, args));
   const waitingReads = new Map<string, SharedRead>();
   const waitingWrites = createWaitingWrites();
 
-  /** Waits for the turn and for the work. */
-  async function takeTurn<T>(limit: DeadlineSet, work: SizedWork<T>): Promise<T> {
+  /** Waits until the caller is next, and for the work. */
+  async function runInRotation<T>(limit: DeadlineSet, work: SizedWork<T>): Promise<T> {
     const late = new AbortController();
     try {
       return await limit.run(budget.run(work, late.signal));
@@ -91,20 +92,25 @@ export function createValues(deps: {
   }
 
   /** Joins a read of the same value that is not sent yet; one that was sent may be older than its caller. */
-  async function readInTurn(bytes: number, kind: keyof Kinds, id: string, caller: Caller): Promise<Found> {
+  async function readInRotation(
+    bytes: number,
+    kind: keyof Kinds,
+    id: string,
+    caller: Caller,
+  ): Promise<Found> {
     const name = `${kind} ${id}`;
     const read = (): Promise<Found> => readLarge(connection, prefix, kind, id);
     const shared = waitingReads.get(name) ?? createSharedRead(name, read);
     shared.callers += 1;
     try {
-      return await takeTurn(reads, { bytes, caller, start: shared.start });
+      return await runInRotation(reads, { bytes, caller, start: shared.start });
     } finally {
       shared.callers -= 1;
       if (shared.callers === 0 && waitingReads.get(name) === shared) waitingReads.delete(name);
     }
   }
 
-  /** A read that is sent in the turn of whichever of its callers comes first. */
+  /** A read that is sent for whichever of its callers is next first. */
   function createSharedRead(name: string, read: () => Promise<Found>): SharedRead {
     let reading: Promise<Found> | null = null;
     const start = (): Promise<Found> => {
@@ -120,8 +126,8 @@ export function createValues(deps: {
   return {
     async read(kind, id, caller = UNNAMED_CALLER) {
       connection.requireUp();
-      const found = await turn.run([kind, id]);
-      return typeof found === 'number' ? await readInTurn(found, kind, id, caller) : (found as Found);
+      const found = await batches.run([kind, id]);
+      return typeof found === 'number' ? await readInRotation(found, kind, id, caller) : (found as Found);
     },
     async readShort(kind, id) {
       connection.requireUp();
@@ -130,13 +136,13 @@ export function createValues(deps: {
     },
     async readStatus(agent_id) {
       connection.requireUp();
-      return await turn.run(['status', agent_id]);
+      return await batches.run(['status', agent_id]);
     },
     async writeLarge({ bytes, send }, caller = UNNAMED_CALLER) {
       if (!waitingWrites.hold(caller.key, bytes))
         throw new StoreUnavailable('Redis is slow: too many large values wait for it already.');
       try {
-        return await takeTurn(writes, { bytes, caller, start: send });
+        return await runInRotation(writes, { bytes, caller, start: send });
       } finally {
         waitingWrites.release(caller.key, bytes);
       }

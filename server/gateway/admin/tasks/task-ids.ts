@@ -36,7 +36,7 @@ export async function findTaskIds(deps: Deps, end: string, caller: Caller): Prom
       found.push(...page.items.filter(({ request_id }) => request_id.endsWith(end)));
       left -= page.items.length;
       after = page.next;
-      // A page may come from memory without a turn of the event loop.
+      // A page may come from memory without a tick of the event loop.
       await yieldToEventLoop();
     } while (after !== null && left > 0);
     if (left <= 0) break;

@@ -4,8 +4,8 @@
  * them are read side by side and merged by their positions, which have the same form in all of them.
  *
  * A search looks at a bounded number of tasks and ends in time, so a rare match costs no more than a common
- * one. It reads them in turns of the large work, some small tasks or one large one in each: so all searches
- * and listings together take no more than half of the process, and their callers take turns.
+ * one. It reads them as pieces of the large work, some small tasks or one large one in each: so all searches
+ * and listings together take no more than half of the process, and their callers come in rotation.
  */
 import type { LargeWork } from '../../../async/large-work.ts';
 import { outcomeOf } from '../../../domain/history.ts';
@@ -23,7 +23,7 @@ import { findTaskIds, type ListedTask } from './task-ids.ts';
 export const LOOKED_AT_MAX = 1_000;
 /** Tasks of a listing that are read at once. */
 const SLICE = 100;
-/** States that are read side by side in one turn. */
+/** States that are read side by side in one piece. */
 const READ_AT_ONCE = 25;
 /** The searches of a call end after so long with what they have, within the time of the call. */
 const SEARCH_WITHIN_MS = 2_000;
@@ -71,7 +71,7 @@ export async function searchTasks(deps: SearchDeps, search: Search): Promise<Sea
     const slice = await readSlice(after, Math.min(SLICE, search.lookedAtMax - lookedAt));
     for (let from = 0; from < slice.items.length; ) {
       const listed = takeTogether(deps.largeTasks, slice.items.slice(from, from + READ_AT_ONCE));
-      const found = await readInTurn(deps, listed, caller);
+      const found = await readInRotation(deps, listed, caller);
       const mayGoOn = await search.visit(found.filter((one) => matchesFilter(one, filter)));
       from += listed.length;
       lookedAt += listed.length;
@@ -184,21 +184,21 @@ function mergePages(pages: readonly Page<ListedTask>[]): Page<ListedTask> {
   return { items: all.filter(({ position }) => position >= end), next: end };
 }
 
-/** The first of these tasks, which one turn reads: one that is known to be large has a turn of its own. */
+/** The first of these tasks, which one piece reads: one that is known to be large is a piece of its own. */
 function takeTogether(largeTasks: LargeTasks, items: readonly ListedTask[]): readonly ListedTask[] {
   const firstLarge = items.findIndex(({ request_id }) => largeTasks.isLarge(request_id));
   return firstLarge < 0 ? items : items.slice(0, Math.max(1, firstLarge));
 }
 
-/** Reads the states when the caller has its turn; what is not stored any more is left out. */
-async function readInTurn(
+/** Reads the states when the caller is next; what is not stored any more is left out. */
+async function readInRotation(
   { store, largeWork, largeTasks }: SearchDeps,
   listed: readonly ListedTask[],
   caller: Caller,
 ): Promise<readonly FoundTask[]> {
   const isLarge = listed.some(({ request_id }) => largeTasks.isLarge(request_id));
-  const turn = { caller, order: isLarge ? 'large' : 'small', isRead: true } as const;
-  const states = await largeWork.run(turn, () =>
+  const position = { caller, order: isLarge ? 'large' : 'small', isRead: true } as const;
+  const states = await largeWork.run(position, () =>
     Promise.all(listed.map(({ request_id }) => store.get('task', request_id, caller))),
   );
   return listed.flatMap((one, index) => {

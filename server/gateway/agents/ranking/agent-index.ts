@@ -74,7 +74,7 @@ const FREE_ONES = ['taking', 'untaken'] as const;
 /** Of agents with equal tags so many are asked whether they can take a task now: a match stays cheap. */
 const TAKING_LOOKED_AT_MAX = 20;
 /**
- * Tasks that are assigned as they are submitted never come due, so no turn refreshes the index for them: this
+ * Tasks that are assigned as they are submitted never come due, so no pass refreshes the index for them: this
  * is how far it may be behind other replicas.
  */
 const FRESH_MS = 500;

@@ -1,9 +1,9 @@
 /**
- * Joins the calls of one kind that are made in one turn of the event loop, or while two of their scripts are
- * under way: they are sent as one, and equal ones are sent once. A call is sent after it is made, so its
+ * Batches the calls of one kind that are made in one tick of the event loop, or while two of their scripts
+ * are under way: they are sent as one, and equal ones are sent once. A call is sent after it is made, so its
  * reply is never older than the call.
  */
-export type TurnCalls<T> = {
+export type CallBatches<T> = {
   /** Makes a call by its arguments. Callers of equal arguments that are not sent yet share its result. */
   run(args: readonly string[]): Promise<T>;
 };
@@ -15,7 +15,9 @@ const UNDER_WAY_MAX = 2;
 type Call<T> = PromiseWithResolvers<T> & { readonly args: readonly string[] };
 
 /** Creates it; `send` gets the arguments of all calls, one after the other, and returns a result for each. */
-export function createTurnCalls<T>(send: (args: readonly string[]) => Promise<readonly T[]>): TurnCalls<T> {
+export function createCallBatches<T>(
+  send: (args: readonly string[]) => Promise<readonly T[]>,
+): CallBatches<T> {
   const waiting = new Map<string, Call<T>>();
   let underWay = 0;
   let isScheduled = false;

@@ -1,6 +1,6 @@
 /** Calls that travel to Redis together: joined, shared until they are sent, each with its own result. */
 import { describe, expect, test } from 'vitest';
-import { createTurnCalls } from '../../server/engines/redis/reads/turn-calls.ts';
+import { createCallBatches } from '../../server/engines/redis/reads/call-batches.ts';
 
 type Sent = PromiseWithResolvers<readonly string[]> & { readonly args: readonly string[] };
 
@@ -8,7 +8,7 @@ const yieldTurn = (): Promise<void> => new Promise((resolve) => setImmediate(res
 
 function createCalls() {
   const sent: Sent[] = [];
-  const calls = createTurnCalls<string>((args) => {
+  const calls = createCallBatches<string>((args) => {
     const one = { ...Promise.withResolvers<readonly string[]>(), args };
     sent.push(one);
     return one.promise;
@@ -16,7 +16,7 @@ function createCalls() {
   return { sent, calls };
 }
 
-describe('calls of one turn', () => {
+describe('calls of one tick', () => {
   test('are sent as one, equal ones once, and each gets its result', async () => {
     const { sent, calls } = createCalls();
     const all = Promise.all([calls.run(['a', '1']), calls.run(['b', '2']), calls.run(['a', '1'])]);

@@ -11,7 +11,7 @@ import { submit } from '../harness/world-calls.ts';
 const LARGE = { text: 'x'.repeat(200_000) };
 const SMALL_TASKS = 60;
 
-test('Small tasks share a turn until it is over; a large task has one of its own once it is known.', async () => {
+test('Small tasks share a piece until its time is over; a large task is one of its own once it is known.', async () => {
   const clock = createFakeClock();
   const store = await openFreshStore(clock);
   const world = createWorld(store, { clock });

@@ -27,7 +27,7 @@ async function arrange(smallTasks: number) {
   return { clock, store, world, ids };
 }
 
-test('some small tasks share a turn, and one that is known to be large has its own', async () => {
+test('some small tasks share a piece, and one that is known to be large has its own', async () => {
   const { clock, store, ids } = await arrange(60);
   const turns: string[] = [];
   const largeWork: LargeWork = {

@@ -1,6 +1,6 @@
-/** One turn over what is due: a part that fails stops no other part. */
+/** One pass over what is due: a part that fails stops no other part. */
 import { describe, expect, test } from 'vitest';
-import { createDueTurn } from '../../server/gateway/dispatch/due-turn.ts';
+import { createDuePass } from '../../server/gateway/dispatch/due-pass.ts';
 import { createSweepTimes } from '../../server/gateway/dispatch/sweep-times.ts';
 import {
   type Lease,
@@ -13,8 +13,8 @@ import { SILENT } from '../harness/silent-log.ts';
 
 type Looked = { readonly refs: string[]; readonly rescheduled: unknown[] };
 
-/** A turn over these refs. `fail` is called before each look; what it throws is how that look fails. */
-function createTurn(refs: readonly Ref[], fail: (id: string) => void, refresh: () => Promise<void>) {
+/** A pass over these refs. `fail` is called before each look; what it throws is how that look fails. */
+function createPass(refs: readonly Ref[], fail: (id: string) => void, refresh: () => Promise<void>) {
   const looked: Looked = { refs: [], rescheduled: [] };
   const errors: object[] = [];
   const look = async (id: string, _lease: Lease): Promise<void> => {
@@ -26,7 +26,7 @@ function createTurn(refs: readonly Ref[], fail: (id: string) => void, refresh: (
     health: () => ({ ok: true }),
     takeDue: async () => refs.map((ref) => ({ ref, lease: `lease of ${ref}` })),
   } as Partial<Store> as Store;
-  const turn = createDueTurn({
+  const runDuePass = createDuePass({
     store,
     log: { ...SILENT, error: (fields, message) => void errors.push({ ...fields, message }) },
     commits: {
@@ -40,17 +40,17 @@ function createTurn(refs: readonly Ref[], fail: (id: string) => void, refresh: (
     sweeper: { lookAtAgent: look, trim: async () => 0 },
     sweepTimes: createSweepTimes(),
   });
-  return { turn, looked, errors };
+  return { runDuePass, looked, errors };
 }
 
 const REFS: readonly Ref[] = ['task:t1', 'agent:A', 'task:t2'];
 
-describe('a turn', () => {
+describe('a pass', () => {
   test('goes on with an older copy of the agents', async () => {
     const refresh = () => Promise.reject(new StoreUnavailable('the agents cannot be read'));
-    const { turn, looked, errors } = createTurn(REFS, () => undefined, refresh);
-    expect(await turn()).toBe(3);
-    expect(await turn()).toBe(3);
+    const { runDuePass, looked, errors } = createPass(REFS, () => undefined, refresh);
+    expect(await runDuePass()).toBe(3);
+    expect(await runDuePass()).toBe(3);
     expect(looked.refs).toEqual(['t1', 'A', 't2', 't1', 'A', 't2']);
     // The index logs it.
     expect(errors).toEqual([]);
@@ -63,8 +63,8 @@ describe('a turn', () => {
     const fail = (id: string): void => {
       if (id === 't1') throw error;
     };
-    const { turn, looked, errors } = createTurn(REFS, fail, async () => undefined);
-    expect(await turn()).toBe(3);
+    const { runDuePass, looked, errors } = createPass(REFS, fail, async () => undefined);
+    expect(await runDuePass()).toBe(3);
     expect(looked.refs).toEqual(['A', 't2']);
     expect(errors).toMatchObject([{ ref: 'task:t1' }]);
     expect(looked.rescheduled).toEqual([[{ ref: 'task:t1', atMs: 31_000, lease: 'lease of task:t1' }]]);
@@ -75,16 +75,16 @@ describe('a turn', () => {
     const fail = (id: string): void => {
       if (id === 't1' && isDamaged) throw new SyntaxError('damaged');
     };
-    const { turn, looked, errors } = createTurn(['task:t1'], fail, async () => undefined);
-    for (let n = 0; n < 10; n += 1) await turn();
+    const { runDuePass, looked, errors } = createPass(['task:t1'], fail, async () => undefined);
+    for (let n = 0; n < 10; n += 1) await runDuePass();
     const pausesMs = (looked.rescheduled as { atMs: number }[][]).map(([due]) => (due?.atMs ?? 0) - 1_000);
     expect(pausesMs.slice(0, 4)).toEqual([30_000, 60_000, 120_000, 240_000]);
     expect(pausesMs.slice(7)).toEqual([3_600_000, 3_600_000, 3_600_000]);
     expect(errors).toHaveLength(1);
     isDamaged = false;
-    await turn();
+    await runDuePass();
     isDamaged = true;
-    await turn();
+    await runDuePass();
     expect(errors).toHaveLength(2);
     expect(looked.rescheduled.at(-1)).toMatchObject([{ atMs: 31_000 }]);
   });
@@ -93,8 +93,8 @@ describe('a turn', () => {
     const fail = (id: string): void => {
       if (id !== 't2') throw new StoreUnavailable('out');
     };
-    const { turn, looked } = createTurn(REFS, fail, async () => undefined);
-    await expect(turn()).rejects.toThrow('out');
+    const { runDuePass, looked } = createPass(REFS, fail, async () => undefined);
+    await expect(runDuePass()).rejects.toThrow('out');
     expect(looked.refs).toEqual(['t2']);
     expect(looked.rescheduled).toEqual([]);
   });

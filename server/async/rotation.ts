@@ -3,16 +3,16 @@
  * the caller that has waited longest and the one that came last and took nothing lately: so a single call
  * behind many others waits for about two pieces, and none waits for ever.
  *
- *   waited longest ──► c1  c2  c3  c4 ◄── came last     turns: c1, c4, c2, c3; what has more waits behind c4
+ *   waited longest ──► c1  c2  c3  c4 ◄── came last     next: c1, c4, c2, c3; what has more waits behind c4
  *
  * Cost: one entry for each piece; choosing grows with the callers that wait.
  */
 import type { Caller } from '../ports/caller.ts';
 
 /** The pieces of one caller, in their order. */
-type Waiting<P> = { readonly pieces: P[]; hadTurn: boolean };
+type Waiting<P> = { readonly pieces: P[]; wasNext: boolean };
 
-export type Turns<P> = {
+export type Rotation<P> = {
   add(caller: Caller, piece: P): void;
   /** Removes and returns the piece that is next; undefined when none waits. */
   take(): P | undefined;
@@ -20,16 +20,16 @@ export type Turns<P> = {
   takeOf(key: Caller['key']): P | undefined;
 };
 
-/** Creates the turns; nothing waits yet. `tookLately` says which callers took much of the last turns. */
-export function createTurns<P>(tookLately: (key: Caller['key']) => boolean = () => false): Turns<P> {
+/** Creates the rotation; nothing waits yet. `tookLately` says which callers took much lately. */
+export function createRotation<P>(tookLately: (key: Caller['key']) => boolean = () => false): Rotation<P> {
   // In the order in which they began to wait.
   const callers = new Map<Caller['key'], Waiting<P>>();
   let isLastNext = false;
 
   function choose(): Caller['key'] | undefined {
     let chosen: Caller['key'] | undefined;
-    for (const [key, { hadTurn }] of callers) {
-      if (chosen === undefined || (isLastNext && !hadTurn && !tookLately(key))) chosen = key;
+    for (const [key, { wasNext }] of callers) {
+      if (chosen === undefined || (isLastNext && !wasNext && !tookLately(key))) chosen = key;
       if (!isLastNext) break;
     }
     isLastNext = !isLastNext;
@@ -40,7 +40,7 @@ export function createTurns<P>(tookLately: (key: Caller['key']) => boolean = () 
     const pieces = callers.get(key)?.pieces ?? [];
     const piece = pieces.shift();
     callers.delete(key);
-    if (pieces.length > 0) callers.set(key, { pieces, hadTurn: true });
+    if (pieces.length > 0) callers.set(key, { pieces, wasNext: true });
     return piece;
   }
 
@@ -48,7 +48,7 @@ export function createTurns<P>(tookLately: (key: Caller['key']) => boolean = () 
     add({ key }, piece) {
       const waiting = callers.get(key);
       if (waiting) waiting.pieces.push(piece);
-      else callers.set(key, { pieces: [piece], hadTurn: false });
+      else callers.set(key, { pieces: [piece], wasNext: false });
     },
     take() {
       const key = choose();

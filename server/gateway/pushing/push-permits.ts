@@ -1,7 +1,7 @@
 /**
- * Turns to send. A push has a turn from before its task is read until its request is written; then it only
- * waits for the agent's response, and holds no turn. Small and large pushes have turns of their own, so large
- * ones to an agent that does not read never stop small ones:
+ * Permits to send. A push has a permit from before its task is read until its request is written; then it
+ * only waits for the agent's response, and holds no permit. Small and large pushes have permits of their own,
+ * so large ones to an agent that does not read never stop small ones:
  *
  *   small   payload up to 64 KiB    counted: 512 at once, so at most 32 MiB
  *   large   longer                  by bytes: 48 MiB at once, read and encoded one at a time
@@ -16,12 +16,12 @@
  * bytes for each push that waits, in memory alone.
  */
 
-export type PushTurns = {
-  /** Takes a turn that is free now, as `take()` does; returns null where the push must wait. */
+export type PushPermits = {
+  /** Takes a permit that is free now, as `take()` does; returns null where the push must wait. */
   takeAtOnce(push: PushSize): (() => void) | null;
   /**
-   * Waits for a turn; resolves with a function that ends it, which may be called again. Resolves with null
-   * when the signal fires before.
+   * Waits for a permit; resolves with a function that returns it, which may be called again. Resolves with
+   * null when the signal fires before.
    */
   take(push: PushSize, signal: AbortSignal): Promise<(() => void) | null>;
 };
@@ -47,8 +47,8 @@ type Waiting = PushSize & {
   start: ((end: () => void) => void) | null;
 };
 
-/** Creates the turns of one kind; `max` is what all pushes together may take. */
-export function createPushTurns(max: number): PushTurns {
+/** Creates the permits of one kind; `max` is what all pushes together may take. */
+export function createPushPermits(max: number): PushPermits {
   /** By origin and agent, the next in rotation first. Only those that have a push waiting. */
   const waiting = new Map<string, Map<string, Waiting[]>>();
   const used = { all: 0, origins: new Map<string, number>(), agents: new Map<string, number>() };

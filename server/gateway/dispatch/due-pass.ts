@@ -1,11 +1,11 @@
 /**
- * One turn of the dispatch loop: takes due entries and does what each needs. No part stops the others:
+ * One pass of the dispatch loop: takes due entries and does what each needs. No part stops the others:
  *
  *   the agents cannot be read      tasks are assigned by the older copy, whose index logs that; what ends or
  *                                  expires needs none
  *   one entry fails                it is logged once by its ref, and looked at again after pauses that grow
  *                                  to an hour: what is damaged stays so; the others go on
- *   the store is out               every entry is tried, then the turn throws; all of them come due again
+ *   the store is out               every entry is tried, then the pass throws; all of them come due again
  */
 import { type BoundedMap, createBoundedMap } from '../../async/bounded-map.ts';
 import { GatewayError } from '../../ports/gateway.ts';
@@ -27,7 +27,7 @@ type Deps = {
   readonly sweepTimes: SweepTimes;
 };
 
-/** Due entries taken in one turn. */
+/** Due entries taken in one pass. */
 const DUE_PER_TURN = 100;
 /** An entry that failed is looked at again after this, and after twice as long each time it fails again … */
 const FAILED_RETRY_MS = 30_000;
@@ -39,8 +39,8 @@ const FAILED_MAX = 1_000;
 /** How often each entry has failed in a row. */
 type Failures = BoundedMap<Ref, number>;
 
-/** Creates the function that runs a turn and returns how many entries it took. */
-export function createDueTurn(deps: Deps): () => Promise<number> {
+/** Creates the function that runs a pass and returns how many entries it took. */
+export function createDuePass(deps: Deps): () => Promise<number> {
   const { store, agentIndex, sweepTimes } = deps;
   const failures: Failures = createBoundedMap(FAILED_MAX);
 
