@@ -131,7 +131,7 @@ export function createValues(deps: {
     },
     async readShort(kind, id) {
       connection.requireUp();
-      const found = await turn.run([kind, id]);
+      const found = await batches.run([kind, id]);
       return typeof found === 'number' ? [] : keepShort(found as Found);
     },
     async readStatus(agent_id) {
