@@ -1,11 +1,11 @@
 /**
  * The pace of what the gateway does by itself: taking what is due and reading the agents. All of it
- * together takes a few milliseconds of a turn of the event loop, then the calls of others run. Without such
+ * together takes a few milliseconds of a tick of the event loop, then the calls of others run. Without such
  * work, or with little of it, nothing waits.
  */
 import { yieldToEventLoop } from './waiting.ts';
 
-/** CPU in one turn of the event loop: a machine that is busy with something else makes no turns shorter. */
+/** CPU in one tick of the event loop: a machine that is busy with something else makes no tick shorter. */
 const WORK_MS = 5;
 /** Pieces that begin together: what they read together is read once. */
 const AT_ONCE = 8;
@@ -30,7 +30,7 @@ async function beginNext(): Promise<void> {
   while (isSpent()) await yieldToEventLoop();
 }
 
-/** Whether this turn of the event loop has had its share of work; begins to count at the first call in it. */
+/** Whether this tick of the event loop has had its share of work; begins to count at the first call in it. */
 function isSpent(): boolean {
   const { user, system } = process.threadCpuUsage();
   const nowMs = (user + system) / 1_000;
