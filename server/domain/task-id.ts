@@ -2,15 +2,20 @@
  * Ids of tasks: UUIDs of version 7, whose last 8 characters say when the task was submitted, to 16 s. So a
  * task is found by the end of its id, which people copy, without an index: among those of a few short times.
  *
- *   bits 1-48           milliseconds since the epoch
- *   bits 53-64, 67-96   the order of the ids of a millisecond: 42 random bits, one more for each next id
- *   bits 97-128         the window of time and 16 random bits, scrambled: so that ends differ at a glance
+ *   bits 1-48           milliseconds since the epoch, never less than those of the id before
+ *   bits 53-64, 67-96   the order of the ids of a millisecond: 42 random bits, for each next id a random step
+ *                       more, of 1 to 2^32
+ *   bits 97-128         the window of the time of submission and 16 random bits, scrambled: so that ends
+ *                       differ at a glance
  *
- * In all 58 bits are random. The same window comes again after 12.4 days.
+ * So the first id of a millisecond has 58 random bits, and the one after it is one of 2^48: it cannot be
+ * guessed. The same window comes again after 12.4 days.
  */
 
 /** Bits that order the ids of a millisecond: a number below this. */
 export const ORDER_END = 2 ** 42;
+/** From one id of a millisecond to the next the order grows by 1 and a random number below this. */
+export const ORDER_STEP_END = 2 ** 32;
 /** Random bits at the end of an id: a number below this. */
 export const TAIL_END = 2 ** 16;
 
@@ -24,13 +29,29 @@ const AHEAD_MS = 2_000;
 /** Times from `fromMs` (included) to `toMs` (excluded). */
 export type TimeWindow = { readonly fromMs: number; readonly toMs: number };
 
-/**
- * Writes the id of a task that is submitted at this time; `order` and `tail` are random, below their ends.
- */
-export function mintTaskId(ms: number, order: number, tail: number): string {
-  const time = toHex(ms, 12);
+/** What an id is made of. */
+type TaskIdParts = {
+  /**
+   * When the task is submitted, in whole milliseconds. The id ends with its window, because a task is listed
+   * under this time.
+   */
+  readonly submittedMs: number;
+  /**
+   * What the id begins with: `submittedMs`, or more where the id before it began with more. For example, the
+   * clock went back.
+   */
+  readonly frontMs: number;
+  /** Random, below `ORDER_END`. */
+  readonly order: number;
+  /** Random, below `TAIL_END`. */
+  readonly tail: number;
+};
+
+/** Writes the id of a task. */
+export function mintTaskId({ submittedMs, frontMs, order, tail }: TaskIdParts): string {
+  const time = toHex(frontMs, 12);
   const low = order % LOW_ORDER;
-  const window = Math.floor(ms / WINDOW_MS) % WINDOWS;
+  const window = Math.floor(submittedMs / WINDOW_MS) % WINDOWS;
   const version = `7${toHex(Math.floor(order / LOW_ORDER), 3)}`;
   const variant = toHex(0x8000 + Math.floor(low / 2 ** 16), 4);
   const end = `${toHex(low % 2 ** 16, 4)}${toHex(scramble(((window << 16) | tail) >>> 0), SUFFIX_DIGITS)}`;

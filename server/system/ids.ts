@@ -1,31 +1,29 @@
 /** Real ids and real random numbers. */
 import { randomBytes, randomFillSync } from 'node:crypto';
-import { mintTaskId, ORDER_END, TAIL_END } from '../domain/task-id.ts';
+import { mintTaskId, ORDER_END, ORDER_STEP_END, TAIL_END } from '../domain/task-id.ts';
 import type { Ids, Random } from '../ports/clock.ts';
 
 /**
  * Creates the source of ids: `domain/task-id.ts` for tasks, 96 random bits for registrations. The task ids of
- * one process ascend, also within a millisecond; so a store that orders its rows by id appends.
+ * one process ascend, within a millisecond and after a clock that went back too; so a store that orders its
+ * rows by id appends. A millisecond has room for 1,000 ids on average; more begin with the one after it.
  */
 export function createIds(): Ids {
   const random = createRandomNumbers();
-  let lastMs = 0;
+  let frontMs = 0;
   let order = 0;
 
   return {
     newRequestId(nowMs) {
-      const ms = Math.floor(nowMs);
-      if (ms > lastMs) {
-        lastMs = ms;
+      const submittedMs = Math.floor(nowMs);
+      const nextOrder = order + 1 + random.next(ORDER_STEP_END);
+      if (submittedMs > frontMs || nextOrder >= ORDER_END) {
+        frontMs = Math.max(submittedMs, frontMs + 1);
         order = random.next(ORDER_END);
       } else {
-        order += 1;
+        order = nextOrder;
       }
-      if (order >= ORDER_END) {
-        lastMs += 1;
-        order = random.next(ORDER_END);
-      }
-      return mintTaskId(lastMs, order, random.next(TAIL_END));
+      return mintTaskId({ submittedMs, frontMs, order, tail: random.next(TAIL_END) });
     },
     newRegistration: () => randomBytes(12).toString('base64url'),
   };
