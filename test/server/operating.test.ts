@@ -19,7 +19,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { describeReason } from '../../server/http/public-reason.ts';
+import { describeReason } from '../../server/http/probes.ts';
 import { get, submit } from '../e2e/plain-calls.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { readBlocks } from '../harness/readme-blocks.ts';
@@ -274,7 +274,7 @@ test('systemd finds nothing wrong with the unit.', { tags: 'systemd-analyze' }, 
 });
 
 test('The table of readiness has every reason, and no other.', () => {
-  const source = readFileSync(join(ROOT, 'server/http/public-reason.ts'), 'utf8');
+  const source = readFileSync(join(ROOT, 'server/http/probes.ts'), 'utf8');
   const sentences = [...source.matchAll(/, '([^']+)'\],$/gm)].map(([, sentence = '']) => sentence);
   const [, section = ''] = /## Is it well\?([\s\S]*?)^## /m.exec(PAGE) ?? [];
   const rows = [...section.matchAll(/^\| `([^`]+)` \| .* \| .* \|$/gm)]

@@ -5,7 +5,7 @@
 import type { Command } from 'commander';
 import type { TaskQuery } from '../../admin-calls.ts';
 import type { TaskGatewayClient } from '../../client.ts';
-import type { Task, TaskRow } from '../../contract.ts';
+import type { Task, TaskCounts, TaskRow } from '../../contract.ts';
 import { NotFoundError } from '../../errors.ts';
 import { parseCount } from '../arguments/option-values.ts';
 import { createPagePause } from '../arguments/pages.ts';
@@ -13,12 +13,11 @@ import { addFilterOptions, FILTER_HELP, type TaskFilters, toRowQuery } from '../
 import { shortenId } from '../arguments/task-ids.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from '../command-context.ts';
 import { callAsAdmin } from '../connection.ts';
-import { paintStatus, renderJson } from '../terminal/output.ts';
+import { type OutputFormat, paintStatus, renderJson } from '../terminal/output.ts';
 import { putLastFirst, stringifySafely } from '../terminal/safe-text.ts';
-import { type Column, createTable } from '../terminal/table.ts';
+import { type Column, createTable, renderFields } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { formatAge, formatTime } from '../terminal/time.ts';
-import { printCounts } from './task-count.ts';
 
 type ListOptions = TaskFilters & { readonly limit: number; readonly count?: true };
 
@@ -241,4 +240,33 @@ function listTerminalColumns(terminal: Terminal, widthMax: number): readonly Col
     { title: 'AGENT', cell: ({ agent_id }) => agent_id ?? '–' },
     { title: 'ERROR', cell: ({ error_info }) => putLastFirst(error_info ?? '') },
   ];
+}
+
+/** Counts the tasks and prints the counts. */
+async function printCounts(
+  terminal: Terminal,
+  client: Pick<TaskGatewayClient, 'countTasks'>,
+  filters: TaskFilters,
+  format: OutputFormat,
+  signal: AbortSignal,
+): Promise<void> {
+  const counts = await client.countTasks(toRowQuery(filters), { signal });
+  await terminal.print(format === 'table' ? renderCounts(terminal, counts) : renderJson(counts, format));
+}
+
+function renderCounts({ out }: Terminal, counts: TaskCounts): string {
+  const { total, exact, by_status, waiting, by_outcome } = counts;
+  const list = (counts: object): string =>
+    Object.entries(counts)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', ');
+  return renderFields(
+    [
+      ['Tasks', exact ? String(total) : `at least ${total}`],
+      ['By status', list(by_status)],
+      ['Waiting', String(waiting)],
+      ['By outcome', list(by_outcome)],
+    ],
+    out.paint,
+  );
 }

@@ -4,17 +4,17 @@
  *
  * A stream ends when its reader disconnects, takes too little for thirty seconds or falls behind what is
  * kept, and when the server drains. The parts: `admission` holds the open streams within their limits,
- * `ping-timer` visits them, and this file follows the feed of each. As every response they are written by the
- * writers of `response/`, which also disconnect those who do not read.
+ * `createPingTimer()` visits them, and this file follows the feed of each. As every response they are written
+ * by the writers of `response/`, which also disconnect those who do not read.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createVisits, type Visits } from '../../async/visits.ts';
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { createResponseWriter, type WriterDeps } from '../response/response-writer.ts';
 import { createAdmission, type OpenStream, type StreamLimits } from './admission.ts';
-import { OPENING, renderRetry } from './event-frames.ts';
-import { createPingTimer } from './ping-timer.ts';
+import { OPENING, PING, renderRetry } from './event-frames.ts';
 
 /** A session's events as frames. */
 export type EventSource = {
@@ -128,4 +128,18 @@ async function follow(
     log.debug({ error }, 'a stream ended early');
   }
   if (!response.writableEnded) response.end();
+}
+
+/**
+ * Creates the one timer of all open streams, which pings the readers that have nothing left to take; it does
+ * not run yet.
+ */
+export function createPingTimer(
+  clock: Clock,
+  pingIntervalMs: number,
+  streams: Iterable<{ readonly response: ServerResponse }>,
+): Visits {
+  return createVisits(clock, pingIntervalMs, streams, ({ response }) => {
+    if (response.headersSent && response.writableLength === 0) response.write(PING);
+  });
 }

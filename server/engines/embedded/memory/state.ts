@@ -10,6 +10,8 @@
  * - The stored due time of an open task is never later than the true one: to look at a task too early is
  *   harmless, too late is not.
  */
+import { OUTCOMES, type TaskOutcome } from '../../../domain/history-record.ts';
+import { fillOutcomes, type OutcomeCounts } from '../../../domain/task-counts.ts';
 import type { HighWaterMark, MarkRow } from '../sqlite/row-keys.ts';
 import { type ActivitySteps, createActivitySteps } from './activity-steps.ts';
 import { type Agents, createAgents } from './agents.ts';
@@ -17,7 +19,6 @@ import { type ClaimableTasks, createClaimableTasks } from './claimable-tasks.ts'
 import { createDueQueue, type DueQueue } from './due-queue.ts';
 import { createOpenPositions, type OpenPositions } from './open-positions.ts';
 import { createOpenTasks, type OpenTasks } from './open-tasks.ts';
-import { createSettledCounts, type SettledCounts } from './settled-counts.ts';
 import { createWaitingTasks, type WaitingTasks } from './waiting-tasks.ts';
 
 /** The end of a session's feed: the number of its last event, and whether any event is stored. */
@@ -58,5 +59,33 @@ export function createMemoryState(row: MarkRow, newestTaskKey: string): MemorySt
     activity: createActivitySteps(),
     highWaterMark: { run, ms, n },
     newestTaskKey,
+  };
+}
+
+/** The counts as they are stored. */
+type StoredCounts = Pick<MarkRow, 'ended'>;
+
+/**
+ * How many settled tasks are stored, by outcome. The counts are a part of the mark's row, which each group
+ * that settles or trims tasks writes: so they are exact after a crash.
+ */
+type SettledCounts = {
+  /** A task settled (1), or a settled one was removed (-1). */
+  add(outcome: TaskOutcome, change: 1 | -1): void;
+  read(): OutcomeCounts;
+  store(): StoredCounts;
+};
+
+/** Creates the counts as they were stored. */
+function createSettledCounts({ ended = [] }: StoredCounts): SettledCounts {
+  const counts = fillOutcomes();
+  for (const [index, outcome] of OUTCOMES.entries()) counts[outcome] = ended[index] ?? 0;
+
+  return {
+    add(outcome, change) {
+      counts[outcome] += change;
+    },
+    read: () => ({ ...counts }),
+    store: () => ({ ended: OUTCOMES.map((outcome) => counts[outcome]) }),
   };
 }
