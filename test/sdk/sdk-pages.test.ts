@@ -106,7 +106,7 @@ async function withReporter(failing: boolean, work: () => Promise<void>): Promis
 const ready = (agent_id: string): unknown =>
   expect.stringMatching(
     new RegExp(
-      `^task-gateway: ready: agent ${agent_id} is registered at http://.*\n(task-gateway: stopped: .*\n)?$`,
+      `^task-gateway: ready: agent ${agent_id} is registered at http://.*\n(task-gateway: stop.*\n)*$`,
     ),
   );
 
@@ -123,14 +123,14 @@ describe('each program of the pages runs', () => {
 
   test('runTask prints progress and the result, or the error of a failed task', async () => {
     await withReporter(false, async () => {
-      expect(await run('onProgress')).toMatchObject({
+      expect(await run('{ onProgress: ({ status, progress })')).toMatchObject({
         code: 0,
         error: '',
         out: expect.stringMatching(/^pending 0\n(.*\n)*all is well\n$/),
       });
     });
     await withReporter(true, async () => {
-      expect(await run('onProgress')).toMatchObject({
+      expect(await run('{ onProgress: ({ status, progress })')).toMatchObject({
         code: 0,
         error: 'task_failed no data for this week\n',
       });
