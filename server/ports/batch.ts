@@ -44,17 +44,33 @@ export type Kinds = {
 /** A value with the revision it was read at. */
 export type Stored<T> = { readonly value: T; readonly revision: Revision };
 
-/** One write: the revision that the stored value must still have, and the new value; null removes it. */
-export type Write = {
-  [K in keyof Kinds]: {
-    readonly kind: K;
-    readonly id: string;
-    readonly expect: Revision | 'absent' | 'any';
-    readonly value: Kinds[K] | null;
-    /** For keys: how long the value is kept, counted from the commit by the store's clock. */
-    readonly keepMs?: number;
-  };
-}[keyof Kinds];
+/**
+ * One write: the revision that the stored value must still have, and the new value. Of the four kinds only an
+ * agent's record is removed by a commit, by null; retention removes the others. An input and a key are
+ * written once.
+ */
+export type Write =
+  | {
+      readonly kind: 'task';
+      readonly id: string;
+      readonly expect: Revision | 'absent';
+      readonly value: TaskState;
+    }
+  | {
+      readonly kind: 'agent';
+      readonly id: string;
+      readonly expect: Revision | 'absent';
+      readonly value: AgentRecord | null;
+    }
+  | { readonly kind: 'input'; readonly id: string; readonly expect: 'absent'; readonly value: TaskInput }
+  | {
+      readonly kind: 'key';
+      readonly id: string;
+      readonly expect: 'absent';
+      readonly value: KeyRecord;
+      /** How long the value is kept, counted from the commit by the store's clock. */
+      readonly keepMs: number;
+    };
 
 /**
  * Takes or releases an agent's slot for a task. Both are idempotent: a slot is held by (agent_id,
@@ -69,7 +85,7 @@ export type SlotChange =
     }
   | { readonly op: 'release'; readonly agent_id: string; readonly request_id: string };
 
-/** Joins or leaves the waiting tasks. The oldest task is offered first; leaving is idempotent. */
+/** Joins or leaves the waiting tasks. The oldest task is offered first. */
 export type WaitChange = {
   readonly op: 'join' | 'leave';
   readonly request_id: string;
@@ -123,9 +139,9 @@ export type Batch = {
    */
   readonly noneWaiting?: readonly string[];
   /**
-   * When an agent gets a free slot (release, registration, higher limit) and shares a tag with a waiting
-   * task, the agent becomes due at once. The task's state has `waiting` too, so that a start can rebuild the
-   * waiting tasks.
+   * Comes with the write that changes `waiting` in the task's state, and says the same: a task joins when it
+   * becomes true, and leaves when it becomes false, as when the task settles. When an agent gets a free slot
+   * (release, registration, higher limit) and shares a tag with a waiting task, it becomes due at once.
    */
   readonly wait?: WaitChange;
   readonly due?: readonly DueChange[];

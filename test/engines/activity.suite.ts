@@ -21,9 +21,8 @@ export function describeActivity({ store, reopen, underTest }: SuiteContext): vo
     /** Moves the time to the beginning of the next step. */
     const beginStep = (): Promise<void> => underTest().advance(STEP_MS - (store().nowMs() % STEP_MS));
     async function wait(id: string): Promise<void> {
-      const { value, revision } = await readState(store(), id);
-      const join = { op: 'join', request_id: id, tags: ['z'], sinceMs: value.createdMs } as const;
-      must(await store().commit(writeTask(id, revision, { ...value, waiting: true }, { wait: join })));
+      const before = await readState(store(), id);
+      must(await store().commit(writeTask(id, before, { ...before.value, waiting: true })));
     }
 
     test('has 30 steps, of which the last is the present one; before the first change all are empty', async () => {
@@ -127,7 +126,7 @@ export function describeActivity({ store, reopen, underTest }: SuiteContext): vo
 
     test('leaves out a tag for which the decision saw a free agent', async () => {
       await submit(store(), 'a', { task_tags: ['x', 'y', 'x', 'z'] });
-      const { value, revision } = await readState(store(), 'a');
+      const before = await readState(store(), 'a');
       const seenMatch: MatchRecord = {
         ms: 1,
         total: 1,
@@ -139,7 +138,7 @@ export function describeActivity({ store, reopen, underTest }: SuiteContext): vo
           [2, 0],
         ],
       };
-      must(await store().commit(writeTask('a', revision, { ...value, seenMatch })));
+      must(await store().commit(writeTask('a', before, { ...before.value, seenMatch })));
       await endAs(store(), 'a', 'no_agent');
       expect([...(await last()).noAgent.keys()].sort()).toEqual(['x', 'z']);
     });

@@ -8,6 +8,7 @@ import {
   createRandom,
   drawSeed,
   must,
+  putAgent,
   readState,
   register,
   settle,
@@ -112,7 +113,7 @@ export function describeAgentsAndSlots({ store, reopen, underTest }: SuiteContex
     test('belongs to the id of the agent: it outlives unregister and register', async () => {
       await register(store(), 'A', { max_concurrent: 1 });
       must(await change(grant('A', 't1')));
-      must(await store().commit({ writes: [{ kind: 'agent', id: 'A', expect: 'any', value: null }] }));
+      must(await putAgent(store(), 'A', null));
       expect(await store().getAgentStatus('A')).toBeUndefined();
       expect((await store().list('slots', { agent_id: 'A' }, { limit: 5 })).items).toEqual([
         { request_id: 't1' },
@@ -152,9 +153,7 @@ export function describeAgentsAndSlots({ store, reopen, underTest }: SuiteContex
       must(await change(grant('full', 't1')));
       await register(store(), 'offline', { offlineMs: 1 });
       await register(store(), 'unregistered');
-      must(
-        await store().commit({ writes: [{ kind: 'agent', id: 'unregistered', expect: 'any', value: null }] }),
-      );
+      must(await putAgent(store(), 'unregistered', null));
       must(await noneFree('a'));
       must(await change({ op: 'release', agent_id: 'full', request_id: 't1' }));
       expect(await noneFree('a')).toMatchObject({ agent_id: 'full' });
@@ -181,8 +180,9 @@ export function describeAgentsAndSlots({ store, reopen, underTest }: SuiteContex
 
     test('is checked within the commit, so that no task is abandoned while an agent is free', async () => {
       await register(store(), 'A');
-      const first = await submit(store(), 't1');
-      const settled = { ...(await readState(store(), 't1')).value, status: 'failed' as const, settledMs: 1 };
+      await submit(store(), 't1');
+      const first = await readState(store(), 't1');
+      const settled = { ...first.value, status: 'failed' as const, settledMs: 1 };
       const results = await Promise.all([
         store().commit(writeTask('t1', first, settled, { noneFree: ['a'] })),
         change(grant('A', 'other')),
@@ -260,7 +260,7 @@ export function describeAgentsAndSlots({ store, reopen, underTest }: SuiteContex
     test('name removed agents until they register again', async () => {
       await register(store(), 'A');
       const { cursor } = await ids(null);
-      must(await store().commit({ writes: [{ kind: 'agent', id: 'A', expect: 'any', value: null }] }));
+      must(await putAgent(store(), 'A', null));
       expect(await ids(cursor)).toMatchObject({ reset: false, changed: [], removed: ['A'] });
       await register(store(), 'A');
       expect(await ids(cursor)).toMatchObject({ changed: ['A'], removed: [] });
@@ -273,7 +273,7 @@ export function describeAgentsAndSlots({ store, reopen, underTest }: SuiteContex
       const found = new Map<string, number>();
       let page = await store().readAgentChanges(null);
       expect(page.reset).toBe(true);
-      must(await store().commit({ writes: [{ kind: 'agent', id: 'A0', expect: 'any', value: null }] }));
+      must(await putAgent(store(), 'A0', null));
       await register(store(), 'A1', { agent_tags: ['short'] });
       const take = (): void => {
         for (const id of page.removed) found.delete(id);

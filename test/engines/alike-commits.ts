@@ -4,21 +4,27 @@
  */
 import { OUTCOMES, type TaskOutcome } from '../../server/domain/history-record.ts';
 import type { TaskState } from '../../server/domain/task.ts';
-import type { Batch, DueChange, Lease, Ref, Store, Write } from '../../server/ports/store.ts';
+import type { Batch, DueChange, Lease, Ref, Store } from '../../server/ports/store.ts';
 import {
   buildAgent,
   buildInput,
   buildState,
   type createRandom,
   type StoreUnderTest,
+  writeAgent,
+  writeTask,
 } from './store-under-test.ts';
 
 export type Random = ReturnType<typeof createRandom>;
-/** One engine, with the revisions (newest first) and the leases that it issued. */
+/**
+ * One engine, with the revisions (newest first) and the leases that it issued, and the state of a task at
+ * each revision.
+ */
 export type Side = {
   readonly underTest: StoreUnderTest;
   readonly store: Store;
   readonly revisions: Map<string, string[]>;
+  readonly states: Map<string, TaskState>;
   readonly leases: Map<Ref, Lease>;
 };
 
@@ -44,13 +50,14 @@ const drawOneIn = (random: Random, count: number): boolean => random.next(count)
 const drawSome = <T>(random: Random, values: readonly T[]): readonly T[] =>
   values.filter(() => random.next(2) === 0);
 
-/** The revision that a write expects: none, any, or the last or the one before that this engine issued. */
-type Expected = 'absent' | 'any' | 'last' | 'older';
+/** The revision that a write expects: none, or the last or the one before that this engine issued. */
+type Expected = 'absent' | 'last' | 'older';
 type PlannedWrite = {
-  readonly kind: Write['kind'];
-  readonly id: string;
+  /** The kind and id of the value. */
+  readonly key: string;
   readonly expected: Expected;
-  readonly write: (expect: string, store: Store) => Write;
+  /** A batch with the write, and with what follows from it. */
+  readonly build: (expect: string, side: Side) => Batch;
 };
 /** A commit for both engines: which tasks it settles, and the session of its event. */
 export type PlannedCommit = {
@@ -69,12 +76,9 @@ export function drawCommit(random: Random, settled: ReadonlySet<string>): Planne
   if (drawOneIn(random, 2)) {
     const id = pick(random, TASKS);
     const isSettling = drawOneIn(random, 3);
-    const tags = [pick(random, TAGS)];
-    const taskSession = pick(random, SESSIONS);
+    const taskSession = fixedFieldsOf(id).cli_session_id;
     const isWaiting = !isSettling && drawOneIn(random, 3);
-    writes.push(
-      drawTask(random, { id, settled: settled.has(id), isSettling, tags, session: taskSession, isWaiting }),
-    );
+    writes.push(drawTask(random, { id, settled: settled.has(id), isSettling, isWaiting }));
     if (isSettling) settles.push(id);
     if (isSettling && taskSession !== '') {
       session = taskSession;
@@ -82,9 +86,6 @@ export function drawCommit(random: Random, settled: ReadonlySet<string>): Planne
     }
     if (isSettling && drawOneIn(random, 3))
       parts = { ...parts, unreported: { agent_id: pick(random, AGENTS), request_id: id } };
-    if (isWaiting) parts = { ...parts, wait: { op: 'join', request_id: id, tags, sinceMs: random.next(50) } };
-    else if (!isSettling && drawOneIn(random, 3))
-      parts = { ...parts, wait: { op: 'leave', request_id: id, tags, sinceMs: 1 } };
   }
   if (drawOneIn(random, 3)) writes.push(drawAgent(random));
   if (drawOneIn(random, 8)) writes.push(drawKey(random));
@@ -108,17 +109,40 @@ export function drawCommit(random: Random, settled: ReadonlySet<string>): Planne
     writes,
     settles,
     session,
-    buildBatch: (side) => ({
-      ...parts,
-      writes: writes.map(({ kind, id, expected, write }) =>
-        write(expectOf(side, `${kind} ${id}`, expected), side.store),
-      ),
-      slots,
-      due: due.flatMap((change) => change(side) ?? []),
-      ...(silent && {
-        noContactAfter: { agent_id: silent.agent_id, atMs: side.store.nowMs() - silent.silentMs },
-      }),
-    }),
+    buildBatch(side) {
+      const built = writes.map(({ key, expected, build }) => build(expectOf(side, key, expected), side));
+      const wait = built.find((one) => one.wait)?.wait;
+      return {
+        ...parts,
+        writes: built.flatMap((one) => one.writes),
+        ...(wait && { wait }),
+        slots,
+        due: due.flatMap((change) => change(side) ?? []),
+        ...(silent && {
+          noContactAfter: { agent_id: silent.agent_id, atMs: side.store.nowMs() - silent.silentMs },
+        }),
+      };
+    },
+  };
+}
+
+/** Notes what the engine has committed under this revision. */
+export function noteCommitted({ revisions, states }: Side, { writes }: Batch, revision: string): void {
+  for (const { kind, id, value } of writes) {
+    const key = `${kind} ${id}`;
+    revisions.set(key, [value === null ? 'absent' : revision, ...(revisions.get(key) ?? [])]);
+    if (kind === 'task') states.set(revision, value);
+  }
+}
+
+/** What never changes in a task. */
+export function fixedFieldsOf(id: string) {
+  const number = TASKS.indexOf(id);
+  const at = <T>(values: readonly T[], index: number): T => values[index % values.length] as T;
+  return {
+    cli_session_id: at(SESSIONS, Math.floor(number / 2)),
+    task_tags: [at(TAGS, number)],
+    createdMs: 10 + (number % 4),
   };
 }
 
@@ -130,42 +154,26 @@ function expectOf({ revisions }: Side, key: string, expected: Expected): string 
 }
 
 const drawExpected = (random: Random): Expected =>
-  drawOneIn(random, 6)
-    ? pick(random, ['absent', 'older'] as const)
-    : pick(random, ['any', 'last', 'last'] as const);
+  drawOneIn(random, 6) ? pick(random, ['absent', 'older'] as const) : 'last';
 
-type TaskDraw = {
-  id: string;
-  settled: boolean;
-  isSettling: boolean;
-  tags: readonly string[];
-  session: string;
-  isWaiting: boolean;
-};
+type TaskDraw = { id: string; settled: boolean; isSettling: boolean; isWaiting: boolean };
 
 /** A settled task is not written again: a write to it expects a wrong revision. */
-function drawTask(
-  random: Random,
-  { id, settled, isSettling, tags, session, isWaiting }: TaskDraw,
-): PlannedWrite {
-  const fields = {
-    cli_session_id: session,
-    task_tags: tags,
-    createdMs: 10 + random.next(4),
-    assignees: drawSome(random, AGENTS),
-    progress: random.next(100),
-    waiting: isWaiting,
-  };
-  const isRemoved = !isSettling && !isWaiting && drawOneIn(random, 6);
+function drawTask(random: Random, { id, settled, isSettling, isWaiting }: TaskDraw): PlannedWrite {
+  const fields = { ...fixedFieldsOf(id), progress: random.next(100), waiting: isWaiting };
+  const newAssignees = drawSome(random, AGENTS);
   const outcome = pick(random, OUTCOMES);
   return {
-    kind: 'task',
-    id,
+    key: `task ${id}`,
     expected: settled ? pick(random, ['absent', 'older'] as const) : drawExpected(random),
-    write(expect, store) {
+    build(expect, { store, states }) {
       const end = isSettling ? buildEnding(outcome, store.nowMs()) : {};
-      const value = isRemoved ? null : buildState(store, { ...fields, ...end });
-      return { kind: 'task', id, expect, value };
+      const before = states.get(expect);
+      const assignees = [...new Set([...(before?.assignees ?? []), ...newAssignees])];
+      const after = buildState(store, { ...fields, assignees, ...end });
+      // No state is known of a revision that was never issued, and such a commit has a conflict.
+      const value = before ?? buildState(store);
+      return writeTask(id, expect === 'absent' ? expect : { value, revision: expect }, after);
     },
   };
 }
@@ -187,30 +195,23 @@ function drawAgent(random: Random): PlannedWrite {
   };
   const value = drawOneIn(random, 5) ? null : buildAgent(id, fields);
   return {
-    kind: 'agent',
-    id,
+    key: `agent ${id}`,
     expected: drawExpected(random),
-    write: (expect) => ({ kind: 'agent', id, expect, value }),
+    build: (expect) => writeAgent(id, expect, value),
   };
 }
 
 function drawKey(random: Random): PlannedWrite {
   const id = pick(random, KEYS);
-  const expected = drawExpected(random);
+  const expect = 'absent';
   if (drawOneIn(random, 2)) {
-    const value = drawOneIn(random, 4) ? null : buildInput(id);
-    return { kind: 'input', id, expected, write: (expect) => ({ kind: 'input', id, expect, value }) };
+    const batch: Batch = { writes: [{ kind: 'input', id, expect, value: buildInput(id) }] };
+    return { key: `input ${id}`, expected: expect, build: () => batch };
   }
   const value = { request_id: id, fingerprint: String(random.next(9)), create_time: 1 };
   const keepMs = 1 + random.next(3_000);
-  // A key's revision is gone once the key expires, which the side does not know: so it does not expect the
-  // last one.
-  return {
-    kind: 'key',
-    id,
-    expected: expected === 'last' ? 'absent' : expected,
-    write: (expect) => ({ kind: 'key', id, expect, value, keepMs }),
-  };
+  const batch: Batch = { writes: [{ kind: 'key', id, expect, value, keepMs }] };
+  return { key: `key ${id}`, expected: expect, build: () => batch };
 }
 
 function drawDue(random: Random, ref: Ref): (side: Side) => DueChange | undefined {

@@ -12,6 +12,7 @@ import {
   AGENTS,
   drawCommit,
   KEYS,
+  noteCommitted,
   type PlannedCommit,
   pick,
   type Random,
@@ -94,8 +95,9 @@ async function compareEngines(seed: number): Promise<Counts> {
 /** Whether both engines committed; fails when their results differ. */
 async function commitOnBoth(sides: readonly Side[], planned: PlannedCommit, where: string): Promise<boolean> {
   const [left, right] = await onBoth(sides, async (side) => {
-    const result = await side.store.commit(planned.buildBatch(side));
-    if (result.ok) noteRevision(side, planned.writes, result.revision);
+    const batch = planned.buildBatch(side);
+    const result = await side.store.commit(batch);
+    if (result.ok) noteCommitted(side, batch, result.revision);
     return result.ok ? 'ok' : result.conflict;
   });
   expect(right, `${where}: ${JSON.stringify(planned.writes)}`).toEqual(left);
@@ -116,7 +118,13 @@ async function compareFeeds(
 }
 
 async function createSide(underTest: StoreUnderTest): Promise<Side> {
-  return { underTest, store: await underTest.open(), revisions: new Map(), leases: new Map() };
+  return {
+    underTest,
+    store: await underTest.open(),
+    revisions: new Map(),
+    states: new Map(),
+    leases: new Map(),
+  };
 }
 
 /** The results of the same work on both engines, one after the other. */
@@ -124,13 +132,6 @@ async function onBoth<T>(sides: readonly Side[], work: (side: Side) => Promise<T
   const results: T[] = [];
   for (const side of sides) results.push(await work(side));
   return results;
-}
-
-function noteRevision(side: Side, writes: readonly { kind: string; id: string }[], revision: string): void {
-  for (const { kind, id } of writes) {
-    const earlier = side.revisions.get(`${kind} ${id}`) ?? [];
-    side.revisions.set(`${kind} ${id}`, [revision, ...earlier]);
-  }
 }
 
 async function callBoth(sides: readonly Side[], random: Random, draw: number, where: string): Promise<void> {

@@ -9,6 +9,7 @@ import {
   buildState,
   finish,
   must,
+  putAgent,
   readFeed,
   readState,
   register,
@@ -69,7 +70,8 @@ export function describeCommits({ store, reopen, underTest }: SuiteContext): voi
     });
 
     test('conflicts on revision when a value changed since it was read', async () => {
-      const first = await submit(store(), 't1');
+      await submit(store(), 't1');
+      const first = await readState(store(), 't1');
       const state = buildState(store());
       const second = must(await store().commit(writeTask('t1', first, { ...state, progress: 1 })));
       expect(await store().commit(writeTask('t1', first, state))).toEqual({
@@ -82,7 +84,8 @@ export function describeCommits({ store, reopen, underTest }: SuiteContext): voi
 
     test('conflicts on revision when an absent value is expected', async () => {
       const state = buildState(store());
-      expect(await store().commit(writeTask('t1', 'no-such-revision', state))).toMatchObject({
+      const before = { value: state, revision: 'no-such-revision' };
+      expect(await store().commit(writeTask('t1', before, state))).toMatchObject({
         conflict: 'revision',
       });
       expect(await store().get('task', 't1')).toBeUndefined();
@@ -118,26 +121,22 @@ export function describeCommits({ store, reopen, underTest }: SuiteContext): voi
       expect((await readState(store(), 't1')).revision).toBe(revision);
     });
 
-    test('overwrites any value when any revision is expected, and removes with null', async () => {
+    test('replaces an agent of the expected revision, and removes it with null', async () => {
       await register(store(), 'A');
-      await register(store(), 'A', { max_concurrent: 7 });
+      const expect7 = await register(store(), 'A', { max_concurrent: 7 });
       expect((await store().get('agent', 'A'))?.value.max_concurrent).toBe(7);
-      must(await store().commit({ writes: [{ kind: 'agent', id: 'A', expect: 'any', value: null }] }));
+      must(await store().commit({ writes: [{ kind: 'agent', id: 'A', expect: expect7, value: null }] }));
       expect(await store().get('agent', 'A')).toBeUndefined();
-      await submit(store(), 't1');
-      must(await store().commit(writeTask('t1', 'any', null)));
-      expect(await store().get('task', 't1')).toBeUndefined();
       await reopen();
-      expect(await store().get('task', 't1')).toBeUndefined();
       expect(await store().get('agent', 'A')).toBeUndefined();
     });
 
     test('succeeds for exactly one of many writers that read the same revision', async () => {
-      const revision = await submit(store(), 't1');
-      const state = buildState(store());
+      await submit(store(), 't1');
+      const before = await readState(store(), 't1');
       const results = await Promise.all(
         Array.from({ length: 50 }, (_, progress) =>
-          store().commit(writeTask('t1', revision, { ...state, progress })),
+          store().commit(writeTask('t1', before, { ...before.value, progress })),
         ),
       );
       const winner = results.findIndex(({ ok }) => ok);
@@ -155,8 +154,8 @@ export function describeCommits({ store, reopen, underTest }: SuiteContext): voi
     });
 
     test('throws after its notAfterMs, and changes nothing', async () => {
-      const revision = await submit(store(), 't1');
-      const late = writeTask('t1', revision, buildState(store(), { progress: 9 }), {
+      await submit(store(), 't1');
+      const late = writeTask('t1', await readState(store(), 't1'), buildState(store(), { progress: 9 }), {
         notAfterMs: store().nowMs() + 100,
       });
       await underTest().advance(200);
@@ -172,16 +171,16 @@ export function describeCommits({ store, reopen, underTest }: SuiteContext): voi
      */
     async function expectNoChange(conflicting: Partial<Batch>, conflict: string): Promise<void> {
       await register(store(), 'A', { max_concurrent: 2 });
-      const revision = await submit(store(), 't1');
-      const before = {
-        task: await store().get('task', 't1'),
-        agentStatus: await store().getAgentStatus('A'),
-      };
+      await submit(store(), 't1');
+      const task = await readState(store(), 't1');
+      const agentStatus = await store().getAgentStatus('A');
+      const changed = writeTask('t1', task, { ...task.value, progress: 50, waiting: true });
       const { writes = [], slots = [], due = [], ...rest } = conflicting;
       const batch: Batch = {
         ...rest,
+        ...changed,
         writes: [
-          { kind: 'task', id: 't1', expect: revision, value: buildState(store(), { progress: 50 }) },
+          ...changed.writes,
           { kind: 'key', id: 'k', expect: 'absent', value: KEY, keepMs: 60_000 },
           ...writes,
         ],
@@ -191,13 +190,12 @@ export function describeCommits({ store, reopen, underTest }: SuiteContext): voi
         ],
         due: [{ ref: taskRef('t1'), atMs: store().nowMs() + 60_000 }, ...due],
         event: { session: 's', request_id: 't1' },
-        wait: { op: 'join', request_id: 't1', tags: ['a'], sinceMs: 1 },
         unreported: { agent_id: 'A', request_id: 't1' },
       };
       expect(await store().commit(batch)).toMatchObject({ ok: false, conflict });
-      expect(await store().get('task', 't1')).toEqual(before.task);
+      expect(await store().get('task', 't1')).toEqual(task);
       expect(await store().get('key', 'k')).toBeUndefined();
-      expect((await store().getAgentStatus('A'))?.slots).toBe(before.agentStatus?.slots);
+      expect((await store().getAgentStatus('A'))?.slots).toBe(agentStatus?.slots);
       expect((await store().takeDue(10)).map(({ ref }) => ref)).toContain(taskRef('t1'));
       expect((await store().list('waiting', { tags: ['a'] }, { limit: 5 })).items).toEqual([]);
       expect((await store().list('unreported', { agent_id: 'A' }, { limit: 5 })).items).toEqual([]);
@@ -231,11 +229,8 @@ export function describeCommits({ store, reopen, underTest }: SuiteContext): voi
     });
 
     test('when it would exceed a limit', async () => {
-      const value = buildState(store());
-      await expectNoChange(
-        { writes: [{ kind: 'task', id: 't2', expect: 'absent', value }], atMost: { openTasks: 1 } },
-        'full',
-      );
+      const { writes } = writeTask('t2', 'absent', buildState(store()));
+      await expectNoChange({ writes, atMost: { openTasks: 1 } }, 'full');
     });
   });
 
@@ -253,16 +248,12 @@ export function describeCommits({ store, reopen, underTest }: SuiteContext): voi
     });
 
     test('refuse one more agent than allowed, but not the change of one that is there', async () => {
-      const put = (id: string) =>
-        store().commit({
-          writes: [{ kind: 'agent', id, expect: 'any', value: buildAgent(id) }],
-          atMost: { agents: 2 },
-        });
+      const put = (id: string) => putAgent(store(), id, buildAgent(id), { atMost: { agents: 2 } });
       must(await put('A'));
       must(await put('B'));
       expect(await put('C')).toEqual({ ok: false, conflict: 'full' });
       must(await put('A'));
-      must(await store().commit({ writes: [{ kind: 'agent', id: 'B', expect: 'any', value: null }] }));
+      must(await putAgent(store(), 'B', null));
       must(await put('C'));
     });
 
@@ -271,20 +262,20 @@ export function describeCommits({ store, reopen, underTest }: SuiteContext): voi
       await submit(store(), 't1');
       await submit(store(), 't2');
       must(await assign(store(), 't1', 'A'));
-      const { value, revision } = await readState(store(), 't1');
-      const change = writeTask('t1', revision, value, { atMost: { openTasks: 1 } });
+      const before = await readState(store(), 't1');
+      const change = writeTask('t1', before, before.value, { atMost: { openTasks: 1 } });
       expect(await store().commit(change)).toMatchObject({ ok: true });
     });
   });
 
   describe('an idempotency key', () => {
-    const put = (expected: 'absent' | 'any', fingerprint: string, keepMs = 1_000) =>
+    const put = (fingerprint: string, keepMs = 1_000) =>
       store().commit({
         writes: [
           {
             kind: 'key',
             id: 'k',
-            expect: expected,
+            expect: 'absent',
             value: { request_id: 't1', fingerprint, create_time: 1 },
             keepMs,
           },
@@ -292,23 +283,23 @@ export function describeCommits({ store, reopen, underTest }: SuiteContext): voi
       });
 
     test('is kept for its time by the clock of the store and reads as absent after it', async () => {
-      must(await put('absent', 'one'));
+      must(await put('one'));
       await underTest().advance(999);
       expect((await store().get('key', 'k'))?.value.fingerprint).toBe('one');
-      expect(await put('absent', 'two')).toMatchObject({ conflict: 'revision' });
+      expect(await put('two')).toMatchObject({ conflict: 'revision' });
       await underTest().advance(1);
       expect(await store().get('key', 'k')).toBeUndefined();
-      must(await put('absent', 'two'));
+      must(await put('two'));
       expect((await store().get('key', 'k'))?.value.fingerprint).toBe('two');
     });
 
     test('keeps its expiry time across a restart', async () => {
-      must(await put('absent', 'one'));
+      must(await put('one'));
       await reopen();
       expect((await store().get('key', 'k'))?.value.fingerprint).toBe('one');
       await underTest().advance(1_000);
       expect(await store().get('key', 'k')).toBeUndefined();
-      must(await put('absent', 'two'));
+      must(await put('two'));
     });
   });
 }

@@ -92,9 +92,7 @@ describe('a disk with less space than', () => {
     });
     must(await store.commit(ending));
     const last = await readState(store, 'last');
-    must(
-      await store.commit(writeTask('last', last.revision, { ...last.value, result: { a: 'x'.repeat(MIB) } })),
-    );
+    must(await store.commit(writeTask('last', last, { ...last.value, result: { a: 'x'.repeat(MIB) } })));
     expect((await readState(store, id)).value.status).toBe('success');
   });
 
@@ -102,9 +100,9 @@ describe('a disk with less space than', () => {
     const { ending } = await start();
     await submit(store, 'large');
     await leave(32 * MIB - 1);
-    const { value, revision } = await readState(store, 'large');
+    const before = await readState(store, 'large');
     const withResult = (chars: number) =>
-      store.commit(writeTask('large', revision, { ...value, result: { a: 'x'.repeat(chars) } }));
+      store.commit(writeTask('large', before, { ...before.value, result: { a: 'x'.repeat(chars) } }));
     await expect(withResult(70_000)).rejects.toThrow(/nearly full: it takes no results above 64 KiB now/);
     must(await withResult(60_000));
     must(await store.commit(ending));

@@ -193,7 +193,8 @@ export function describeDue({ store, reopen, underTest }: SuiteContext): void {
     test('is not ended by a commit with a conflict', async () => {
       await retime(A, 0);
       const { lease } = await takeOne();
-      const conflicting = writeTask('absent', 'some-revision', buildState(store()), {
+      const value = buildState(store());
+      const conflicting = writeTask('absent', { value, revision: 'some-revision' }, value, {
         due: [{ ref: A, atMs: null, lease }],
       });
       expect(await store().commit(conflicting)).toMatchObject({ conflict: 'revision' });
@@ -248,10 +249,9 @@ export function describeDue({ store, reopen, underTest }: SuiteContext): void {
 
   /** Stores a due time in the far future first, then makes the task due now. */
   async function makeDueNow(on: Store): Promise<void> {
-    const { value, revision } = await readState(on, 't1');
-    must(
-      await on.commit(writeTask('t1', revision, value, { due: [{ ref: T, atMs: on.nowMs() + 3_600_001 }] })),
-    );
+    const before = await readState(on, 't1');
+    const due = [{ ref: T, atMs: on.nowMs() + 3_600_001 }];
+    must(await on.commit(writeTask('t1', before, before.value, { due })));
     must(await on.commit({ writes: [], due: [{ ref: T, atMs: on.nowMs() }] }));
   }
 

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
 import {
   assign,
+  buildAgent,
   type Disk,
   endingOf,
   follow,
@@ -13,6 +14,7 @@ import {
   submit,
   taskRef,
   until,
+  writeAgent,
 } from './store-under-test.ts';
 import type { SuiteContext } from './suite-context.ts';
 
@@ -26,11 +28,11 @@ export function describeDurability({ store, underTest, reopen }: SuiteContext): 
   }
 
   test('a row that one commit removes and the next puts again, both written at once, is there after a restart', async () => {
-    await register(store(), 'A');
-    const removed = store().commit({ writes: [{ kind: 'agent', id: 'A', expect: 'any', value: null }] });
-    const put = register(store(), 'A', { max_concurrent: 7 });
+    const revision = await register(store(), 'A');
+    const removed = store().commit(writeAgent('A', revision, null));
+    const put = store().commit(writeAgent('A', 'absent', buildAgent('A', { max_concurrent: 7 })));
     must(await removed);
-    await put;
+    must(await put);
     await reopen();
     expect((await store().get('agent', 'A'))?.value.max_concurrent).toBe(7);
   });
@@ -115,7 +117,7 @@ export function describeDurability({ store, underTest, reopen }: SuiteContext): 
 
     test('a contact of an agent waits for its record alone', async () => {
       await submit(store(), 't1');
-      await register(store(), 'A');
+      const revision = await register(store(), 'A');
       disk.hold();
       const granted = assign(store(), 't1', 'A');
       if (!disk.readsWaitForWrites) {
@@ -125,21 +127,21 @@ export function describeDurability({ store, underTest, reopen }: SuiteContext): 
       disk.release();
       must(await granted);
       disk.hold();
-      const registered = register(store(), 'A', { max_concurrent: 3 });
+      const registered = store().commit(writeAgent('A', revision, buildAgent('A', { max_concurrent: 3 })));
       const touched = store().touch('A', { by: 'call' });
       const shown = follow(touched);
       await until('the write is held', disk.isHolding);
       await waitSomeTurns();
       expect(shown.now()).toBe('waiting');
       disk.release();
-      await registered;
+      must(await registered);
       expect((await touched)?.max_concurrent).toBe(3);
     });
 
     test('a removed value is not shown as absent', async () => {
-      await register(store(), 'A');
+      const revision = await register(store(), 'A');
       disk.hold();
-      const removal = store().commit({ writes: [{ kind: 'agent', id: 'A', expect: 'any', value: null }] });
+      const removal = store().commit(writeAgent('A', revision, null));
       const shown = [follow(store().get('agent', 'A')), follow(store().getAgentStatus('A'))];
       await until('the write is held', disk.isHolding);
       await waitSomeTurns();

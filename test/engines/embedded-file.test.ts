@@ -160,7 +160,7 @@ describe('damage', () => {
     await expect(reading).rejects.toThrow(/"task\/t1\/done".*is damaged/);
     expect((await readState(again, 't2')).value.status).toBe('success');
     await expect(
-      again.commit({ writes: [{ kind: 'task', id: 't1', expect: 'any', value: buildState(again) }] }),
+      again.commit({ writes: [{ kind: 'task', id: 't1', expect: 'absent', value: buildState(again) }] }),
     ).rejects.toThrow(/task\/t1\/done/);
   });
 

@@ -21,6 +21,7 @@ import {
   follow,
   must,
   NEVER,
+  putAgent,
   readFeed,
   readState,
   register,
@@ -87,14 +88,15 @@ describe('values', () => {
       return openKeyv({ ...adapter, apply });
     };
     const first = await open(openStorage);
-    const expect1 = await submit(first, 't1');
-    const state = { ...(await readState(first, 't1')).value, reply: 'x'.repeat(200_000) };
-    const expect2 = must(await first.commit(writeTask('t1', expect1, state)));
+    await submit(first, 't1');
+    const submitted = await readState(first, 't1');
+    const state = { ...submitted.value, reply: 'x'.repeat(200_000) };
+    const replied = must(await first.commit(writeTask('t1', submitted, state)));
     expect(written).toContain('reply/t1 true');
     expect(written).toContain('open/t1 false');
     written.length = 0;
     const later = { ...state, progress: 50 };
-    const revision = must(await first.commit(writeTask('t1', expect2, later)));
+    const revision = must(await first.commit(writeTask('t1', { value: state, revision: replied }, later)));
     expect(written).toEqual(['open/t1 false']);
     expect(await first.get('task', 't1')).toEqual({ value: later, revision });
     await first.close();
@@ -104,7 +106,7 @@ describe('values', () => {
     must(await second.commit({ writes: [], due: [earlier] }));
     expect(await second.get('task', 't1')).toEqual({ value: later, revision });
     const settled = { ...later, status: 'failed', reply: null, settledMs: 1 } as const;
-    must(await second.commit(writeTask('t1', revision, settled)));
+    must(await second.commit(writeTask('t1', { value: later, revision }, settled)));
     expect(written).toContain('reply/t1');
     expect((await readState(second, 't1')).value).toEqual(settled);
   });
@@ -116,7 +118,7 @@ describe('values', () => {
     const payload = { text: 'x'.repeat(3_000_000) };
     const putInput = (id: string) =>
       store.commit({
-        writes: [{ kind: 'input', id, expect: 'any', value: buildInput(id, { payload }) }],
+        writes: [{ kind: 'input', id, expect: 'absent', value: buildInput(id, { payload }) }],
       });
     disk.hold();
     const commits = ['t1', 't2', 't3', 't4', 't5'].map(putInput);
@@ -139,7 +141,7 @@ describe('values', () => {
     for (const id of ['t1', 't2', 't3', 't4']) {
       must(
         await store.commit({
-          writes: [{ kind: 'input', id, expect: 'any', value: buildInput(id, { payload }) }],
+          writes: [{ kind: 'input', id, expect: 'absent', value: buildInput(id, { payload }) }],
         }),
       );
     }
@@ -159,7 +161,7 @@ test('removed agents are remembered up to a limit; a reader further behind reads
   for (let index = 0; index < AGENTS; index += 1) await register(store, `A${index}`);
   const { cursor: full } = await store.readAgentChanges(cursor);
   for (let index = 0; index < AGENTS; index += 1) {
-    must(await store.commit({ writes: [{ kind: 'agent', id: `A${index}`, expect: 'any', value: null }] }));
+    must(await putAgent(store, `A${index}`, null));
   }
   expect(await store.readAgentChanges(full)).toMatchObject({ reset: true, changed: [] });
   await register(store, 'B');

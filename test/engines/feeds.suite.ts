@@ -14,6 +14,7 @@ import {
   idsOf,
   must,
   readFeed,
+  readState,
   submit,
   until,
   writeTask,
@@ -95,12 +96,13 @@ export function describeFeeds({ store, reopen, underTest }: SuiteContext): void 
     });
 
     test('has no event of a commit with a conflict', async () => {
-      const revision = await submit(store(), 't1');
+      await submit(store(), 't1');
+      const before = await readState(store(), 't1');
       const settled = buildState(store(), { status: 'failed', settledMs: store().nowMs() });
       const event = { session: 's', request_id: 't1' };
       const results = await Promise.all([
-        store().commit(writeTask('t1', revision, settled, { event })),
-        store().commit(writeTask('t1', revision, settled, { event })),
+        store().commit(writeTask('t1', before, settled, { event })),
+        store().commit(writeTask('t1', before, settled, { event })),
       ]);
       expect(results.filter(({ ok }) => ok)).toHaveLength(1);
       await finish(store(), 't2');

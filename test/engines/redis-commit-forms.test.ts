@@ -6,6 +6,7 @@
 import { createClient } from '@redis/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OUTCOMES } from '../../server/domain/history-record.ts';
+import type { TaskState } from '../../server/domain/task.ts';
 import type { Reply } from '../../server/engines/redis/client/client.ts';
 import { type EncodedCommit, encodeCommit } from '../../server/engines/redis/commit/commit-arguments.ts';
 import { type Script, scripts } from '../../server/engines/redis/scripts.ts';
@@ -15,10 +16,11 @@ import {
   AGENTS,
   buildEnding,
   drawCommit,
+  fixedFieldsOf,
+  noteCommitted,
   type PlannedCommit,
   pick,
   type Random,
-  SESSIONS,
   type Side,
   TAGS,
   TASKS,
@@ -30,6 +32,7 @@ import {
   drawSeed,
   type StoreUnderTest,
   taskRef,
+  writeTask,
 } from './store-under-test.ts';
 import { readKeys } from './stored-keys.ts';
 
@@ -78,17 +81,15 @@ test('a commit behind one that settles the last waiting task is not refused for 
         'waiting',
       )
     ).results;
-  const write = (id: string, more: object): Batch['writes'] => [
-    { kind: 'task', id, expect: 'any', value: buildState(run.side.store, more) },
-  ];
-  const wait = { op: 'join', request_id: 'w', tags: ['a'], sinceMs: 1 } as const;
-  await commitAll({ writes: write('w', { waiting: true }), wait });
-  const settled = { status: 'success', result: {}, settledMs: run.nowMs };
+  const pending = buildState(run.side.store);
+  const waiting = { ...pending, waiting: true };
+  await commitAll(writeTask('w', 'absent', waiting));
+  const settled = { ...pending, ...buildEnding('success', run.nowMs) };
   const noneWaiting = ['a'];
   const results = await commitAll(
-    { writes: write('t1', {}), noneWaiting },
-    { writes: write('w', settled) },
-    { writes: write('t2', {}), noneWaiting },
+    writeTask('t1', 'absent', pending, { noneWaiting }),
+    writeTask('w', { value: waiting, revision: 'name-1' }, settled),
+    writeTask('t2', 'absent', pending, { noneWaiting }),
   );
   expect(results).toEqual(['waiting', 'ok', 'ok']);
 });
@@ -167,6 +168,7 @@ function createRun(seed: number): Run {
     underTest: {} as unknown as StoreUnderTest,
     store,
     revisions: new Map<string, string[]>(),
+    states: new Map<string, TaskState>(),
     leases: new Map<Ref, Lease>(),
   };
   const run: Run = { random: createRandom(seed), side, settled: new Set(), nowMs: START_MS, names: 0 };
@@ -215,38 +217,49 @@ type DrawnBatch = { readonly batch: Batch; readonly planned: PlannedCommit | nul
 /** Three of four batches fit the flat form; `earlier` are those before it in the same script. */
 function drawBatch(run: Run, earlier: readonly DrawnBatch[], names: readonly string[]): DrawnBatch {
   const draw = run.random.next(8);
-  if (draw > 1) return { batch: drawTaskBatch(run, earlier, names), planned: null };
-  const planned = drawCommit(run.random, run.settled);
-  if (draw > 0) return { batch: planned.buildBatch(run.side), planned };
   // A task begins to wait that the script may have written before, and may settle after.
-  const request_id = pick(run.random, TASKS);
-  return { batch: { writes: [], wait: { op: 'join', request_id, tags: TAGS, sinceMs: 1 } }, planned: null };
+  if (draw !== 1) return { batch: drawTaskBatch(run, earlier, names, draw === 0), planned: null };
+  const planned = drawCommit(run.random, run.settled);
+  return { batch: planned.buildBatch(run.side), planned };
 }
 
 /** A batch of one task: what becomes of a task again and again, and combinations that never do. */
-function drawTaskBatch(run: Run, earlier: readonly DrawnBatch[], names: readonly string[]): Batch {
+function drawTaskBatch(
+  run: Run,
+  earlier: readonly DrawnBatch[],
+  names: readonly string[],
+  beginsToWait: boolean,
+): Batch {
   const { random, side } = run;
   const oneIn = (count: number): boolean => random.next(count) === 0;
-  const before = oneIn(3) ? earlier.findLastIndex(({ batch }) => batch.writes.at(-1)?.kind === 'task') : -1;
-  const id = earlier[before]?.batch.writes.at(-1)?.id ?? pick(random, TASKS);
+  const index = oneIn(3) ? earlier.findLastIndex(({ batch }) => batch.writes.at(-1)?.kind === 'task') : -1;
+  const written = earlier[index]?.batch.writes.at(-1);
+  const id = written?.id ?? pick(random, TASKS);
   const agent_id = pick(random, AGENTS);
-  const session = pick(random, SESSIONS);
-  const isNew = before === -1 && oneIn(2);
+  const fixed = fixedFieldsOf(id);
+  const session = fixed.cli_session_id;
+  const last = names[index] ?? side.revisions.get(`task ${id}`)?.[0] ?? 'absent';
+  const lastState = written?.kind === 'task' ? written.value : side.states.get(last);
+  const isNew = index === -1 && oneIn(2);
+  // A settled task is not written again: a write to it expects a wrong revision.
+  const isSettled = lastState?.settledMs != null;
+  const expected = isNew ? 'absent' : isSettled ? 'older' : pick(random, [last, last, last, last, 'older']);
+  const before = expected === 'absent' ? undefined : lastState;
   const isSettling = !isNew && oneIn(3);
   const isPull = oneIn(4);
-  const last = names[before] ?? side.revisions.get(`task ${id}`)?.[0] ?? 'absent';
-  const expected = isNew ? 'absent' : pick(random, [last, last, last, 'any', 'older']);
   const state = buildState(side.store, {
-    cli_session_id: session,
-    createdMs: START_MS + random.next(3),
-    assignees: oneIn(2) ? [agent_id] : [],
+    ...fixed,
+    assignees: [...new Set([...(before?.assignees ?? []), ...(oneIn(2) ? [agent_id] : [])])],
+    waiting: !isSettling && (before?.waiting ? !oneIn(3) : beginsToWait),
     ...(isSettling && buildEnding(pick(random, OUTCOMES), run.nowMs)),
     ...(!isSettling && isPull && { status: 'running' as const, agent_id, delivery: drawDelivery(run) }),
   });
-  const task = { kind: 'task', id, expect: expected, value: state } as const;
+  const stored = { value: before ?? buildState(side.store), revision: expected };
+  const { writes, wait } = writeTask(id, expected === 'absent' ? expected : stored, state);
   const input = { kind: 'input', id, expect: 'absent', value: buildInput(id) } as const;
   return {
-    writes: isNew && oneIn(2) ? [input, task] : [task],
+    writes: isNew && oneIn(2) ? [input, ...writes] : writes,
+    ...(wait && { wait }),
     ...(oneIn(2) && { due: [drawDue(run, taskRef(id))] }),
     ...(oneIn(2) && {
       slots: [
@@ -292,11 +305,8 @@ function drawDue({ random, side, nowMs }: Run, ref: Ref): NonNullable<Batch['due
 }
 
 function noteApplied(run: Run, batch: Batch, planned: PlannedCommit | null, revision: string): void {
-  for (const { kind, id, value } of batch.writes) {
-    const key = `${kind} ${id}`;
-    run.side.revisions.set(key, [revision, ...(run.side.revisions.get(key) ?? [])]);
-    if (kind === 'task' && value?.settledMs) run.settled.add(id);
-  }
+  noteCommitted(run.side, batch, revision);
+  for (const { kind, id, value } of batch.writes) if (kind === 'task' && value.settledMs) run.settled.add(id);
   for (const { ref, lease, isNew } of batch.due ?? []) if (isNew) run.side.leases.set(ref, lease);
   for (const id of planned?.settles ?? []) run.settled.add(id);
 }

@@ -8,11 +8,11 @@ import { REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-
 import { createRedisSubject } from './redis-under-test.ts';
 import {
   assign,
-  buildInput,
-  buildState,
   endingOf,
   finish,
   must,
+  putAgent,
+  readState,
   register,
   settle,
   submit,
@@ -42,28 +42,20 @@ describe.each(REDIS_COMMANDS)('on %s', (command) => {
       const unreported = { agent_id, request_id: `done-${n}` };
       must(await store.commit({ ...(await endingOf(store, `done-${n}`)), unreported }));
       await finish(store, `quick-${n}`, session);
-      const revision = await submit(store, `waits-${n}`);
-      const waiting = buildState(store, { waiting: true });
-      const wait = { op: 'join', request_id: `waits-${n}`, tags: ['z', `z-${n}`], sinceMs: n } as const;
-      must(await store.commit(writeTask(`waits-${n}`, revision, waiting, { wait })));
+      await submit(store, `waits-${n}`, { task_tags: ['z', `z-${n}`] });
+      const before = await readState(store, `waits-${n}`);
+      must(await store.commit(writeTask(`waits-${n}`, before, { ...before.value, waiting: true })));
       await settle(store, `waits-${n}`);
       const value = { request_id: `done-${n}`, fingerprint: 'f', create_time: 1 };
       must(
         await store.commit({
-          writes: [
-            { kind: 'key', id: `key-${n}`, expect: 'absent', value, keepMs: DAY_MS },
-            { kind: 'input', id: `removed-${n}`, expect: 'absent', value: buildInput(`removed-${n}`) },
-          ],
+          writes: [{ kind: 'key', id: `key-${n}`, expect: 'absent', value, keepMs: DAY_MS }],
         }),
-      );
-      must(
-        await store.commit({ writes: [{ kind: 'input', id: `removed-${n}`, expect: 'any', value: null }] }),
       );
     }
     await store.takeDue(100);
     for (let n = 0; n < 20; n += 1) {
-      const write = { kind: 'agent', id: `A${n}`, expect: 'any', value: null } as const;
-      must(await store.commit({ writes: [write], due: [{ ref: `agent:A${n}`, atMs: null }] }));
+      must(await putAgent(store, `A${n}`, null, { due: [{ ref: `agent:A${n}`, atMs: null }] }));
     }
     for (let day = 0; day < 2; day += 1) {
       await subject.advance(DAY_MS);

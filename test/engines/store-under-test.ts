@@ -6,7 +6,16 @@ import { expect } from 'vitest';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
 import { type AgentFields, type AgentRecord, completeAgent } from '../../server/domain/agent.ts';
 import type { TaskInput, TaskState } from '../../server/domain/task.ts';
-import type { Batch, CommitResult, FeedItem, Ref, Revision, Store, Write } from '../../server/ports/store.ts';
+import { waitChange } from '../../server/gateway/tasks/task-batch.ts';
+import type {
+  Batch,
+  CommitResult,
+  FeedItem,
+  Ref,
+  Revision,
+  Store,
+  Stored,
+} from '../../server/ports/store.ts';
 
 /** One engine's data, from empty to disposed. */
 export type StoreUnderTest = {
@@ -103,14 +112,37 @@ export function must(result: CommitResult): Revision {
   return result.revision;
 }
 
-/** A batch that writes one task's state. */
+/** A batch that takes a task from its stored state to another one, or stores a new one in this state. */
 export function writeTask(
   id: string,
-  expect: Write['expect'],
-  value: TaskState | null,
+  before: Stored<TaskState> | 'absent',
+  after: TaskState,
   more: Partial<Batch> = {},
 ): Batch {
-  return { writes: [{ kind: 'task', id, expect, value }], ...more };
+  const [expect, stateBefore] = before === 'absent' ? [before, undefined] : [before.revision, before.value];
+  const wait = waitChange(id, stateBefore, after);
+  return { writes: [{ kind: 'task', id, expect, value: after }], ...(wait && { wait }), ...more };
+}
+
+/** A batch that writes an agent's record; null removes it. */
+export function writeAgent(
+  id: string,
+  expect: Revision | 'absent',
+  value: AgentRecord | null,
+  more: Partial<Batch> = {},
+): Batch {
+  return { writes: [{ kind: 'agent', id, expect, value }], ...more };
+}
+
+/** Writes an agent's record in the place of the stored one, if there is one; null removes it. */
+export async function putAgent(
+  store: Store,
+  id: string,
+  value: AgentRecord | null,
+  more: Partial<Batch> = {},
+): Promise<CommitResult> {
+  const expect = (await store.get('agent', id))?.revision ?? 'absent';
+  return await store.commit(writeAgent(id, expect, value, more));
 }
 
 /** Registers an agent. */
@@ -119,8 +151,7 @@ export async function register(
   agent_id: string,
   more: Partial<AgentFields> = {},
 ): Promise<Revision> {
-  const value = buildAgent(agent_id, more);
-  return must(await store.commit({ writes: [{ kind: 'agent', id: agent_id, expect: 'any', value }] }));
+  return must(await putAgent(store, agent_id, buildAgent(agent_id, more)));
 }
 
 /** Submits a task: input, state and due entry. */
@@ -171,10 +202,10 @@ function assignTo(state: TaskState, agent_id: string, assignedMs: number): TaskS
 
 /** Assigns a stored task to an agent. */
 export async function assign(store: Store, id: string, agent_id: string): Promise<CommitResult> {
-  const { value, revision } = await readState(store, id);
+  const before = await readState(store, id);
   const registration = `registration of ${agent_id}`;
   return await store.commit(
-    writeTask(id, revision, assignTo(value, agent_id, store.nowMs()), {
+    writeTask(id, before, assignTo(before.value, agent_id, store.nowMs()), {
       slots: [{ op: 'grant', agent_id, request_id: id, registration }],
     }),
   );
@@ -182,7 +213,8 @@ export async function assign(store: Store, id: string, agent_id: string): Promis
 
 /** The batch that settles a stored task: releases its slot, removes its due entry, adds its event. */
 export async function endingOf(store: Store, id: string): Promise<Batch> {
-  const { value, revision } = await readState(store, id);
+  const before = await readState(store, id);
+  const { value } = before;
   const settled: TaskState = {
     ...value,
     status: 'success',
@@ -191,7 +223,7 @@ export async function endingOf(store: Store, id: string): Promise<Batch> {
     waiting: false,
     settledMs: store.nowMs(),
   };
-  return writeTask(id, revision, settled, {
+  return writeTask(id, before, settled, {
     due: [{ ref: taskRef(id), atMs: null }],
     event: { session: value.cli_session_id, request_id: id },
     ...(value.agent_id !== null && {

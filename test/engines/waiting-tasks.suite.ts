@@ -4,28 +4,29 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { Ref } from '../../server/ports/store.ts';
-import { agentRef, assign, must, register, settle, submit, taskRef, writeTask } from './store-under-test.ts';
+import {
+  agentRef,
+  assign,
+  must,
+  readState,
+  register,
+  settle,
+  submit,
+  taskRef,
+  writeTask,
+} from './store-under-test.ts';
 import type { SuiteContext } from './suite-context.ts';
 
 export function describeWaiters({ store, reopen }: SuiteContext): void {
   /** Submits a waiting task: its state says so, and its due entry is far in the future. */
   async function wait(id: string, tags: readonly string[], sinceMs: number): Promise<void> {
-    const revision = await submit(store(), id, { task_tags: tags, createdMs: sinceMs });
-    const stored = await store().get('task', id);
-    if (!stored) throw new Error('it was just submitted');
-    must(
-      await store().commit(
-        writeTask(
-          id,
-          revision,
-          { ...stored.value, waiting: true },
-          {
-            wait: { op: 'join', request_id: id, tags, sinceMs },
-            due: [{ ref: taskRef(id), atMs: store().nowMs() + 600_000 }],
-          },
-        ),
-      ),
-    );
+    await submit(store(), id, { task_tags: tags, createdMs: sinceMs });
+    await setWaiting(id, true);
+  }
+  async function setWaiting(id: string, waiting: boolean): Promise<void> {
+    const before = await readState(store(), id);
+    const due = [{ ref: taskRef(id), atMs: store().nowMs() + 600_000 }];
+    must(await store().commit(writeTask(id, before, { ...before.value, waiting }, { due })));
   }
   const waiting = async (...tags: string[]): Promise<readonly string[]> =>
     (await store().list('waiting', { tags }, { limit: 100 })).items.map(({ request_id }) => request_id);
@@ -92,12 +93,13 @@ export function describeWaiters({ store, reopen }: SuiteContext): void {
       expect(seen).toEqual(['t0', 't1', 't2', 't3', 't4', 't5', 't6']);
     });
 
-    test('leave by a commit; leaving is idempotent', async () => {
+    test('leave by a commit while they are open, and join again', async () => {
       await wait('t1', ['a'], 10);
-      const leave = { op: 'leave', request_id: 't1', tags: ['a'], sinceMs: 10 } as const;
-      must(await store().commit({ writes: [], wait: leave }));
-      must(await store().commit({ writes: [], wait: leave }));
-      expect(await waiting('a')).toEqual([]);
+      await wait('t2', ['a'], 20);
+      await setWaiting('t1', false);
+      expect(await waiting('a')).toEqual(['t2']);
+      await setWaiting('t1', true);
+      expect(await waiting('a')).toEqual(['t1', 't2']);
     });
 
     test('still wait after a restart', async () => {
@@ -142,20 +144,18 @@ export function describeWaiters({ store, reopen }: SuiteContext): void {
       expect(tagsTotal).toBe(4);
     });
 
-    test('is the same when a task that waits joins again or leaves again', async () => {
-      await wait('t1', ['a'], 10);
-      const join = { op: 'join', request_id: 't1', tags: ['z'], sinceMs: 30 } as const;
-      must(await store().commit({ writes: [], wait: join }));
-      expect(await store().readDemand(10)).toMatchObject({
+    test('is the same after a task that waits left and joined again', async () => {
+      await wait('t1', ['z'], 30);
+      const demand = await store().readDemand(10);
+      expect(demand).toMatchObject({
         waitingTasks: 1,
         oldestWaitingMs: 30,
-        tags: [{ tag: 'z', waiting: 1, oldestMs: 30 }],
+        tags: [{ tag: 'z', waiting: 1 }],
       });
-      const leave = { ...join, op: 'leave' } as const;
-      for (let n = 0; n < 2; n += 1) {
-        must(await store().commit({ writes: [], wait: leave }));
-        expect(await store().readDemand(10)).toEqual({ ...NOTHING, openTasks: 1 });
-      }
+      await setWaiting('t1', false);
+      expect(await store().readDemand(10)).toEqual({ ...NOTHING, openTasks: 1 });
+      await setWaiting('t1', true);
+      expect(await store().readDemand(10)).toEqual(demand);
     });
 
     test('is the same after a restart', async () => {

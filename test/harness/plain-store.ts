@@ -136,7 +136,7 @@ function createDueEntries(state: PlainState): Pick<Store, 'takeDue' | 'renewLeas
 function findConflict(state: PlainState, batch: Batch): CommitConflict | undefined {
   for (const { kind, id, expect } of batch.writes) {
     const revision = readValue(state, kind, id)?.revision ?? 'absent';
-    if (expect !== 'any' && expect !== revision) return { ok: false, conflict: 'revision' };
+    if (expect !== revision) return { ok: false, conflict: 'revision' };
   }
   for (const { ref, lease, isNew } of batch.due ?? []) {
     if (lease === undefined || isNew) continue;
@@ -179,14 +179,15 @@ function applyBatch(state: PlainState, batch: Batch, revision: string): void {
   }
   const settles = batch.writes.flatMap(({ kind, id, value }) => {
     const before = kind === 'task' ? readValue(state, 'task', id)?.value : undefined;
-    return kind === 'task' && value && isSettled(value) && !(before && isSettled(before)) ? [value] : [];
+    return kind === 'task' && isSettled(value) && !(before && isSettled(before)) ? [value] : [];
   });
   if (batch.wait || batch.writes.some(({ kind }) => kind === 'task'))
     state.changes.push({ ms: nowMs, before: levelsOf(state), ended: settles });
-  for (const { kind, id, value, keepMs } of batch.writes) {
-    if (value === null) state.values.delete(`${kind} ${id}`);
-    else state.values.set(`${kind} ${id}`, { value: JSON.parse(JSON.stringify(value)), revision });
-    if (keepMs !== undefined) state.expiries.set(`${kind} ${id}`, nowMs + keepMs);
+  for (const write of batch.writes) {
+    const key = `${write.kind} ${write.id}`;
+    if (write.value === null) state.values.delete(key);
+    else state.values.set(key, { value: JSON.parse(JSON.stringify(write.value)), revision });
+    if (write.kind === 'key') state.expiries.set(key, nowMs + write.keepMs);
   }
   for (const change of batch.due ?? []) retime(state, change);
   const changed = new Set(batch.writes.flatMap(({ kind, id }) => (kind === 'agent' ? [id] : [])));

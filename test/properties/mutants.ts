@@ -2,7 +2,7 @@
  * Wrong designs, planted behind the store port. A gateway could be built with any of them and would mostly
  * work. The suites must find every one, or they are not strong enough to be trusted.
  */
-import type { Batch, DueChange, Store } from '../../server/ports/store.ts';
+import type { Batch, DueChange, Store, Write } from '../../server/ports/store.ts';
 
 export type Mutant = {
   /** What is wrong with it. */
@@ -16,11 +16,10 @@ export const MUTANTS = {
     fault: 'a write replaces what another caller wrote since it was read',
     mutate: (store) => ({
       ...store,
-      commit: (batch) =>
-        store.commit({
-          ...batch,
-          writes: batch.writes.map((write) => ({ ...write, expect: 'any' as const })),
-        }),
+      async commit(batch) {
+        const writes = batch.writes.map((write) => expectAnything(store, write));
+        return await store.commit({ ...batch, writes: await Promise.all(writes) });
+      },
     }),
   },
   'event in a second write': {
@@ -98,4 +97,10 @@ function dropLeases(batch: Batch, nowMs: number): Batch {
     ({ ref, atMs }): DueChange => ({ ref, atMs: atMs === 'held' ? nowMs + 400 : atMs }),
   );
   return { ...batch, due };
+}
+
+/** The write with the revision that its value has now. An input and a key are written once, by any design. */
+async function expectAnything(store: Store, write: Write): Promise<Write> {
+  if (write.kind === 'input' || write.kind === 'key') return write;
+  return { ...write, expect: (await store.get(write.kind, write.id))?.revision ?? 'absent' };
 }

@@ -104,11 +104,9 @@ function applyWrite(commit: Commit, write: Write): void {
     case 'input':
       putValue(commit, 'input', write.id, write.value, null);
       return;
-    case 'key': {
-      const expiresMs = write.keepMs === undefined ? null : commit.nowMs + write.keepMs;
-      putValue(commit, 'key', write.id, write.value, expiresMs);
+    case 'key':
+      putValue(commit, 'key', write.id, write.value, commit.nowMs + write.keepMs);
       return;
-    }
   }
 }
 
@@ -117,15 +115,10 @@ function putValue(
   { generation, group, seq, revision }: Commit,
   kind: 'input' | 'task' | 'key',
   id: string,
-  value: Kinds['input' | 'task' | 'key'] | null,
+  value: Kinds['input' | 'task' | 'key'],
   expiresMs: number | null,
 ): void {
   const key = rowKeyOf(kind, id);
-  if (value === null) {
-    removeRow(group, key);
-    generation.recentRows.note(key, null, seq, 0);
-    return;
-  }
   const expiry = expiresMs === null ? {} : { e: expiresMs };
   const text = writeEnvelope({ r: revision, ...expiry, v: value });
   putRow(group, key, text);
@@ -137,15 +130,14 @@ function putValue(
   if (expiresMs !== null) putRow(group, expiryKey(expiresMs, key), '');
 }
 
-function applyTask(commit: Commit, id: string, value: TaskState | null): void {
+function applyTask(commit: Commit, id: string, value: TaskState): void {
   const { generation, group } = commit;
   const open = generation.tasks.get(id);
   const before = open?.state ?? findSettledState(generation, commit.prefetched, id);
   updateListings(group, id, before, value);
   countTask(commit, id, before, value);
   group.topics.add(`task:${id}`);
-  if (value !== null && !isSettled(value)) {
-    if (!open && before) putValue(commit, 'task', id, null, null);
+  if (!isSettled(value)) {
     const state = setReplyApart(commit, id, value);
     putOpenTask(commit, id, { state, isReplyApart: state !== value, revision: commit.revision });
     generation.claimable.update(id, value);
@@ -154,13 +146,12 @@ function applyTask(commit: Commit, id: string, value: TaskState | null): void {
   }
   if (open) {
     generation.tasks.delete(id);
-    generation.waiting.leave(id);
     generation.claimable.update(id, null);
     removeRow(group, openKey(id));
     if (open.isReplyApart) removeReply(commit, id);
   }
-  if (value !== null || before) putValue(commit, 'task', id, value, null);
-  if (value !== null) putRow(group, endedKey(timestampOf(commit), id), '');
+  putValue(commit, 'task', id, value, null);
+  putRow(group, endedKey(timestampOf(commit), id), '');
 }
 
 /**
@@ -171,11 +162,11 @@ function updateListings(
   group: CommitGroup,
   id: string,
   before: TaskState | undefined,
-  after: TaskState | null,
+  after: TaskState,
 ): void {
-  if (before && after && isListedAlike(before, after)) return;
+  if (before && isListedAlike(before, after)) return;
   const keysBefore = before ? listingsOf(before, id) : [];
-  const keysAfter = after ? listingsOf(after, id) : [];
+  const keysAfter = listingsOf(after, id);
   for (const key of keysAfter) if (!keysBefore.includes(key)) putRow(group, key, '');
   for (const key of keysBefore) if (!keysAfter.includes(key)) removeRow(group, key);
 }
@@ -217,15 +208,8 @@ function applyWait(
   { op, request_id, tags, sinceMs }: NonNullable<Batch['wait']>,
 ): void {
   beginStep(generation, group, nowMs);
-  if (op === 'join') generation.waiting.join(request_id, findKeptTags(generation, request_id, tags), sinceMs);
+  if (op === 'join') generation.waiting.join(request_id, tags, sinceMs);
   else generation.waiting.leave(request_id);
-}
-
-/** The tags as the task in memory has them, so that they are there once. */
-function findKeptTags({ tasks }: Generation, request_id: string, tags: readonly string[]): readonly string[] {
-  const kept = tasks.get(request_id)?.state.task_tags;
-  const isSame = kept?.length === tags.length && kept.every((tag, index) => tag === tags[index]);
-  return isSame ? kept : tags;
 }
 
 /**

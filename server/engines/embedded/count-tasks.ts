@@ -6,7 +6,7 @@
 import { type ActivityStep, type Levels, levelsOf } from '../../domain/activity.ts';
 import type { TaskOutcome } from '../../domain/history-record.ts';
 import type { TaskState } from '../../domain/task.ts';
-import { classifyTask, isOutcome, type TaskClass, type TaskCounts } from '../../domain/task-counts.ts';
+import { classifyTask, isOutcome, type TaskCounts } from '../../domain/task-counts.ts';
 import { putActivity } from './activity-rows.ts';
 import type { Generation } from './generation.ts';
 import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
@@ -15,27 +15,25 @@ import { outcomeListing, positionOf } from './sqlite/row-keys.ts';
 /** The commit that changes a task. */
 type TaskWrite = { readonly generation: Generation; readonly group: CommitGroup; readonly nowMs: number };
 
-/**
- * Counts a task that changes from one state to another; none before: it is new; null after: it is removed.
- */
+/** Counts a task that changes from one state to another; none before: it is new. */
 export function countTask(
   { generation, group, nowMs }: TaskWrite,
   id: string,
   before: TaskState | undefined,
-  after: TaskState | null,
+  after: TaskState,
 ): void {
   const classBefore = before ? classifyTask(before) : null;
-  const classAfter = after ? classifyTask(after) : null;
-  if (classBefore === classAfter && before?.createdMs === after?.createdMs) return;
+  const classAfter = classifyTask(after);
+  if (classBefore === classAfter) return;
   beginStep(generation, group, nowMs);
-  if (before && classBefore !== null) removeCounted(generation, group, id, before, classBefore);
-  if (!after || classAfter === null) return;
+  const position = positionOf(after.createdMs, id);
+  if (classBefore !== null && !isOutcome(classBefore)) generation.openPositions.remove(classBefore, position);
   if (!isOutcome(classAfter)) {
-    generation.openPositions.add(classAfter, positionOf(after.createdMs, id));
+    generation.openPositions.add(classAfter, position);
     return;
   }
   addSettled(generation, group, id, after, classAfter);
-  if (classBefore === null || !isOutcome(classBefore)) generation.activity.noteEnded(after, classAfter);
+  generation.activity.noteEnded(after, classAfter);
 }
 
 /** Begins the present step before what waits or runs changes, and has the steps before it written. */
@@ -58,17 +56,6 @@ export function removeSettled(
   generation.settledCounts.add(taskClass, -1);
   group.highWaterMark = generation.highWaterMark;
   if (taskClass !== 'success') removeRow(group, outcomeKey(taskClass, state, id));
-}
-
-function removeCounted(
-  generation: Generation,
-  group: CommitGroup,
-  id: string,
-  state: TaskState,
-  taskClass: TaskClass,
-): void {
-  if (isOutcome(taskClass)) removeSettled({ generation, group }, id, state);
-  else generation.openPositions.remove(taskClass, positionOf(state.createdMs, id));
 }
 
 function addSettled(

@@ -184,21 +184,21 @@ export function buildPrefetchRequest(generation: Generation, batch: Batch): Pref
   const rows: string[] = [];
   const tasks: string[] = [];
   for (const write of batch.writes) {
-    if (write.kind === 'key' && write.expect !== 'any') rows.push(keyKey(write.id));
+    if (write.kind === 'key') rows.push(keyKey(write.id));
     // One read gets both rows of a task; of a new task it finds that neither is there.
     if (needsTaskRows(generation, write) && !tasks.includes(write.id)) tasks.push(write.id);
   }
   return { rows, tasks, sessions: batch.event ? [batch.event.session] : [] };
 }
 
-function needsTaskRows(generation: Generation, { kind, id, expect }: Write): boolean {
+function needsTaskRows(generation: Generation, { kind, id }: Write): boolean {
   // This is the smaller of the task's two keys: when it is greater than all stored keys, neither row is
   // there.
   if (settledKey(id) > generation.newestTaskKey) return false;
   if (kind === 'task') {
     return !generation.tasks.has(id) && generation.recentRows.get(settledKey(id)) === undefined;
   }
-  return kind === 'input' && expect !== 'any' && generation.recentRows.get(inputKey(id)) === undefined;
+  return kind === 'input' && generation.recentRows.get(inputKey(id)) === undefined;
 }
 
 /**

@@ -17,7 +17,7 @@ export function findConflict(
   { contacts, openBytesMax }: { readonly contacts: Contacts; readonly openBytesMax: number },
 ): Conflict | undefined {
   for (const write of batch.writes) {
-    if (write.expect !== 'any' && write.expect !== findRevision(generation, prefetched, write, nowMs)) {
+    if (write.expect !== findRevision(generation, prefetched, write, nowMs)) {
       return { ok: false, conflict: 'revision' };
     }
   }
@@ -74,7 +74,7 @@ function findLimit(
   let addedAgents = 0;
   for (const write of batch.writes) {
     if (write.kind === 'task') {
-      const isOpen = write.value !== null && !isSettled(write.value);
+      const isOpen = !isSettled(write.value);
       addedTasks += Number(isOpen) - Number(generation.tasks.has(write.id));
       if (isOpen) addedBytes += estimateTaskBytes(write.value);
     }

@@ -93,7 +93,7 @@ export function batchFor(transition: Transition, options: CommitOptions = {}): B
   const owner = before.value.agent_id;
   const unreported = settles && owner !== null && !isOwnReport(trigger, owner);
   const slots = slotChanges(transition, options.registration);
-  const wait = waitChange(transition);
+  const wait = waitChange(request_id, before.value, after);
   return {
     writes: [{ kind: 'task', id: request_id, expect: before.revision, value: after }],
     due: dueChanges(transition, options),
@@ -108,8 +108,13 @@ export function batchFor(transition: Transition, options: CommitOptions = {}): B
   };
 }
 
-function waitChange({ request_id, before, after }: Transition): WaitChange | undefined {
-  if (before.value.waiting === after.waiting) return undefined;
+/** How the task joins or leaves the waiting tasks; undefined: it does neither. None before: it is new. */
+export function waitChange(
+  request_id: string,
+  before: TaskState | undefined,
+  after: TaskState,
+): WaitChange | undefined {
+  if ((before?.waiting ?? false) === after.waiting) return undefined;
   const op = after.waiting ? 'join' : 'leave';
   return { op, request_id, tags: after.task_tags, sinceMs: after.createdMs };
 }

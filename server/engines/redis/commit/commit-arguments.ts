@@ -35,7 +35,7 @@ function agentsOf(batch: Batch): readonly string[] {
 /** The agents for which a task is claimable at once. */
 function claimersOf({ writes }: Batch): readonly string[] {
   return writes.flatMap(({ kind, value }) => {
-    const isClaimable = kind === 'task' && value !== null && claimableFromMs(value) === 0;
+    const isClaimable = kind === 'task' && claimableFromMs(value) === 0;
     return isClaimable && value.agent_id !== null ? [value.agent_id] : [];
   });
 }

@@ -6,13 +6,12 @@
  */
 import { claimableFromMs } from '../../../domain/delivery.ts';
 import { writeJson } from '../../../domain/json-text.ts';
-import type { TaskInput, TaskState } from '../../../domain/task.ts';
 import { classifyTask } from '../../../domain/task-counts.ts';
 import { type Batch, type DueChange, type SlotChange, taskRef, type Write } from '../../../ports/store.ts';
 import { type CommitName, encodeEnding } from './general-commit.ts';
 
-type TaskWrite = Extract<Write, { kind: 'task' }> & { readonly value: TaskState };
-type InputWrite = Extract<Write, { kind: 'input' }> & { readonly value: TaskInput };
+type TaskWrite = Extract<Write, { kind: 'task' }>;
+type InputWrite = Extract<Write, { kind: 'input' }>;
 
 /** What a flat commit has room for. */
 type FlatParts = {
@@ -93,13 +92,12 @@ function findParts(batch: Batch): FlatParts | undefined {
   return { ...writes, due: firstDue, slot };
 }
 
-/** One task that is not removed, and no input or its new one. */
+/** One task, and no input or its own. */
 function findWrites(writes: readonly Write[]): Pick<FlatParts, 'task' | 'input'> | undefined {
   const [first, second, third] = writes;
   const [task, input] = first?.kind === 'input' ? [second, first] : [first, second];
-  if (third || task?.kind !== 'task' || task.value === null || task.expect === '') return undefined;
-  if (input === undefined) return { task: task as TaskWrite, input };
+  if (third || task?.kind !== 'task' || task.expect === '') return undefined;
+  if (input === undefined) return { task, input };
   if (input.kind !== 'input' || input.id !== task.id) return undefined;
-  if (input.expect !== 'absent' || input.value === null) return undefined;
-  return { task: task as TaskWrite, input: input as InputWrite };
+  return { task, input };
 }

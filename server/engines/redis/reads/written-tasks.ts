@@ -73,7 +73,7 @@ export function createWrittenTasks(nowMs: () => number, isMessageDurable: boolea
         if (!result.ok || keptSize > SIZE_MAX) return;
         const { revision } = result;
         for (const { kind, id, value } of batch.writes) {
-          if (kind === 'task' && value !== null) keep(id, { value, revision, isShown: true }, keptSize);
+          if (kind === 'task') keep(id, { value, revision, isShown: true }, keptSize);
         }
       };
     },

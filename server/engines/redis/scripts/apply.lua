@@ -30,40 +30,29 @@ end
 
 local function write_task(write, value, revision)
   local key = PREFIX .. 'task:' .. write.id
-  local found = redis.call('HMGET', key, 'r', 'o', 'c', 'n', 'a', 'w', 'q')
+  local found = redis.call('HMGET', key, 'r', 'o', 'c', 'n', 'a', 'q')
   local existed, was_open = found[1], found[2] == '1'
-  local created = write.createdMs and digits(write.createdMs)
-  local outcome = value and (write.open and '1' or write.outcome)
-  count_task(write.id, class_of(found[2], found[5]), found[3] or nil, class_of(outcome, write.assignees), created,
-    write.took, write.noAgent)
-  local keeps_listings = existed and value and found[3] == created and found[4] == write.session
+  local created = digits(write.createdMs)
+  local outcome = write.open and '1' or write.outcome
+  count_task(write.id, class_of(found[2], found[5]), class_of(outcome, write.assignees), created, write.took,
+    write.noAgent)
+  local keeps_listings = existed and found[3] == created and found[4] == write.session
     and found[5] == write.assignees
   if existed and not keeps_listings then
     unlist_task(write.id, found[3], found[4], found[5])
   end
-  if value and not keeps_listings then
+  if not keeps_listings then
     list_task(write.id, created, write.session, write.assignees)
   end
   if was_open ~= (write.open or false) then
     redis.call('HINCRBY', meta, 'open', write.open and 1 or -1)
   end
-  if found[6] and not write.open then
-    remove_waiting(found[6])
-    redis.call('HDEL', key, 'w')
-  end
-  update_claimable(write.id, found[7], value and write.claimable)
-  if not value then
-    redis.call('HDEL', key, 's', 'r', 'o', 'c', 'n', 'a', 'e')
-    redis.call('ZREM', PREFIX .. 'ended', write.id)
-    return
-  end
+  update_claimable(write.id, found[6], write.claimable)
   redis.call('HSET', key, 's', value, 'r', revision, 'o', outcome, 'c', created, 'n',
     write.session, 'a', write.assignees)
   note_state(write.id, revision, value)
   if not write.open then
     redis.call('ZADD', PREFIX .. 'ended', digits(event_ms()), write.id)
-  elseif existed and not was_open then
-    redis.call('ZREM', PREFIX .. 'ended', write.id)
   end
 end
 
@@ -84,26 +73,14 @@ local function write_agent(write, value, revision)
 end
 
 local function write_input(write, value, revision)
-  local key = PREFIX .. 'task:' .. write.id
-  if value then
-    redis.call('HSET', key, 'i', value, 'ir', revision)
-  else
-    redis.call('HDEL', key, 'i', 'ir')
-  end
+  redis.call('HSET', PREFIX .. 'task:' .. write.id, 'i', value, 'ir', revision)
 end
 
 local function write_key(write, value, revision)
   local key = PREFIX .. 'key:' .. write.id
-  redis.call('DEL', key)
-  if not value then
-    redis.call('ZREM', PREFIX .. 'fade', 'k:' .. write.id)
-    return
-  end
-  redis.call('HSET', key, 'v', value, 'r', revision)
-  if write.keepMs then
-    redis.call('HSET', key, 'e', digits(now + write.keepMs))
-    redis.call('ZADD', PREFIX .. 'fade', digits(now + write.keepMs), 'k:' .. write.id)
-  end
+  local expires = digits(now + write.keepMs)
+  redis.call('HSET', key, 'v', value, 'r', revision, 'e', expires)
+  redis.call('ZADD', PREFIX .. 'fade', expires, 'k:' .. write.id)
 end
 
 local WRITERS = { task = write_task, agent = write_agent, input = write_input, key = write_key }
@@ -124,12 +101,12 @@ end
 
 local function change_waiting(wait)
   local key = PREFIX .. 'task:' .. wait.request_id
-  local waiting = redis.call('HGET', key, 'w')
-  if waiting then
-    remove_waiting(waiting)
-    redis.call('HDEL', key, 'w')
-  end
-  if wait.op == 'leave' or redis.call('EXISTS', key) == 0 then
+  if wait.op == 'leave' then
+    local waiting = redis.call('HGET', key, 'w')
+    if waiting then
+      remove_waiting(waiting)
+      redis.call('HDEL', key, 'w')
+    end
     return
   end
   local position = position_of(wait.sinceMs, wait.request_id)

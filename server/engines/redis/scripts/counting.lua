@@ -34,28 +34,25 @@ local function count_tags(step, tags)
   end
 end
 
--- Counts a task whose class or time of creation changes; nil: it was not there, or is removed. `took` is the
--- index of how long a task took that settles, `tags` are those without an agent (nil: none).
-local function count_task(id, before, created_before, after, created_after, took, tags)
-  if before == after and created_before == created_after then
+-- Counts a task whose class changes; nil: it was not there. `took` is the index of how long a task took that
+-- settles, `tags` are those without an agent (nil: none).
+local function count_task(id, before, after, created, took, tags)
+  if before == after then
     return
   end
   local step = begin_step()
   local set_before, set_after = set_of(before), set_of(after)
-  if set_before and (set_before ~= set_after or created_before ~= created_after) then
-    defer('ZREM', set_before, position_of(created_before, id))
+  if set_before then
+    defer('ZREM', set_before, position_of(created, id))
   end
   if set_after then
-    defer('ZADD', set_after, 0, position_of(created_after, id))
+    defer('ZADD', set_after, 0, position_of(created, id))
   end
-  if before == 'success' then
-    add_to('succeeded', -1)
+  if is_open(after) then
+    return
   end
   if after == 'success' then
     add_to('succeeded', 1)
-  end
-  if not after or is_open(after) or (before and not is_open(before)) then
-    return
   end
   increment('activity:' .. digits(step), after .. ' ' .. took)
   count_tags(step, tags or {})

@@ -39,7 +39,7 @@ local function find_flat_conflict(commit, task)
   local revision = task.revision or 'absent'
   if revision == commit.revision then
     return 'ok'
-  elseif commit.expect ~= 'any' and commit.expect ~= revision then
+  elseif commit.expect ~= revision then
     return 'revision'
   end
   if commit.lease ~= '' and commit.due ~= 'new'
@@ -140,8 +140,8 @@ local function write_flat_task(commit, task)
   if task.outcome ~= commit.outcome then
     set('o', commit.outcome)
   end
-  count_task(commit.id, class_of(task.outcome, task.assignees), task.created or nil,
-    class_of(commit.outcome, commit.assignees), commit.created, commit.took)
+  count_task(commit.id, class_of(task.outcome, task.assignees), class_of(commit.outcome, commit.assignees),
+    commit.created, commit.took)
   if not existed or task.created ~= commit.created or task.session ~= commit.session
     or task.assignees ~= commit.assignees then
     list_flat_task(commit, task)
@@ -152,18 +152,11 @@ local function write_flat_task(commit, task)
   if commit.open ~= task.was_open then
     add_to('open', commit.open and 1 or -1)
   end
-  if task.waiting and not commit.open then
-    remove_waiting(task.waiting)
-    redis.call('HDEL', key, 'w')
-    waiting = {}
-  end
   local claimable = commit.claim_ms
     and { agent_id = commit.agent_id, fromMs = commit.claim_ms, assignedMs = commit.assigned_ms }
   update_claimable(commit.id, task.claimable, claimable)
   if not commit.open then
     defer('ZADD', 'ended', digits(math.max(now, count('eventMs'))), commit.id)
-  elseif existed and not task.was_open then
-    defer('ZREM', 'ended', commit.id)
   end
   if commit.event then
     set('e', add_flat_event(commit))
@@ -199,9 +192,9 @@ local function commit_flat(at)
   if written_tasks[commit.id] then
     write_deferred()
   end
-  local found = redis.call('HMGET', PREFIX .. 'task:' .. commit.id, 'r', 'o', 'c', 'n', 'a', 'w', 'q', 'ir')
+  local found = redis.call('HMGET', PREFIX .. 'task:' .. commit.id, 'r', 'o', 'c', 'n', 'a', 'q', 'ir')
   local task = { revision = found[1], was_open = found[2] == '1', outcome = found[2], created = found[3],
-    session = found[4], assignees = found[5], waiting = found[6], claimable = found[7], input_revision = found[8] }
+    session = found[4], assignees = found[5], claimable = found[6], input_revision = found[7] }
   local conflict = find_flat_conflict(commit, task)
   if conflict then
     return conflict

@@ -82,7 +82,7 @@ local function find_conflict(batch)
     if revision == batch.revision then
       return 'ok'
     end
-    if write.expect ~= 'any' and revision ~= write.expect then
+    if revision ~= write.expect then
       return 'revision'
     end
   end
