@@ -156,8 +156,9 @@ export const OVERLOAD: readonly CiSuite[] = [
   {
     file: 'test/resilience/worst-case/worst-case.test.ts',
     alone: true,
-    seconds: 120,
-    reason: 'the worst call of each operation on a full store, on both engines, beside another caller',
+    seconds: 170,
+    reason:
+      'the worst call of each operation on a full store, on both engines, beside another caller, and what falls due later',
     partIn: ['test/gateway/many-tag-sets.test.ts', 'test/gateway/similar-tags.test.ts'],
   },
   {

@@ -110,7 +110,8 @@ export async function measureAgain(
   return isUnaffected(beside, alone) ? alone : pickSlower(alone, await measure());
 }
 
-function isUnaffected(beside: Sample, alone: Sample): boolean {
+/** Whether the first sample, of B beside A, is about as fast as B alone. */
+export function isUnaffected(beside: Sample, alone: Sample): boolean {
   return percentile(beside.tookMs, 0.99) < longestAllowedMs(alone);
 }
 

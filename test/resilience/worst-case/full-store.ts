@@ -12,6 +12,8 @@ export const AGENTS = 20_000;
 /** Tasks that each of the first agents holds, its limit. */
 export const HELD = 2_000;
 const HOLDERS = 12;
+/** The last but one: it has refused all its tasks, so that they may leave it at once. */
+export const LEAVER = `agent-${HOLDERS - 2}`;
 /** Tasks of each kind that waits. */
 export const WAITING = 1_000;
 /** Tasks that have ended. */
@@ -55,13 +57,9 @@ export type FullStore = {
 
 /** Fills an empty store. */
 export async function fillStore(store: Store): Promise<FullStore> {
-  const ids = createIds();
-  // All within a few milliseconds, so that the end of an id says nothing of which of them it is.
-  const newIds = (count: number): readonly string[] =>
-    Array.from({ length: count }, () => ids.newRequestId(store.nowMs()));
-  const [held, waiting, refused] = [newIds(HOLDERS * HELD), newIds(WAITING), newIds(WAITING)];
-  const ended = newIds(ENDED);
-  const [similar = '', large = ''] = newIds(2);
+  const [held, waiting] = [newIds(store, HOLDERS * HELD), newIds(store, WAITING)];
+  const [refused, ended] = [newIds(store, WAITING), newIds(store, ENDED)];
+  const [similar = '', large = ''] = newIds(store, 2);
   await inParts(AGENT_IDS, (id, n) => register(store, id, describeAgent(store, n)));
   await inParts(ended, (id) => addEnded(store, id));
   await addEnded(store, large, 2 ** 20 - 2_000);
@@ -70,6 +68,22 @@ export async function fillStore(store: Store): Promise<FullStore> {
   await addWaiting(store, similar, SIMILAR);
   await inParts(refused, (id) => addRunning(store, id, REFUSED_BY, true));
   return { ended, held, waiting, similar, large };
+}
+
+/** Adds tasks whose deadlines have passed when the store is opened again. */
+export async function addExpired(store: Store, count: number): Promise<void> {
+  await inParts(newIds(store, count), (id) => addTask(store, id, { deadlineMs: store.nowMs() + 1 }));
+}
+
+/** Adds tasks that ended a minute ago, of the session of all of them. */
+export async function addMoreEnded(store: Store, count: number): Promise<void> {
+  await inParts(newIds(store, count), (id) => addEnded(store, id, 0, store.nowMs() - 60_000));
+}
+
+/** All within a few milliseconds, so that the end of an id says nothing of which of them it is. */
+function newIds(store: Store, count: number): readonly string[] {
+  const ids = createIds();
+  return Array.from({ length: count }, () => ids.newRequestId(store.nowMs()));
 }
 
 function describeAgent(store: Store, n: number): Partial<AgentFields> {
@@ -100,9 +114,9 @@ async function addTask(
 }
 
 /** With so many characters of payload and result. */
-async function addEnded(store: Store, id: string, chars = 0): Promise<void> {
+async function addEnded(store: Store, id: string, chars = 0, settledMs = store.nowMs()): Promise<void> {
   const text = chars > 0 ? new JsonText(JSON.stringify({ text: 'x'.repeat(chars) })) : undefined;
-  const more = { settledMs: store.nowMs(), cli_session_id: SESSION, result: text ?? { output: 'done' } };
+  const more = { settledMs, cli_session_id: SESSION, result: text ?? { output: 'done' } };
   const event = { session: SESSION, request_id: id };
   await addTask(store, id, { status: 'success', ...more }, { event }, text);
 }
@@ -113,11 +127,20 @@ async function addWaiting(store: Store, id: string, tags: readonly string[]): Pr
   await addTask(store, id, { task_tags: tags, queueEndMs, waiting: true }, { wait });
 }
 
-/** A task that its agent has not claimed, or one that waits for another, which `REFUSER` was busy for. */
+/**
+ * A task that its agent has not claimed, or has not taken; or one that waits for another, which `REFUSER` was
+ * busy for.
+ */
 async function addRunning(store: Store, id: string, agent_id: string, isRefused = false): Promise<void> {
   const nowMs = store.nowMs();
   const busy = isRefused ? [{ agent_id: REFUSER, untilMs: nowMs + HOUR_MS }] : [];
-  const sent = { attempts: 1, untaken: isRefused ? 1 : 0, attemptMs: nowMs, disowned: 0, pull: true };
+  const sent = {
+    attempts: 1,
+    untaken: isRefused || agent_id === LEAVER ? 1 : 0,
+    attemptMs: nowMs,
+    disowned: 0,
+    pull: true,
+  };
   const delivery = { assignedMs: nowMs, acknowledged: false, nextMs: nowMs, ...sent, busy };
   const task_tags = isRefused ? REFUSED : ['held'];
   const state = { status: 'running', agent_id, assignees: [agent_id], waiting: isRefused } as const;

@@ -16,10 +16,10 @@ export type Cost = {
 };
 
 export type WatchedGateway = Pick<GatewayProcess, 'baseUrl' | 'stop'> & {
-  /** What its start cost until it served; `readyMs` of real time. */
-  readonly start: { readonly cpuMs: number; readonly readyMs: number };
   /** What is done until the work resolves. */
   measure(work: () => Promise<unknown>): Promise<Cost>;
+  /** The same since it listens. Only before any other measure. */
+  measureStart(work: () => Promise<unknown>): Promise<Cost>;
   /** Resolves when almost nothing is done any more: what calls before have left is over. */
   untilQuiet(): Promise<void>;
 };
@@ -38,29 +38,32 @@ export async function startWatched(
   env: Readonly<Record<string, string>>,
   serverPid: number | null,
 ): Promise<WatchedGateway> {
-  const startedMs = performance.now();
   const gateway = await startGateway({ NODE_OPTIONS: `--import=${PRELOAD}`, ...env });
-  const readyMs = performance.now() - startedMs;
-  const start = { cpuMs: sumMs(readThreads(gateway.pid)), readyMs };
   const readAll = () => ({
     own: readThreads(gateway.pid),
     server: serverPid === null ? new Map() : readThreads(serverPid),
   });
+  const atStart = readAll();
   const url = `http://127.0.0.1:${/watched on port (\d+)/.exec(gateway.output())?.[1]}`;
   const watch = async (path: 'begin' | 'end'): Promise<number> =>
     Number(await (await fetch(`${url}/${path}`)).text());
+  const measureSince = async (
+    before: ReturnType<typeof readAll>,
+    work: () => Promise<unknown>,
+  ): Promise<Cost> => {
+    await work();
+    const after = readAll();
+    const cpuMs = sumMs(after.own, before.own);
+    return { cpuMs, serverMs: sumMs(after.server, before.server), pieceMs: await watch('end') };
+  };
   return {
     baseUrl: gateway.baseUrl,
     stop: gateway.stop,
-    start,
     async measure(work) {
       await watch('begin');
-      const before = readAll();
-      await work();
-      const after = readAll();
-      const cpuMs = sumMs(after.own, before.own);
-      return { cpuMs, serverMs: sumMs(after.server, before.server), pieceMs: await watch('end') };
+      return await measureSince(readAll(), work);
     },
+    measureStart: (work) => measureSince(atStart, work),
     async untilQuiet() {
       const endMs = performance.now() + QUIET_WITHIN_MS;
       for (let cpuMs = BUSY_MS; cpuMs >= BUSY_MS; ) {

@@ -60,18 +60,20 @@ const endOf = ({ ended }: FullStore): string => ended[0]?.slice(-8) ?? '';
 const thousandHeld = ({ held }: FullStore, n: number): readonly string[] =>
   held.slice(HELD + 1_000 * n, HELD + 1_000 * (n + 1));
 
-/** A task that waits for a second for an agent with one of 64 tags that none has. */
-export const buildWaiting = (): Call => usual('submitTask', { task_tags: SIMILAR, queue_timeout: 1 });
-const buildRegistration = (body: object): Call =>
-  usual('registerAgent', { agent_tags: LONG, max_concurrent: WAITING, ...body });
-const buildCounts = (): Call => usual('countTasks');
-export const buildGet = (id: string): Call => usual('getTask', {}, id);
-
 const TAG_ROWS = [
   ['64 tags that all agents share', [...SHARED, ownTag(7)]],
   ['64 unknown tags of 256 characters', LONG],
   ['64 unknown tags like those of agents', SIMILAR],
 ] as const;
+
+/** A task that waits for a second for an agent with one of 64 tags that none has. */
+export const buildWaiting = (): Call => usual('submitTask', { task_tags: SIMILAR, queue_timeout: 1 });
+export const buildRegistration = (body: object): Call =>
+  usual('registerAgent', { agent_tags: LONG, max_concurrent: WAITING, ...body });
+export const buildUnregistration = (agent_id: string): Call => usual('unregisterAgent', { agent_id });
+export const buildPreview = (): Call => usual('previewMatch', { task_tags: TAG_ROWS[0][1] });
+export const buildCounts = (): Call => usual('countTasks');
+export const buildGet = (id: string): Call => usual('getTask', {}, id);
 
 export const ROWS: { readonly [O in OperationId]: readonly [Row, ...Row[]] } = {
   submitTask: [
@@ -101,7 +103,7 @@ export const ROWS: { readonly [O in OperationId]: readonly [Row, ...Row[]] } = {
     },
   ],
   previewMatch: [
-    { at: TAG_ROWS[0][0], call: () => usual('previewMatch', { task_tags: TAG_ROWS[0][1] }) },
+    { at: TAG_ROWS[0][0], call: buildPreview },
     { at: TAG_ROWS[1][0], call: () => usual('previewMatch', { task_tags: TAG_ROWS[1][1] }) },
     { at: TAG_ROWS[2][0], call: () => usual('previewMatch', { task_tags: TAG_ROWS[2][1] }) },
   ],
@@ -178,7 +180,7 @@ export const ROWS: { readonly [O in OperationId]: readonly [Row, ...Row[]] } = {
     {
       at: 'with 2,000 tasks',
       elements: HELD,
-      call: (_, n) => usual('unregisterAgent', { agent_id: agentId(1 + n) }),
+      call: (_, n) => buildUnregistration(agentId(1 + n)),
     },
   ],
   listAgents: [{ at: 'all', elements: AGENTS, call: () => usual('listAgents') }],
