@@ -1,8 +1,9 @@
 /**
  * Public generators make clients of the gateway and of an agent from the published documents, without a
  * warning. The clients compile strictly, all in one program, and the programs of the page over those of the
- * gateway run.
+ * gateway run, and send the secret as a header alone.
  */
+import { once } from 'node:events';
 import {
   mkdirSync,
   mkdtempSync,
@@ -12,6 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer, type IncomingHttpHeaders, request, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -62,6 +64,10 @@ const SMALLEST_SUBMISSION = `
 `;
 
 let gateway: GatewayProcess;
+/** In front of the gateway: the programs call it, so that a test sees each call as it was sent. */
+let recorder: Server;
+let recorderUrl: string;
+const calls: { readonly line: string; readonly headers: IncomingHttpHeaders }[] = [];
 let folder: string;
 /** What each generator printed for each document, or the compiler for all. */
 const results = new Map<string, { readonly code: number; readonly output: string }>();
@@ -69,6 +75,7 @@ const results = new Map<string, { readonly code: number; readonly output: string
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'task-gateway-clients-'));
   gateway = await startGateway();
+  await startRecorder();
   // What the clients import.
   if (findTool('generators') !== null) symlinkSync(FOREIGN_MODULES, join(folder, 'node_modules'));
   const { dependencies } = JSON.parse(readFileSync(join(FOREIGN_MODULES, '../package.json'), 'utf8'));
@@ -78,9 +85,27 @@ beforeAll(async () => {
   await keepResult('compiler', [join(modules, 'typescript/bin/tsc'), '-p', '.'], folder);
 }, 240_000);
 afterAll(async () => {
+  recorder.close();
   await gateway.stop();
   rmSync(folder, { recursive: true });
 });
+
+/** Passes each call on to the gateway, and keeps its first line and its headers. */
+async function startRecorder(): Promise<void> {
+  recorder = createServer((call, response) => {
+    const { method, url: path = '', headers } = call;
+    calls.push({ line: `${method} ${path}`, headers });
+    const passed = request(gateway.baseUrl, { method, path, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    call.pipe(passed);
+  });
+  await once(recorder.listen(0, '127.0.0.1'), 'listening');
+  const address = recorder.address();
+  if (address === null || typeof address === 'string') throw new Error('The recorder has no port.');
+  recorderUrl = `http://127.0.0.1:${address.port}`;
+}
 
 /** Two at a time: each uses one core. */
 async function generateAll(): Promise<void> {
@@ -105,19 +130,19 @@ async function generate(
 ): Promise<void> {
   const own = join(folder, buildFolderName(name), of);
   mkdirSync(own, { recursive: true });
-  for (const [file, text] of Object.entries(files?.(document, of, gateway.baseUrl) ?? {}))
+  for (const [file, text] of Object.entries(files?.(document, of, recorderUrl) ?? {}))
     writeFileSync(join(own, file), text);
   await keepResult(`${name}, ${of}`, [join(packages, command), ...options(document)], own);
   if (of === 'gateway') writeFileSync(join(own, 'call.ts'), buildProgram(name, schema));
 }
 
 /**
- * The program of the page with this gateway's address and secret. It prints its task as JSON behind what it
- * prints on the page, then whether the schema of a task refuses a progress that is a text.
+ * The program of the page with the recorder's address and this gateway's secret. It prints its task as JSON
+ * behind what it prints on the page, then whether the schema of a task refuses a progress that is a text.
  */
 function buildProgram(name: string, schema: Generator['schema']): string {
   const { program = '' } = readSections().find((section) => section.name === name) ?? {};
-  const own = program.replace('http://127.0.0.1:8080', gateway.baseUrl).replace(DEFAULT_GATEWAY_AUTH, SECRET);
+  const own = program.replace('http://127.0.0.1:8080', recorderUrl).replace(DEFAULT_GATEWAY_AUTH, SECRET);
   const check = schema && `!written.${schema.name}.safeParse({ ...task, progress: 'all' }).success`;
   return `${own}
     ${schema ? `import * as written from '${schema.from}';` : ''}
@@ -180,11 +205,12 @@ for (const { name, tags, packages, command } of tried) {
       expect(own.join('\n')).toBe('');
     });
 
-    test('makes a client with which the program of the page submits a task and reads it', {
+    test('makes a client with which the program of the page submits a task and reads it, with the secret in no URL', {
       // The command that runs it is installed with the foreign generators.
       tags: 'generators',
     }, async () => {
       const own = join(folder, buildFolderName(name), 'gateway');
+      calls.length = 0;
       const { code, output, errors } = await runNode(
         [join(FOREIGN_MODULES, 'tsx/dist/cli.mjs'), 'call.ts'],
         own,
@@ -197,6 +223,11 @@ for (const { name, tags, packages, command } of tried) {
       const url = `${gateway.baseUrl}/api/cli/tasks/${task.request_id}`;
       const stored = await fetch(url, { headers: { authorization: `Bearer ${SECRET}` } });
       expect(task).toEqual(await stored.json());
+      const sent = calls.map(({ line, headers }) => [line, headers.authorization, headers['x-admin-auth']]);
+      expect(sent).toEqual([
+        ['POST /api/cli/tasks', `Bearer ${SECRET}`, undefined],
+        [`GET /api/cli/tasks/${task.request_id}?wait=5`, `Bearer ${SECRET}`, undefined],
+      ]);
     });
   });
 }
