@@ -24,8 +24,9 @@ try {
   }
   // npm runs a script in the folder of its package, and says where it was called.
   const copy = resolve(INIT_CWD ?? '.', file);
-  const { bytes } = await copyDatabase(resolve(store.file), copy);
-  console.log(`${copy}: ${bytes} bytes, every row checked`);
+  const database = resolve(store.file);
+  const { bytes } = await copyDatabase(database, copy);
+  console.log(`${copy}: a copy of ${database}, ${bytes} bytes, every row checked`);
 } catch (error) {
   console.error(`${BACKUP_COMMAND.name}: Nothing was copied. ${messageOf(error)}`);
   process.exitCode = 1;
