@@ -91,16 +91,37 @@ const realDeps: ConfigDeps = {
 /** Reads and validates the settings. Never throws. */
 export function readConfig(env: Environment, deps: ConfigDeps = realDeps): ConfigResult {
   const mistakes: string[] = [];
-  const reading: Reading = { env, deps, mistakes, named: new Set() };
+  const texts = new Map<string, string>();
+  const readText = (file: string): string => {
+    const text = deps.readText(file);
+    texts.set(file, text);
+    return text;
+  };
+  const reading: Reading = { env, deps: { readText, newSecret: deps.newSecret }, mistakes, named: new Set() };
   const values = Object.fromEntries(
     settingNames().map((name) => [name, readSetting(name, reading)]),
   ) as Values;
   mistakes.push(...findConflicts(values));
   // Alone they end no start: a variable may be another program's. Beside a mistake they may be its cause.
-  const typos = findTypos(env, listVariables());
-  if (mistakes.length > 0) return { ok: false, mistakes: [...mistakes, ...typos] };
+  const unread = [...findUnreadLines(env, texts), ...findTypos(env, listVariables())];
+  if (mistakes.length > 0) return { ok: false, mistakes: [...mistakes, ...unread] };
   const config = buildConfig(values, deps, reading.named);
-  return { ok: true, config, warnings: [...findWarnings(values), ...typos] };
+  return { ok: true, config, warnings: [...findWarnings(values), ...unread] };
+}
+
+/** Lines with the name of a secret that is set nowhere, in files that were read for others. */
+function findUnreadLines(env: Environment, texts: ReadonlyMap<string, string>): readonly string[] {
+  const secrets = settingNames().filter((name) => settings[name].secret);
+  const unset = secrets.filter((name) => env[name] === undefined && env[fileName(name)] === undefined);
+  return unset.flatMap((name) => {
+    const reader = secrets.find((other) => {
+      const lines = texts.get(env[fileName(other)] ?? '')?.split('\n') ?? [];
+      return lines.some((line) => line.startsWith(`${name}=`));
+    });
+    if (reader === undefined) return [];
+    const [its, own] = [fileName(reader), fileName(name)];
+    return [`${its}: has a line ${name}=… that is not read; set ${own} to the same file`];
+  });
 }
 
 /** What the settings are read from, and what is found while reading. */

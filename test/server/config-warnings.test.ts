@@ -1,7 +1,7 @@
 /** What the start warns of: settings that work but should not stay, and variables that have no effect. */
 import { describe, expect, test } from 'vitest';
 import { readPages } from '../harness/readme-blocks.ts';
-import { accept, SECRET } from './environment.ts';
+import { accept, listMistakes, SECRET } from './environment.ts';
 
 describe('warnings', () => {
   test('a secret short enough to be guessed is warned of', () => {
@@ -71,6 +71,20 @@ describe('warnings', () => {
     const ofClients = readPages('sdk').match(/(?<=`)TASK_GATEWAY_[A-Z_]+(?=`)/g) ?? [];
     expect(ofClients.length).toBeGreaterThan(8);
     expect(warningsOf(Object.fromEntries(ofClients.map((name) => [name, 'x'])))).toEqual([]);
+  });
+
+  test('a line of a secrets file that no setting reads is warned of', () => {
+    const both = '/run/secrets/both';
+    const unread = 'has a line ADMIN_AUTH=… that is not read; set ADMIN_AUTH_FILE to the same file';
+    expect(accept({ GATEWAY_AUTH_FILE: both }).warnings).toEqual([`GATEWAY_AUTH_FILE: ${unread}`]);
+    expect(accept({ GATEWAY_AUTH_FILE: both, ADMIN_AUTH_FILE: both }).warnings).toEqual([]);
+    expect(accept({ GATEWAY_AUTH_FILE: both, ADMIN_AUTH: `${SECRET}-2` }).warnings).toEqual([]);
+    // It may be the cause of a mistake.
+    const mistakes = listMistakes({ GATEWAY_AUTH_FILE: both, STORE: 'redis://127.0.0.1:6379' });
+    expect(mistakes).toEqual([
+      expect.stringMatching(/^ADMIN_AUTH: all gateways on a shared store need the same one/),
+      `GATEWAY_AUTH_FILE: ${unread}`,
+    ]);
   });
 
   test('agents that need no secret are warned of where other machines reach the gateway', () => {

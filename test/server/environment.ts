@@ -14,7 +14,7 @@ const files: Readonly<Record<string, string>> = {
 /** Fixed files and a fixed generated secret. */
 export const deps = {
   readText: (file: string) => {
-    const text = files[file];
+    const text = Object.hasOwn(files, file) ? files[file] : undefined;
     if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
     return text;
   },
