@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { copyDatabase } from '../../server/engines/embedded/sqlite/backup.ts';
 import { openDatabase, openReader } from '../../server/engines/embedded/sqlite/database.ts';
 import { findDamage } from '../../server/engines/embedded/sqlite/inspection.ts';
+import { createSqliteAdapter, writeHere } from '../../server/engines/embedded/sqlite/keyv-adapter.ts';
 import { createTestFolder } from './embedded-under-test.ts';
 
 const LONG = 'x'.repeat(5_000);
@@ -66,6 +67,27 @@ describe('a value that is too long for a row', () => {
     expect(reader.scan('a', 'd', 9, true)).toEqual(rows.toReversed());
     expect(reader.scanToEnd('b', 9)).toEqual(rows.slice(1));
     reader.close();
+  });
+
+  test('is alone in its tick of the event loop if it is large, however many are read side by side', async () => {
+    const large = LONG.repeat(20);
+    write({ a: large, b: large, c: large });
+    const adapter = createSqliteAdapter(openReader(path), writeHere(openDatabase(':memory:')));
+    let ticks = 0;
+    const count = (): void => {
+      ticks += 1;
+      counting = setImmediate(count);
+    };
+    let counting = setImmediate(count);
+    const readAt = await Promise.all(
+      ['a', 'b', 'c'].map(async (key) => {
+        expect(await adapter.get(key)).toBe(large);
+        return ticks;
+      }),
+    );
+    clearImmediate(counting);
+    expect(new Set(readAt).size).toBe(3);
+    await adapter.disconnect?.();
   });
 
   test('leaves with its row, and when another takes its place', () => {

@@ -18,7 +18,11 @@ export const LEAVER = `agent-${HOLDERS - 2}`;
 export const WAITING = 1_000;
 /** Tasks that have ended. */
 export const ENDED = Math.max(1_000, TASKS - HOLDERS * HELD - 2 * WAITING);
-/** The session of all of them. */
+/** Others that have ended, whose payload and result are as long as they may be. */
+export const LARGE_ENDED = 100;
+/** Their session. */
+export const LARGE_SESSION = 'large';
+/** Their session. */
 export const SESSION = 'full';
 const HOUR_MS = 3_600_000;
 /** Commits under way at once. */
@@ -50,19 +54,21 @@ export type FullStore = {
   /** `HELD` of each holder, one after the other. */
   readonly held: readonly string[];
   readonly waiting: readonly string[];
-  /** One that waits with the tags `SIMILAR`, and one whose payload and result are as long as they may be. */
+  /** One that waits with the tags `SIMILAR`. */
   readonly similar: string;
-  readonly large: string;
+  /** Those whose payload and result are as long as they may be. */
+  readonly large: readonly string[];
 };
 
 /** Fills an empty store. */
 export async function fillStore(store: Store): Promise<FullStore> {
+  const large = newIds(store, LARGE_ENDED);
   const [held, waiting] = [newIds(store, HOLDERS * HELD), newIds(store, WAITING)];
   const [refused, ended] = [newIds(store, WAITING), newIds(store, ENDED)];
-  const [similar = '', large = ''] = newIds(store, 2);
+  const [similar = ''] = newIds(store, 1);
   await inParts(AGENT_IDS, (id, n) => register(store, id, describeAgent(store, n)));
   await inParts(ended, (id) => addEnded(store, id));
-  await addEnded(store, large, 2 ** 20 - 2_000);
+  for (const id of large) await addEnded(store, id, 2 ** 20 - 2_000);
   await inParts(held, (id, n) => addRunning(store, id, agentId(Math.floor(n / HELD))));
   await inParts(waiting, (id) => addWaiting(store, id, LONG));
   await addWaiting(store, similar, SIMILAR);
@@ -116,9 +122,11 @@ async function addTask(
 /** With so many characters of payload and result. */
 async function addEnded(store: Store, id: string, chars = 0, settledMs = store.nowMs()): Promise<void> {
   const text = chars > 0 ? new JsonText(JSON.stringify({ text: 'x'.repeat(chars) })) : undefined;
-  const more = { settledMs, cli_session_id: SESSION, result: text ?? { output: 'done' } };
-  const event = { session: SESSION, request_id: id };
-  await addTask(store, id, { status: 'success', ...more }, { event }, text);
+  const session = text ? LARGE_SESSION : SESSION;
+  const more = { settledMs, cli_session_id: session, result: text ?? { output: 'done' } };
+  const event = { session, request_id: id };
+  const large = text ? { payloadBytes: chars, payloadPreview: '{"text":"xx…' } : {};
+  await addTask(store, id, { status: 'success', ...more, ...large }, { event }, text);
 }
 
 async function addWaiting(store: Store, id: string, tags: readonly string[]): Promise<void> {

@@ -11,6 +11,8 @@ import {
   ENDED,
   type FullStore,
   HELD,
+  LARGE_ENDED,
+  LARGE_SESSION,
   LONG,
   ownTag,
   REFUSED,
@@ -26,7 +28,7 @@ export type Row = {
   readonly at: string;
   /** One call; each has another number. */
   readonly call: (store: FullStore, n: number) => Call;
-  /** What a list prints or works on, or KiB of a large body; each may take 0.1 ms of CPU. */
+  /** What a list prints or works on, or KiB of a large value; each may take 0.1 ms of CPU. */
   readonly elements?: number;
   /** Tasks of them that it changes, each in a commit of its own. */
   readonly commits?: number;
@@ -93,7 +95,11 @@ export const ROWS: { readonly [O in OperationId]: readonly [Row, ...Row[]] } = {
   ],
   getTask: [
     { at: 'one of many', call: ({ ended }, n) => buildGet(ended[n] ?? '') },
-    { at: 'payload and result of 1 MiB', elements: 2 * BODY_KIB, call: ({ large }) => buildGet(large) },
+    {
+      at: 'payload and result of 1 MiB',
+      elements: 2 * BODY_KIB,
+      call: ({ large: [id = ''] }) => buildGet(id),
+    },
   ],
   explainTask: [
     { at: 'one of many', call: ({ ended }, n) => usual('explainTask', {}, ended[n]) },
@@ -196,6 +202,11 @@ export const ROWS: { readonly [O in OperationId]: readonly [Row, ...Row[]] } = {
   listTaskRows: [
     { at: '200 rows', elements: 200, call: () => withQuery('listTaskRows', { limit: '200' }) },
     {
+      at: '100 with a result of 1 MiB',
+      elements: LARGE_ENDED * BODY_KIB,
+      call: () => withQuery('listTaskRows', { limit: '200', session: LARGE_SESSION }),
+    },
+    {
       at: 'none of the looked at',
       elements: 1_000,
       call: () => withQuery('listTaskRows', { limit: '200', type: 'none' }),
@@ -220,6 +231,11 @@ export const ROWS: { readonly [O in OperationId]: readonly [Row, ...Row[]] } = {
       at: '1,000 ids of tasks that have ended',
       elements: 1_000,
       call: ({ ended }) => usual('cancelTasks', { request_ids: ended.slice(0, 1_000) }),
+    },
+    {
+      at: '1,000 ids of tasks that have ended, 100 with a result of 1 MiB',
+      elements: 900 + LARGE_ENDED * BODY_KIB,
+      call: ({ ended, large }) => usual('cancelTasks', { request_ids: [...large, ...ended.slice(0, 900)] }),
     },
     {
       at: '1,000 ids of tasks that run',

@@ -4,6 +4,8 @@
  * keeps its own.
  */
 import { keyvStorageCapability } from 'keyv';
+import { yieldToEventLoop } from '../../../async/waiting.ts';
+import { isLargeText } from '../../../domain/value-size.ts';
 import type { Database, Reader } from './database.ts';
 import type { StorageAdapter } from './ordered-storage.ts';
 
@@ -31,7 +33,19 @@ export function createSqliteAdapter(reader: Reader, writer: Writer): StorageAdap
       throw error;
     }
   };
-  const get = async (key: string): Promise<string | undefined> => reader.get(key);
+  // At most one large row is read in a tick of the event loop: read side by side, many would hold it up.
+  let isTickUsed = false;
+  const get = async (key: string): Promise<string | undefined> => {
+    while (isTickUsed) await yieldToEventLoop();
+    const text = reader.get(key);
+    if (text !== undefined && isLargeText(text)) {
+      isTickUsed = true;
+      setImmediate(() => {
+        isTickUsed = false;
+      });
+    }
+    return text;
+  };
   const has = async (key: string): Promise<boolean> => reader.get(key) !== undefined;
   const removeAll = async (keys: readonly string[]): Promise<boolean[]> => {
     const found = await Promise.all(keys.map(has));

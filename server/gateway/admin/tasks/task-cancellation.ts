@@ -6,9 +6,8 @@
  * One call looks at a bounded number of tasks and ends in time; other calls run in between.
  */
 import { runInSlices } from '../../../async/slices.ts';
-import { yieldToEventLoop } from '../../../async/waiting.ts';
 import { readCursor, writeCursor } from '../../../domain/cursor.ts';
-import { isSettled } from '../../../domain/task.ts';
+import { isSettled, type TaskState } from '../../../domain/task.ts';
 import type {
   AdminCalls,
   CancellationReceipt,
@@ -18,13 +17,16 @@ import type {
 } from '../../../ports/admin.ts';
 import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
 import { GatewayError } from '../../../ports/gateway.ts';
+import type { Stored } from '../../../ports/store.ts';
 import type { TaskCommits } from '../../tasks/commit-step.ts';
-import { chooseListings, LOOKED_AT_MAX, matchesFilter, type SearchDeps, searchTasks } from './task-search.ts';
-
-/** A call that has named tasks left after so long ends with what it has done. */
-const CANCEL_WITHIN_MS = 2_000;
-/** Named tasks that are cancelled before the time is looked at. */
-const SLICE = 50;
+import {
+  chooseListings,
+  type FoundTask,
+  LOOKED_AT_MAX,
+  matchesFilter,
+  type SearchDeps,
+  searchTasks,
+} from './task-search.ts';
 
 type Deps = SearchDeps & { readonly commits: TaskCommits; readonly consoleMode: ConsoleMode };
 
@@ -39,7 +41,7 @@ export function createTaskCancellation(deps: Deps): Pick<AdminCalls, 'cancelTask
       if (deps.consoleMode === 'read-only') throw readOnly();
       const receipt = { matched: 0, cancelled: 0, already_ended: 0, not_found: 0, next_cursor: null };
       return cancellation.filter === null
-        ? await cancelNamed(deps, cancellation, cancellation.request_ids, receipt)
+        ? await cancelNamed(deps, cancellation, cancellation.request_ids, receipt, caller)
         : await cancelMatching(deps, cancellation, cancellation.filter, receipt, caller);
     },
   };
@@ -54,23 +56,26 @@ function readOnly(): GatewayError {
 
 async function cancelNamed(
   deps: Deps,
-  cancellation: TaskCancellation,
+  { created_before, dry_run, cursor }: TaskCancellation,
   request_ids: readonly string[],
   receipt: Receipt,
+  caller: Caller,
 ): Promise<CancellationReceipt> {
-  const { created_before, dry_run, cursor } = cancellation;
-  const ids = [...new Set(request_ids)];
-  const endMs = deps.clock.monotonicMs() + CANCEL_WITHIN_MS;
-  let from = cursor === null ? 0 : requireIndex(cursor);
-  while (from < ids.length) {
-    if (receipt.matched > 0 && deps.clock.monotonicMs() > endMs) break;
-    await runInSlices(ids.slice(from, from + SLICE), async (request_id) => {
-      note(receipt, await cancelOne(deps, request_id, { created_before }, dry_run));
-    });
-    from += SLICE;
-    await yieldToEventLoop();
-  }
-  return from < ids.length ? { ...receipt, next_cursor: writeCursor(String(from)) } : receipt;
+  let stored = 0;
+  const { next, lookedAt } = await searchTasks(deps, {
+    filter: {},
+    named: [...new Set(request_ids)],
+    caller,
+    after: cursor === null ? null : requireIndex(cursor),
+    lookedAtMax: LOOKED_AT_MAX,
+    async visit(found) {
+      stored += found.length;
+      await cancelAll(deps, found, { filter: { created_before }, dry_run, caller }, receipt);
+      return true;
+    },
+  });
+  receipt.not_found += lookedAt - stored;
+  return { ...receipt, next_cursor: next === null ? null : writeCursor(next) };
 }
 
 async function cancelMatching(
@@ -95,9 +100,7 @@ async function cancelMatching(
     after: cursor === null ? null : requirePosition(cursor),
     lookedAtMax: LOOKED_AT_MAX,
     async visit(found) {
-      await runInSlices(found, async ({ request_id }) => {
-        note(receipt, await cancelOne(deps, request_id, filter, dry_run));
-      });
+      await cancelAll(deps, found, { filter, dry_run, caller }, receipt);
       return true;
     },
   });
@@ -116,26 +119,44 @@ function note(receipt: Receipt, ending: Ending): void {
   if (ending !== 'not_found') receipt.matched += 1;
 }
 
+/** Which of the tasks that were found are cancelled, and for whom. */
+type Choice = { readonly filter: TaskFilter; readonly dry_run: boolean; readonly caller: Caller };
+
+async function cancelAll(
+  deps: Deps,
+  found: readonly FoundTask[],
+  choice: Choice,
+  receipt: Receipt,
+): Promise<void> {
+  await runInSlices(found, async (one) => note(receipt, await cancelOne(deps, one, choice)));
+}
+
 /** Cancels a task that is open and matches; in a dry run only finds out whether it would. */
-function cancelOne(deps: Deps, request_id: string, filter: TaskFilter, isDryRun: boolean): Promise<Ending> {
-  const { store, commits } = deps;
+function cancelOne(
+  { store, commits, largeTasks }: Deps,
+  { request_id, state, revision }: FoundTask,
+  { filter, dry_run, caller }: Choice,
+): Promise<Ending> {
   const { status: _status, waiting: _waiting, ...others } = filter;
+  let before: Stored<TaskState> | undefined = { value: state, revision };
   return commits.retryCommit<Ending>(async (notAfterMs) => {
-    const before = await store.get('task', request_id);
     if (!before) return 'not_found';
     const found = { request_id, state: before.value };
     if (!matchesFilter(found, others)) return 'other';
     if (isSettled(before.value)) return 'already_ended';
     if (!matchesFilter(found, filter)) return 'other';
-    if (isDryRun) return 'cancelled';
+    if (dry_run) return 'cancelled';
     const result = await commits.commitStep(request_id, before, { type: 'cancel' }, { notAfterMs });
-    return result.kind === 'conflict' ? undefined : 'cancelled';
+    if (result.kind !== 'conflict') return 'cancelled';
+    // It has changed meanwhile, and may have ended with a large result.
+    before = await largeTasks.read(request_id, { caller }, () => store.get('task', request_id, caller));
+    return undefined;
   });
 }
 
-function requireIndex(cursor: string): number {
+function requireIndex(cursor: string): string {
   const text = readCursor(cursor);
-  if (text !== null && /^\d{1,4}$/.test(text)) return Number(text);
+  if (text !== null && /^\d{1,4}$/.test(text)) return text;
   throw wrongCursor();
 }
 

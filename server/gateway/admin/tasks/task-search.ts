@@ -15,7 +15,7 @@ import { isLargeValue } from '../../../domain/value-size.ts';
 import type { TaskFilter } from '../../../ports/admin.ts';
 import type { Caller } from '../../../ports/caller.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import type { Page, Store, TasksAsk } from '../../../ports/store.ts';
+import type { Page, Revision, Store, TasksAsk } from '../../../ports/store.ts';
 import type { LargeTasks } from '../../tasks/large-tasks.ts';
 import { findTaskIds, type ListedTask } from './task-ids.ts';
 
@@ -37,12 +37,14 @@ export type SearchDeps = {
   readonly keepTasksMs: number;
 };
 
-export type FoundTask = ListedTask & { readonly state: TaskState };
+export type FoundTask = ListedTask & { readonly state: TaskState; readonly revision: Revision };
 
 export type Search = {
   readonly filter: TaskFilter;
   /** The listings to look in; by default those that hold every match. */
   readonly asks?: readonly TasksAsk[];
+  /** Looks at the tasks with these ids alone, in this order; positions count them. */
+  readonly named?: readonly string[];
   /** The position behind which the search begins; null: with the newest. */
   readonly after: string | null;
   readonly lookedAtMax: number;
@@ -156,7 +158,8 @@ const LATEST_MS = 253_402_300_799_999;
 type ReadSlice = (after: string | null, limit: number) => Promise<Page<ListedTask>>;
 
 async function createReader(deps: SearchDeps, search: Search): Promise<ReadSlice> {
-  const { filter, asks = chooseListings(filter) } = search;
+  const { filter, named, asks = chooseListings(filter) } = search;
+  if (named) return async (after, limit) => pageNamed(named, Number(after), limit);
   if (filter.id !== undefined) {
     const items = await findTaskIds(deps, filter.id, search.caller);
     return async () => ({ items, next: null });
@@ -169,6 +172,14 @@ async function createReader(deps: SearchDeps, search: Search): Promise<ReadSlice
   const [only] = readers;
   if (only && readers.length === 1) return only;
   return async (after, limit) => mergePages(await Promise.all(readers.map((read) => read(after, limit))));
+}
+
+function pageNamed(ids: readonly string[], from: number, limit: number): Page<ListedTask> {
+  const to = from + limit;
+  const items = ids
+    .slice(from, to)
+    .map((request_id, index) => ({ request_id, position: `${from + index + 1}` }));
+  return { items, next: to < ids.length ? `${to}` : null };
 }
 
 /**
@@ -202,9 +213,9 @@ async function readInRotation(
     Promise.all(listed.map(({ request_id }) => store.get('task', request_id, caller))),
   );
   return listed.flatMap((one, index) => {
-    const state = states[index]?.value;
-    if (!state) return [];
-    if (isLargeValue(state)) largeTasks.note(one.request_id);
-    return [{ ...one, state }];
+    const stored = states[index];
+    if (!stored) return [];
+    if (isLargeValue(stored.value)) largeTasks.note(one.request_id);
+    return [{ ...one, state: stored.value, revision: stored.revision }];
   });
 }
