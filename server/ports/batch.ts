@@ -5,6 +5,7 @@
  * Stored names are frozen: the fields of the values in `Kinds` stand in databases that must stay readable.
  */
 import type { AgentRecord } from '../domain/agent.ts';
+import type { Ending, IndexChange } from '../domain/projection.ts';
 import type { TaskInput, TaskState } from '../domain/task.ts';
 import type { Caller } from './caller.ts';
 
@@ -44,18 +45,25 @@ export type Kinds = {
 /** A value with the revision it was read at. */
 export type Stored<T> = { readonly value: T; readonly revision: Revision };
 
+/** The write of a task, and what it changes beside the state. `taskWrite()` of the gateway builds it. */
+export type TaskWrite = {
+  readonly kind: 'task';
+  readonly id: string;
+  readonly expect: Revision | 'absent';
+  readonly value: TaskState;
+  /** How the task's entries in the indexes change from the expected state to this one. */
+  readonly index: readonly IndexChange[];
+  /** How the task ends, where this write settles it. */
+  readonly ending?: Ending;
+};
+
 /**
  * One write: the revision that the stored value must still have, and the new value. Of the four kinds only an
  * agent's record is removed by a commit, by null; retention removes the others. An input and a key are
  * written once.
  */
 export type Write =
-  | {
-      readonly kind: 'task';
-      readonly id: string;
-      readonly expect: Revision | 'absent';
-      readonly value: TaskState;
-    }
+  | TaskWrite
   | {
       readonly kind: 'agent';
       readonly id: string;

@@ -41,6 +41,7 @@ export {
   type Revision,
   type SlotChange,
   type Stored,
+  type TaskWrite,
   taskRef,
   type WaitChange,
   type Write,

@@ -13,8 +13,9 @@ import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
 import { parseRedisAddress } from '../../server/engines/redis/client/address.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
 import { batchFor } from '../../server/gateway/tasks/task-batch.ts';
-import type { Store } from '../../server/ports/store.ts';
+import { type Store, taskRef } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
+import { submissionOf } from '../engines/store-under-test.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { SECRET } from './parties.ts';
 import { readCpuMs, readRssMb, sumOver } from './process-figures.ts';
@@ -98,13 +99,8 @@ async function storeTask(store: Store, n: number, ends: boolean): Promise<void> 
   };
   const times = { createdMs: nowMs, deadlineMs: nowMs + 86_400_000, queueEndMs: nowMs + 86_400_000 };
   const state = createTaskState(input, times, 16);
-  const submitted = await store.commit({
-    writes: [
-      { kind: 'input', id: request_id, expect: 'absent', value: input },
-      { kind: 'task', id: request_id, expect: 'absent', value: state },
-    ],
-    due: [{ ref: `task:${request_id}`, atMs: dueMs(state) }],
-  });
+  const due = [{ ref: taskRef(request_id), atMs: dueMs(state) }];
+  const submitted = await store.commit(submissionOf(input, state, { due }));
   if (!submitted.ok) throw new Error(`${request_id}: ${submitted.conflict}`);
   if (!ends) return;
   const trigger = { type: 'cancel' } as const;

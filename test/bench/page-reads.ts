@@ -10,6 +10,7 @@ import { OUTCOMES } from '../../server/domain/history-record.ts';
 import { createTaskState, type TaskInput, type TaskState } from '../../server/domain/task.ts';
 import type { Batch, Store } from '../../server/ports/store.ts';
 import { createIds } from '../../server/system/ids.ts';
+import { submissionOf } from '../engines/store-under-test.ts';
 import { cost, forEach, get, openStore, type StoreLocation, startOn } from './growth.ts';
 import { readCpuMs, sumOver } from './process-figures.ts';
 import type { Server } from './servers.ts';
@@ -128,17 +129,6 @@ function nameTask(request_id: string, tag: string, createdMs: number): Task {
   return { input, state: createTaskState(input, { createdMs, deadlineMs: endMs, queueEndMs: endMs }, 16) };
 }
 
-/** Submits a task in this state. */
-function submission({ input }: Task, state: TaskState): Batch {
-  const id = input.request_id;
-  return {
-    writes: [
-      { kind: 'input', id, expect: 'absent', value: input },
-      { kind: 'task', id, expect: 'absent', value: state },
-    ],
-  };
-}
-
 /** Nine of ten succeeded; the others ended in each other way. */
 function endedTask(task: Task, n: number): Batch {
   const outcome = n % 10 === 0 ? (OUTCOMES[1 + ((n / 10) % (OUTCOMES.length - 1))] ?? 'failed') : 'success';
@@ -150,7 +140,7 @@ function endedTask(task: Task, n: number): Batch {
   const agent_id = nameAgent(n % 1_000);
   const by = outcome === 'no_agent' ? {} : { agent_id, assignees: [agent_id] };
   const history = [[outcome, settledMs]] as const;
-  return submission(task, { ...task.state, ...by, ...ending, settledMs, queueEndMs: null, history });
+  return submissionOf(task.input, { ...task.state, ...by, ...ending, settledMs, queueEndMs: null, history });
 }
 
 function runningTask(task: Task, n: number): Batch {
@@ -170,19 +160,18 @@ function runningTask(task: Task, n: number): Batch {
   };
   const running = { status: 'running', agent_id, assignees: [agent_id], queueEndMs: null, delivery } as const;
   return {
-    ...submission(task, { ...task.state, ...running }),
+    ...submissionOf(task.input, { ...task.state, ...running }),
     due: [{ ref: `task:${request_id}`, atMs: deadlineMs }],
     slots: [{ op: 'grant', agent_id, request_id, registration: `r${n}` }],
   };
 }
 
 function waitingTask(task: Task): Batch {
-  const { request_id, task_tags } = task.input;
-  const { createdMs, deadlineMs } = task.state;
+  const { request_id } = task.input;
+  const { deadlineMs } = task.state;
   return {
-    ...submission(task, { ...task.state, waiting: true }),
+    ...submissionOf(task.input, { ...task.state, waiting: true }),
     due: [{ ref: `task:${request_id}`, atMs: deadlineMs }],
-    wait: { op: 'join', request_id, tags: task_tags, sinceMs: createdMs },
   };
 }
 

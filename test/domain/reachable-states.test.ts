@@ -12,10 +12,10 @@ import { createTaskState, isSettled, mayBeTaken, type TaskState } from '../../se
 import type { Trigger } from '../../server/domain/triggers.ts';
 import { batchFor, type CommitOptions } from '../../server/gateway/tasks/task-batch.ts';
 import { printFigure } from '../harness/figures.ts';
+import { listTriggers } from './every-trigger.ts';
 
 const STEPS = 8;
 const NOW = 1_000;
-const AGENTS = ['A', 'B'] as const;
 const TASKS = [0, 1] as const;
 
 /** What the commits have stored about one task beside its state. */
@@ -45,34 +45,7 @@ const fresh: StoredTask = {
   traces: { slot: null, due: true, waiting: false, events: 0 },
 };
 
-/** Every trigger of a task, from and about either agent. */
-const TRIGGERS: readonly Trigger[] = [
-  { type: 'wait' },
-  { type: 'stay' },
-  { type: 'attempt', pull: false, nextMs: NOW + 1 },
-  { type: 'fetch' },
-  { type: 'lose', seconds: 60 },
-  { type: 'cancel' },
-  { type: 'expire' },
-  { type: 'abandon' },
-  ...AGENTS.flatMap((agent_id): Trigger[] => [
-    { type: 'assign', agent_id, attempted: true, nextMs: NOW + 1 },
-    { type: 'assign', agent_id, attempted: false, nextMs: NOW + 1 },
-    { type: 'untaken', agent_id, attempt: 1, nextMs: NOW + 2, busyUntilMs: null },
-    { type: 'untaken', agent_id, attempt: 2, nextMs: NOW + 2, busyUntilMs: NOW + 30_000 },
-    { type: 'unknown', agent_id, attempt: 1 },
-    { type: 'acknowledge', agent_id, attempt: null },
-    { type: 'acknowledge', agent_id, attempt: 1 },
-    { type: 'disown', agent_id },
-    { type: 'reassign', agent_id, attempted: true, nextMs: NOW + 1, agentGone: false },
-    { type: 'reassign', agent_id, attempted: true, nextMs: NOW + 1, agentGone: true },
-    { type: 'progress', agent_id, progress: 40, reply: null },
-    { type: 'progress', agent_id, progress: null, reply: 'soon' },
-    { type: 'succeed', agent_id, result: null },
-    { type: 'succeed', agent_id, result: { output: '好' } },
-    { type: 'fail', agent_id, error_info: 'oops', progress: null },
-  ]),
-];
+const TRIGGERS = listTriggers(NOW);
 
 /** Applies a step's commit. Returns null on a conflict: the agent has no free slot. */
 function applyCommit(

@@ -78,14 +78,14 @@ export function drawCommit(random: Random, settled: ReadonlySet<string>): Planne
     const isSettling = drawOneIn(random, 3);
     const taskSession = fixedFieldsOf(id).cli_session_id;
     const isWaiting = !isSettling && drawOneIn(random, 3);
-    writes.push(drawTask(random, { id, settled: settled.has(id), isSettling, isWaiting }));
+    const isUnreported = isSettling && drawOneIn(random, 3);
+    const unreported = isUnreported ? { agent_id: pick(random, AGENTS), request_id: id } : undefined;
+    writes.push(drawTask(random, { id, settled: settled.has(id), isSettling, isWaiting, unreported }));
     if (isSettling) settles.push(id);
     if (isSettling && taskSession !== '') {
       session = taskSession;
       parts = { ...parts, event: { session, request_id: id } };
     }
-    if (isSettling && drawOneIn(random, 3))
-      parts = { ...parts, unreported: { agent_id: pick(random, AGENTS), request_id: id } };
   }
   if (drawOneIn(random, 3)) writes.push(drawAgent(random));
   if (drawOneIn(random, 8)) writes.push(drawKey(random));
@@ -111,11 +111,12 @@ export function drawCommit(random: Random, settled: ReadonlySet<string>): Planne
     session,
     buildBatch(side) {
       const built = writes.map(({ key, expected, build }) => build(expectOf(side, key, expected), side));
-      const wait = built.find((one) => one.wait)?.wait;
+      const { wait, unreported } = built.find((one) => one.wait ?? one.unreported) ?? {};
       return {
         ...parts,
         writes: built.flatMap((one) => one.writes),
         ...(wait && { wait }),
+        ...(unreported && { unreported }),
         slots,
         due: due.flatMap((change) => change(side) ?? []),
         ...(silent && {
@@ -156,10 +157,19 @@ function expectOf({ revisions }: Side, key: string, expected: Expected): string 
 const drawExpected = (random: Random): Expected =>
   drawOneIn(random, 6) ? pick(random, ['absent', 'older'] as const) : 'last';
 
-type TaskDraw = { id: string; settled: boolean; isSettling: boolean; isWaiting: boolean };
+type TaskDraw = {
+  id: string;
+  settled: boolean;
+  isSettling: boolean;
+  isWaiting: boolean;
+  unreported: Batch['unreported'];
+};
 
 /** A settled task is not written again: a write to it expects a wrong revision. */
-function drawTask(random: Random, { id, settled, isSettling, isWaiting }: TaskDraw): PlannedWrite {
+function drawTask(
+  random: Random,
+  { id, settled, isSettling, isWaiting, unreported }: TaskDraw,
+): PlannedWrite {
   const fields = { ...fixedFieldsOf(id), progress: random.next(100), waiting: isWaiting };
   const newAssignees = drawSome(random, AGENTS);
   const outcome = pick(random, OUTCOMES);
@@ -173,7 +183,8 @@ function drawTask(random: Random, { id, settled, isSettling, isWaiting }: TaskDr
       const after = buildState(store, { ...fields, assignees, ...end });
       // No state is known of a revision that was never issued, and such a commit has a conflict.
       const value = before ?? buildState(store);
-      return writeTask(id, expect === 'absent' ? expect : { value, revision: expect }, after);
+      const stored = expect === 'absent' ? expect : { value, revision: expect };
+      return writeTask(id, stored, after, { ...(unreported && { unreported }) });
     },
   };
 }

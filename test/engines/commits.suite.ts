@@ -1,6 +1,6 @@
 /** Commits: all or nothing, revisions, every kind of conflict, limits and idempotency keys. */
 import { describe, expect, test } from 'vitest';
-import { type Batch, StoreUnavailable } from '../../server/ports/store.ts';
+import { type Batch, StoreUnavailable, type Write } from '../../server/ports/store.ts';
 import {
   agentRef,
   assign,
@@ -14,6 +14,7 @@ import {
   readState,
   register,
   settle,
+  submissionOf,
   submit,
   taskRef,
   writeTask,
@@ -31,8 +32,7 @@ export function describeCommits({ store, reopen, underTest }: SuiteContext): voi
       const revision = must(
         await store().commit({
           writes: [
-            { kind: 'input', id: 't1', expect: 'absent', value: input },
-            { kind: 'task', id: 't1', expect: 'absent', value: state },
+            ...submissionOf(input, state).writes,
             { kind: 'agent', id: 'A', expect: 'absent', value: agent },
             { kind: 'key', id: 'k', expect: 'absent', value: KEY, keepMs: 60_000 },
           ],
@@ -94,16 +94,12 @@ export function describeCommits({ store, reopen, underTest }: SuiteContext): voi
     test.each(['input', 'task', 'agent', 'key'] as const)(
       'conflicts on revision when a %s is expected absent and is there, also after a restart',
       async (kind) => {
-        const again: Batch = {
-          writes: [
-            {
-              input: { kind: 'input' as const, id: 'x', expect: 'absent' as const, value: buildInput('x') },
-              task: { kind: 'task' as const, id: 'x', expect: 'absent' as const, value: buildState(store()) },
-              agent: { kind: 'agent' as const, id: 'x', expect: 'absent' as const, value: buildAgent('x') },
-              key: { kind: 'key' as const, id: 'x', expect: 'absent' as const, value: KEY, keepMs: 60_000 },
-            }[kind],
-          ],
-        };
+        const writes: readonly Write[] = [
+          ...submissionOf(buildInput('x'), buildState(store())).writes,
+          { kind: 'agent', id: 'x', expect: 'absent', value: buildAgent('x') },
+          { kind: 'key', id: 'x', expect: 'absent', value: KEY, keepMs: 60_000 },
+        ];
+        const again: Batch = { writes: writes.filter((write) => write.kind === kind) };
         must(await store().commit(again));
         expect(await store().commit(again)).toEqual({ ok: false, conflict: 'revision' });
         await reopen();
@@ -174,7 +170,8 @@ export function describeCommits({ store, reopen, underTest }: SuiteContext): voi
       await submit(store(), 't1');
       const task = await readState(store(), 't1');
       const agentStatus = await store().getAgentStatus('A');
-      const changed = writeTask('t1', task, { ...task.value, progress: 50, waiting: true });
+      const unreported = { agent_id: 'A', request_id: 't1' };
+      const changed = writeTask('t1', task, { ...task.value, progress: 50, waiting: true }, { unreported });
       const { writes = [], slots = [], due = [], ...rest } = conflicting;
       const batch: Batch = {
         ...rest,
@@ -190,7 +187,6 @@ export function describeCommits({ store, reopen, underTest }: SuiteContext): voi
         ],
         due: [{ ref: taskRef('t1'), atMs: store().nowMs() + 60_000 }, ...due],
         event: { session: 's', request_id: 't1' },
-        unreported: { agent_id: 'A', request_id: 't1' },
       };
       expect(await store().commit(batch)).toMatchObject({ ok: false, conflict });
       expect(await store().get('task', 't1')).toEqual(task);

@@ -1,6 +1,8 @@
 /** A slow disk: no call resolves with anything that depends on a commit that is not durable yet. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
+import type { TaskState } from '../../server/domain/task.ts';
+import type { Stored } from '../../server/ports/store.ts';
 import {
   assign,
   buildAgent,
@@ -15,6 +17,7 @@ import {
   taskRef,
   until,
   writeAgent,
+  writeTask,
 } from './store-under-test.ts';
 import type { SuiteContext } from './suite-context.ts';
 
@@ -43,11 +46,10 @@ export function describeDurability({ store, underTest, reopen }: SuiteContext): 
       await submit(store(), 't1');
       must(await assign(store(), 't1', 'A'));
       await submit(store(), 't2');
-      const ending = await endingOf(store(), 't1');
+      const unreported = { agent_id: 'A', request_id: 't1' };
+      const ending = await endingOf(store(), 't1', { unreported });
       disk.hold();
-      const committed = follow(
-        store().commit({ ...ending, unreported: { agent_id: 'A', request_id: 't1' } }),
-      );
+      const committed = follow(store().commit(ending));
       await until('the write is held', disk.isHolding);
       const shown = [
         follow(store().get('task', 't1')),
@@ -71,14 +73,12 @@ export function describeDurability({ store, underTest, reopen }: SuiteContext): 
     });
 
     test('the state of an open task is not shown, even after another commit re-timed the task', async () => {
-      const revision = await submit(store(), 't1');
-      const { value } = await readState(store(), 't1');
+      await submit(store(), 't1');
+      const before = await readState(store(), 't1');
+      const due = [{ ref: taskRef('t1'), atMs: store().nowMs() + 60_000 }];
       disk.hold();
       const committed = [
-        store().commit({
-          writes: [{ kind: 'task', id: 't1', expect: revision, value: { ...value, progress: 7 } }],
-          due: [{ ref: taskRef('t1'), atMs: store().nowMs() + 60_000 }],
-        }),
+        store().commit(writeTask('t1', before, { ...before.value, progress: 7 }, { due })),
         store().commit({ writes: [], due: [{ ref: taskRef('t1'), atMs: store().nowMs() }] }),
       ];
       const reading = store().get('task', 't1');
@@ -92,17 +92,18 @@ export function describeDurability({ store, underTest, reopen }: SuiteContext): 
     });
 
     test('the next commit may be decided on it, and is not applied without it', async () => {
-      const first = await submit(store(), 't1');
-      const { value } = await readState(store(), 't1');
-      const write = (expect: string, progress: number) =>
-        store().commit({ writes: [{ kind: 'task', id: 't1', expect, value: { ...value, progress } }] });
+      await submit(store(), 't1');
+      const first = await readState(store(), 't1');
+      const write = (before: Stored<TaskState>, progress: number) =>
+        store().commit(writeTask('t1', before, { ...before.value, progress }));
       disk.hold();
       const earlier = write(first, 1);
       const read = store().getForCommit('t1');
       if (disk.readsWaitForWrites) disk.release();
       const undurable = await read;
       expect(undurable?.value.progress).toBe(1);
-      const later = write(undurable?.revision ?? 'absent', 2);
+      if (!undurable) throw new Error('it was just written');
+      const later = write(undurable, 2);
       const both = follow(Promise.all([earlier, later]));
       if (!disk.readsWaitForWrites) {
         await until('the write is held', disk.isHolding);
@@ -152,12 +153,10 @@ export function describeDurability({ store, underTest, reopen }: SuiteContext): 
     });
 
     test('a conflict that depends on it does not resolve', async () => {
-      const revision = await submit(store(), 't1');
-      const { value } = await readState(store(), 't1');
+      await submit(store(), 't1');
+      const before = await readState(store(), 't1');
       const write = (progress: number) =>
-        store().commit({
-          writes: [{ kind: 'task', id: 't1', expect: revision, value: { ...value, progress } }],
-        });
+        store().commit(writeTask('t1', before, { ...before.value, progress }));
       disk.hold();
       const first = write(1);
       const second = write(2);

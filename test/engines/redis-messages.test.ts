@@ -12,7 +12,7 @@ import type { Store } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
 import { type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import { SILENT } from '../harness/silent-log.ts';
-import { buildState, must, readState, submit, taskRef } from './store-under-test.ts';
+import { buildState, must, readState, submit, taskRef, writeTask } from './store-under-test.ts';
 
 describe('a commit', () => {
   let redis: RedisProcess;
@@ -110,11 +110,7 @@ describe('a commit', () => {
       const value = buildState(store, { error_info });
       // Two tasks in one commit take the general form.
       const ids = isFlat ? [id] : [id, `${id}-2`];
-      must(
-        await store.commit({
-          writes: ids.map((each) => ({ kind: 'task', id: each, expect: 'absent', value })),
-        }),
-      );
+      must(await store.commit({ writes: ids.flatMap((each) => writeTask(each, 'absent', value).writes) }));
     };
     await write('large', 'é'.repeat(1_000));
     await Promise.all(Array.from({ length: 80 }, (_, n) => write(`t${n}`, '/"\\\u0001é'.repeat(100))));

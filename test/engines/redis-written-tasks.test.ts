@@ -19,6 +19,7 @@ import {
   type StoreUnderTest,
   submit,
   taskRef,
+  writeTask,
 } from './store-under-test.ts';
 
 let redis: RedisProcess;
@@ -55,9 +56,8 @@ async function removeFromRedis(id: string): Promise<void> {
   client.destroy();
 }
 
-function write(to: Store, expect: string, progress: number): Promise<unknown> {
-  const value = buildState(to, { progress });
-  return to.commit({ writes: [{ kind: 'task', id: 't1', expect, value }] });
+function write(to: Store, revision: string, progress: number): Promise<unknown> {
+  return to.commit(writeTask('t1', { value: buildState(to), revision }, buildState(to, { progress })));
 }
 
 describe('a task that this process wrote', () => {
@@ -123,7 +123,7 @@ describe('a task that another process wrote', () => {
   test('that is large is not in the message: a commit finds another revision', async () => {
     const first = await submit(store, 't1');
     const value = buildState(other, { error_info: 'x'.repeat(3_000) });
-    must(await other.commit({ writes: [{ kind: 'task', id: 't1', expect: first, value }] }));
+    must(await other.commit(writeTask('t1', await readState(other, 't1'), value)));
     await receiveMessages();
     expect((await store.getForCommit('t1'))?.revision).toBe(first);
     expect(await write(store, first, 50)).toEqual({ ok: false, conflict: 'revision' });
@@ -132,9 +132,7 @@ describe('a task that another process wrote', () => {
 });
 
 describe('what is kept of them', () => {
-  const batch = (id: string): Batch => ({
-    writes: [{ kind: 'task', id, expect: 'absent', value: buildState({ nowMs: () => 0 } as Store) }],
-  });
+  const batch = (id: string): Batch => writeTask(id, 'absent', buildState({ nowMs: () => 0 } as Store));
 
   test('is the result of the last commit, and nothing while one is under way', () => {
     const tasks = createWrittenTasks(() => 0, true);
@@ -188,8 +186,7 @@ describe('what is kept of them', () => {
 test('A task that is being written is not found as it was before, however long ago that was written.', () => {
   const written = createWrittenTasks(() => 0, true);
   const value = buildState(store, {});
-  const commit = (id: string) =>
-    written.begin({ writes: [{ kind: 'task', id, expect: 'absent', value }] }, 8_000);
+  const commit = (id: string) => written.begin(writeTask(id, 'absent', value), 8_000);
   commit('t1')({ ok: true, revision: 'r1' });
   // Half of what is kept is dropped at once; this task is in the half that is kept.
   for (let n = 0; n < 125; n += 1) commit(`other-${n}`)({ ok: true, revision: 'r' });

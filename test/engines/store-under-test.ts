@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
 import { type AgentFields, type AgentRecord, completeAgent } from '../../server/domain/agent.ts';
 import type { TaskInput, TaskState } from '../../server/domain/task.ts';
-import { waitChange } from '../../server/gateway/tasks/task-batch.ts';
+import { taskWrite, waitChange } from '../../server/gateway/tasks/task-batch.ts';
 import type {
   Batch,
   CommitResult,
@@ -119,9 +119,10 @@ export function writeTask(
   after: TaskState,
   more: Partial<Batch> = {},
 ): Batch {
-  const [expect, stateBefore] = before === 'absent' ? [before, undefined] : [before.revision, before.value];
-  const wait = waitChange(id, stateBefore, after);
-  return { writes: [{ kind: 'task', id, expect, value: after }], ...(wait && { wait }), ...more };
+  const stored = before === 'absent' ? undefined : before;
+  const wait = waitChange(id, stored?.value, after);
+  const write = taskWrite(id, stored, after, more.unreported?.agent_id);
+  return { writes: [write], ...(wait && { wait }), ...more };
 }
 
 /** A batch that writes an agent's record; null removes it. */
@@ -158,14 +159,15 @@ export async function register(
 export async function submit(store: Store, id: string, more: Partial<TaskState> = {}): Promise<Revision> {
   const value = buildState(store, more);
   const input = buildInput(id, { cli_session_id: value.cli_session_id });
-  const result = await store.commit({
-    writes: [
-      { kind: 'input', id, expect: 'absent', value: input },
-      { kind: 'task', id, expect: 'absent', value },
-    ],
-    due: [{ ref: taskRef(id), atMs: value.createdMs }],
-  });
-  return must(result);
+  const due = [{ ref: taskRef(id), atMs: value.createdMs }];
+  return must(await store.commit(submissionOf(input, value, { due })));
+}
+
+/** A batch that submits a task: its input, and its first state. */
+export function submissionOf(input: TaskInput, state: TaskState, more: Partial<Batch> = {}): Batch {
+  const id = input.request_id;
+  const batch = writeTask(id, 'absent', state, more);
+  return { ...batch, writes: [{ kind: 'input', id, expect: 'absent', value: input }, ...batch.writes] };
 }
 
 /** The state and revision of a stored task; throws when it is absent. */
@@ -204,15 +206,14 @@ function assignTo(state: TaskState, agent_id: string, assignedMs: number): TaskS
 export async function assign(store: Store, id: string, agent_id: string): Promise<CommitResult> {
   const before = await readState(store, id);
   const registration = `registration of ${agent_id}`;
+  const slots = [{ op: 'grant', agent_id, request_id: id, registration }] as const;
   return await store.commit(
-    writeTask(id, before, assignTo(before.value, agent_id, store.nowMs()), {
-      slots: [{ op: 'grant', agent_id, request_id: id, registration }],
-    }),
+    writeTask(id, before, assignTo(before.value, agent_id, store.nowMs()), { slots }),
   );
 }
 
 /** The batch that settles a stored task: releases its slot, removes its due entry, adds its event. */
-export async function endingOf(store: Store, id: string): Promise<Batch> {
+export async function endingOf(store: Store, id: string, more: Partial<Batch> = {}): Promise<Batch> {
   const before = await readState(store, id);
   const { value } = before;
   const settled: TaskState = {
@@ -229,6 +230,7 @@ export async function endingOf(store: Store, id: string): Promise<Batch> {
     ...(value.agent_id !== null && {
       slots: [{ op: 'release' as const, agent_id: value.agent_id, request_id: id }],
     }),
+    ...more,
   });
 }
 

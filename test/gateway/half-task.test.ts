@@ -4,17 +4,14 @@
 import { expect, test } from 'vitest';
 import { readTask } from '../../server/gateway/tasks/read-task.ts';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
-import { buildInput, buildState, must } from '../engines/store-under-test.ts';
+import { buildInput, buildState, must, submissionOf } from '../engines/store-under-test.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { describeEachStore } from '../harness/stores.ts';
 
 describeEachStore('half a task in %s', (_name, openStore) => {
   const put = async (store: Store, half: 'input' | 'task'): Promise<void> => {
-    const write =
-      half === 'input'
-        ? ({ kind: 'input', id: 't1', expect: 'absent', value: buildInput('t1') } as const)
-        : ({ kind: 'task', id: 't1', expect: 'absent', value: buildState(store) } as const);
-    must(await store.commit({ writes: [write] }));
+    const { writes } = submissionOf(buildInput('t1'), buildState(store));
+    must(await store.commit({ writes: writes.filter(({ kind }) => kind === half) }));
   };
 
   test.each(['input', 'task'] as const)('the %s alone is an error that names the task', async (half) => {

@@ -14,6 +14,7 @@ import { agentRef, type Batch, type Store, taskRef } from '../../server/ports/st
 import { createClock } from '../../server/system/clock.ts';
 import type { readMemoryBudgets } from '../../server/system/memory-budgets.ts';
 import { post } from '../e2e/plain-calls.ts';
+import { submissionOf } from '../engines/store-under-test.ts';
 import { printFigure } from '../harness/figures.ts';
 import { useFolder } from '../harness/folder.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
@@ -64,15 +65,8 @@ function buildTask(n: number, tags: Tags): Batch {
   const deadlineMs = createdMs + HOUR_MS;
   const pending = createTaskState(input, { createdMs, deadlineMs, queueEndMs: deadlineMs }, 16);
   const { request_id } = input;
-  return {
-    writes: [
-      { kind: 'input', id: request_id, expect: 'absent', value: input },
-      { kind: 'task', id: request_id, expect: 'absent', value: { ...pending, waiting: true } },
-    ],
-    due: [{ ref: taskRef(request_id), atMs: deadlineMs }],
-    wait: { op: 'join', request_id, tags: task_tags, sinceMs: createdMs },
-    atMost: { openTasks: 100_000 },
-  };
+  const due = [{ ref: taskRef(request_id), atMs: deadlineMs }];
+  return submissionOf(input, { ...pending, waiting: true }, { due, atMost: { openTasks: 100_000 } });
 }
 
 /** Fills the store with agents and tasks, as far as the budgets admit. */

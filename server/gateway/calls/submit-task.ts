@@ -39,7 +39,7 @@ import {
 import { type AssignDeps, pickAgent, prepareAssignment } from '../dispatch/assign.ts';
 import { commitDeadlineMs } from '../tasks/commit-step.ts';
 import type { LargeTasks } from '../tasks/large-tasks.ts';
-import { batchFor, decideTransition } from '../tasks/task-batch.ts';
+import { batchFor, decideTransition, taskWrite } from '../tasks/task-batch.ts';
 import { runInSpan } from '../tasks/task-traces.ts';
 
 export type TaskLimits = {
@@ -210,7 +210,7 @@ function assignAccepted(
 
 function pendingBatch(deps: Deps, { input, state }: AcceptedTask): Batch {
   const { request_id } = input;
-  const writes: readonly Write[] = [{ kind: 'task', id: request_id, expect: 'absent', value: state }];
+  const writes = [taskWrite(request_id, undefined, state)];
   return addInput(deps, input, { writes, due: [{ ref: taskRef(request_id), atMs: state.createdMs }] });
 }
 

@@ -1,22 +1,26 @@
 /**
  * From a trigger to the batch of one commit. `decideTransition()` is the only place that decides a step of
- * the state table and adds it to the task's history. `batchFor()` is the only place that adds to a task's new
- * state what must commit with it: the slots it takes or releases, its due entry, its place among the waiting
+ * the state table and adds it to the task's history. `taskWrite()` is the only place that builds a task's
+ * write, with what changes in the indexes and how the task ends. `batchFor()` is the only place that adds to
+ * it what must commit with it: the slots it takes or releases, its due entry, its place among the waiting
  * tasks and, exactly when the step settles the task, the event.
  */
 import { dueMs } from '../../domain/delivery.ts';
 import { type AwaitedAcknowledgement, addHistory } from '../../domain/history.ts';
 import type { MatchRecord } from '../../domain/match-record.ts';
+import { endingOf, type IndexChange, indexChanges } from '../../domain/projection.ts';
 import { step } from '../../domain/step.ts';
 import { isSettled, type TaskState } from '../../domain/task.ts';
 import type { Refusal, Trigger } from '../../domain/triggers.ts';
 import type { Caller } from '../../ports/caller.ts';
+import { STORE_LIMITS } from '../../ports/limits.ts';
 import {
   type Batch,
   type DueChange,
   type Lease,
   type SlotChange,
   type Stored,
+  type TaskWrite,
   taskRef,
   type WaitChange,
 } from '../../ports/store.ts';
@@ -86,16 +90,39 @@ export type CommitOptions = {
   readonly seenMatch?: MatchRecord;
 };
 
+/**
+ * The write that takes a task from the stored state to another one. Before a new task there is none, or any
+ * state under the revision `absent`. `unreported` is the agent that did not report the task's end.
+ */
+export function taskWrite(
+  request_id: string,
+  before: Stored<TaskState> | undefined,
+  after: TaskState,
+  unreported: string | null = null,
+): TaskWrite {
+  const expect = before?.revision ?? 'absent';
+  const stored = expect === 'absent' ? undefined : before?.value;
+  const changes = indexChanges(stored, after);
+  const index = unreported === null ? changes : [...changes, addUnreported(unreported, after)];
+  const ending = endingOf(stored, after);
+  return { kind: 'task', id: request_id, expect, value: after, index, ...(ending && { ending }) };
+}
+
+function addUnreported(agent_id: string, { settledMs }: TaskState): IndexChange {
+  const entry = { index: 'unreported', of: agent_id, fromMs: 0, atMs: settledMs ?? 0 } as const;
+  return { op: 'add', ...entry, keepMs: STORE_LIMITS.unreportedMs };
+}
+
 /** Builds the whole batch of a transition. */
 export function batchFor(transition: Transition, options: CommitOptions = {}): Batch {
   const { request_id, before, after, trigger } = transition;
   const settles = isSettled(after);
   const owner = before.value.agent_id;
-  const unreported = settles && owner !== null && !isOwnReport(trigger, owner);
+  const unreported = settles && owner !== null && !isOwnReport(trigger, owner) ? owner : null;
   const slots = slotChanges(transition, options.registration);
   const wait = waitChange(request_id, before.value, after);
   return {
-    writes: [{ kind: 'task', id: request_id, expect: before.revision, value: after }],
+    writes: [taskWrite(request_id, before, after, unreported)],
     due: dueChanges(transition, options),
     ...(slots.length > 0 && { slots }),
     ...(wait && { wait }),
@@ -104,7 +131,7 @@ export function batchFor(transition: Transition, options: CommitOptions = {}): B
     ...(options.caller && { caller: options.caller }),
     ...(options.noContactAfter && { noContactAfter: options.noContactAfter }),
     ...(settles && after.cli_session_id !== '' && { event: { session: after.cli_session_id, request_id } }),
-    ...(unreported && { unreported: { agent_id: owner, request_id } }),
+    ...(unreported !== null && { unreported: { agent_id: unreported, request_id } }),
   };
 }
 

@@ -4,7 +4,14 @@ import { JsonText } from '../../../server/domain/json-text.ts';
 import type { TaskState } from '../../../server/domain/task.ts';
 import type { Batch, Store } from '../../../server/ports/store.ts';
 import { createIds } from '../../../server/system/ids.ts';
-import { buildInput, buildState, must, register, taskRef } from '../../engines/store-under-test.ts';
+import {
+  buildInput,
+  buildState,
+  must,
+  register,
+  submissionOf,
+  taskRef,
+} from '../../engines/store-under-test.ts';
 
 /** All tasks that are stored; `WORST_TASKS=130000` fills a session with all the events that it may have. */
 const TASKS = Number(process.env.WORST_TASKS ?? 40_000);
@@ -108,15 +115,8 @@ async function addTask(
   const createdMs = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
   const state = buildState(store, { createdMs, deadlineMs: createdMs + HOUR_MS, ...more });
   const input = buildInput(id, { cli_session_id: state.cli_session_id, task_tags: state.task_tags, payload });
-  const batch: Batch = {
-    writes: [
-      { kind: 'input', id, expect: 'absent', value: input },
-      { kind: 'task', id, expect: 'absent', value: state },
-    ],
-    ...(state.settledMs === null && { due: [{ ref: taskRef(id), atMs: state.deadlineMs }] }),
-    ...others,
-  };
-  must(await store.commit(batch));
+  const due = state.settledMs === null ? [{ ref: taskRef(id), atMs: state.deadlineMs }] : [];
+  must(await store.commit(submissionOf(input, state, { due, ...others })));
 }
 
 /** With so many characters of payload and result. */
@@ -131,8 +131,7 @@ async function addEnded(store: Store, id: string, chars = 0, settledMs = store.n
 
 async function addWaiting(store: Store, id: string, tags: readonly string[]): Promise<void> {
   const queueEndMs = store.nowMs() + HOUR_MS;
-  const wait = { op: 'join' as const, request_id: id, tags, sinceMs: store.nowMs() };
-  await addTask(store, id, { task_tags: tags, queueEndMs, waiting: true }, { wait });
+  await addTask(store, id, { task_tags: tags, queueEndMs, waiting: true });
 }
 
 /**
@@ -152,16 +151,12 @@ async function addRunning(store: Store, id: string, agent_id: string, isRefused 
   const delivery = { assignedMs: nowMs, acknowledged: false, nextMs: nowMs, ...sent, busy };
   const task_tags = isRefused ? REFUSED : ['held'];
   const state = { status: 'running', agent_id, assignees: [agent_id], waiting: isRefused } as const;
-  const wait = { op: 'join' as const, request_id: id, tags: task_tags, sinceMs: nowMs };
   const registration = `registration of ${agent_id}`;
   await addTask(
     store,
     id,
     { ...state, task_tags, delivery },
-    {
-      slots: [{ op: 'grant', agent_id, request_id: id, registration }],
-      ...(isRefused && { wait }),
-    },
+    { slots: [{ op: 'grant', agent_id, request_id: id, registration }] },
   );
 }
 

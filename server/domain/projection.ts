@@ -1,0 +1,151 @@
+/**
+ * Which indexes have an entry of a task: decided on its state alone. A commit that writes a state says what
+ * changes in the indexes, so that an engine can keep them without knowing tasks. A test compares each cell of
+ * the table with `entriesOf()`.
+ *
+ * Columns: P a pending task, PW one that waits for an agent; R a running one that is pushed, RW one that
+ * waits for another agent, RC one that its pull agent may claim; S one that ended with success, F one that
+ * ended otherwise. Cells: `x` = it has an entry, `-` = it has none, `step` = the step that settles it
+ * decides: it has one unless its agent reported that end. Entries are ordered by `order`, then by id.
+ *
+ *   index       | of             | P | PW | R | RW | RC | S    | F    | order
+ *   all         | -              | x | x  | x | x  | x  | x    | x    | created
+ *   by-session  | session        | x | x  | x | x  | x  | x    | x    | created
+ *   by-agent    | each agent     | - | -  | x | x  | x  | x    | x    | created
+ *   open        | pending        | x | x  | - | -  | -  | -    | -    | created
+ *   open        | running        | - | -  | x | x  | x  | -    | -    | created
+ *   by-outcome  | outcome        | - | -  | - | -  | -  | -    | x    | created
+ *   waiting     | -              | - | x  | - | x  | -  | -    | -    | created
+ *   waiting-for | each tag, once | - | x  | - | x  | -  | -    | -    | created
+ *   claimable   | agent          | - | -  | - | -  | x  | -    | -    | claimable from, assigned
+ *   unreported  | agent          | - | -  | - | -  | -  | step | step | settled
+ *
+ * - `each agent`: those that the task was ever assigned to.
+ * - The entries of a state are frozen like stored names: a commit removes what this table says of the state
+ *   before. If a row of it changes, what was stored by the old row stays behind, and needs a migration. Only
+ *   the time from which a task is claimable may change: it orders an entry and does not name it.
+ */
+import { tookIndexOf } from './activity.ts';
+import { claimableFromMs } from './delivery.ts';
+import type { TaskOutcome } from './history-record.ts';
+import { isSettled, type TaskState } from './task.ts';
+import { classifyTask, isOutcome, tagsWithoutAgent } from './task-counts.ts';
+
+/** The entry of a task in an index: `of` names the part of the index, and is empty where it has one part. */
+export type IndexEntry = {
+  readonly index:
+    | 'all'
+    | 'by-session'
+    | 'by-agent'
+    | 'open'
+    | 'by-outcome'
+    | 'waiting'
+    | 'waiting-for'
+    | 'claimable'
+    | 'unreported';
+  readonly of: string;
+  /** Store time from which the entry counts; 0: at once. */
+  readonly fromMs: number;
+  readonly atMs: number;
+};
+
+/** Adds or removes an entry. Both are idempotent. */
+export type IndexChange = IndexEntry & {
+  readonly op: 'add' | 'remove';
+  /** How long the entry is kept, from the commit by the store's clock; absent: until it is removed. */
+  readonly keepMs?: number;
+};
+
+/** How a task ended, in the step in which it did. */
+export type Ending = {
+  readonly outcome: TaskOutcome;
+  /** The index in the counts `tookMs` of an activity step. */
+  readonly tookIndex: number;
+  /** The tags for which it found no agent. */
+  readonly noAgent: readonly string[];
+};
+
+/** One or more rows of the table: of what a state has entries in the index, and at which times. */
+type Row = {
+  readonly index: IndexEntry['index'];
+  of(state: TaskState): readonly string[];
+  fromMs(state: TaskState): number;
+  atMs(state: TaskState): number;
+};
+
+const NONE: readonly string[] = [];
+const WHOLE: readonly string[] = [''];
+const PENDING: readonly string[] = ['pending'];
+const RUNNING: readonly string[] = ['running'];
+
+const byCreation = { fromMs: () => 0, atMs: ({ createdMs }: TaskState) => createdMs };
+
+const ROWS: readonly Row[] = [
+  { index: 'all', of: () => WHOLE, ...byCreation },
+  { index: 'by-session', of: ({ cli_session_id }) => [cli_session_id], ...byCreation },
+  { index: 'by-agent', of: ({ assignees }) => assignees, ...byCreation },
+  { index: 'open', of: listOpenClass, ...byCreation },
+  { index: 'by-outcome', of: listFailure, ...byCreation },
+  { index: 'waiting', of: ({ waiting }) => (waiting ? WHOLE : NONE), ...byCreation },
+  {
+    index: 'waiting-for',
+    of: ({ waiting, task_tags }) => (waiting ? [...new Set(task_tags)] : NONE),
+    ...byCreation,
+  },
+  {
+    index: 'claimable',
+    of: (state) => (state.agent_id === null || claimableFromMs(state) === null ? NONE : [state.agent_id]),
+    fromMs: (state) => claimableFromMs(state) ?? 0,
+    atMs: ({ delivery }) => delivery?.assignedMs ?? 0,
+  },
+];
+
+function listOpenClass(state: TaskState): readonly string[] {
+  if (isSettled(state)) return NONE;
+  return classifyTask(state) === 'running' ? RUNNING : PENDING;
+}
+
+function listFailure(state: TaskState): readonly string[] {
+  const taskClass = classifyTask(state);
+  return isOutcome(taskClass) && taskClass !== 'success' ? [taskClass] : NONE;
+}
+
+/**
+ * What changes in the indexes when a task goes from one state to another; none before: it is new. An entry
+ * that changes its place is removed before it is added.
+ */
+export function indexChanges(before: TaskState | undefined, after: TaskState): readonly IndexChange[] {
+  const changes: IndexChange[] = [];
+  for (const row of ROWS) {
+    const { index } = row;
+    const ofBefore = before ? row.of(before) : NONE;
+    const ofAfter = row.of(after);
+    if (ofBefore === ofAfter && ofAfter.length === 0) continue;
+    const [fromMs, atMs] = [row.fromMs(after), row.atMs(after)];
+    const [fromMsBefore, atMsBefore] = before ? [row.fromMs(before), row.atMs(before)] : [fromMs, atMs];
+    const keepsPlace = fromMs === fromMsBefore && atMs === atMsBefore;
+    for (const of of ofBefore) {
+      if (keepsPlace && ofAfter.includes(of)) continue;
+      changes.push({ op: 'remove', index, of, fromMs: fromMsBefore, atMs: atMsBefore });
+    }
+    for (const of of ofAfter) {
+      if (keepsPlace && ofBefore.includes(of)) continue;
+      changes.push({ op: 'add', index, of, fromMs, atMs });
+    }
+  }
+  return changes;
+}
+
+/** The entries of a task in this state, but for the one that its last step decides. */
+export function entriesOf(state: TaskState): readonly IndexEntry[] {
+  return indexChanges(undefined, state).map(({ index, of, fromMs, atMs }) => ({ index, of, fromMs, atMs }));
+}
+
+/** How the task ends in this step; undefined where it does not: it is open, or was settled before. */
+export function endingOf(before: TaskState | undefined, after: TaskState): Ending | undefined {
+  if (before && isSettled(before)) return undefined;
+  const outcome = classifyTask(after);
+  if (!isOutcome(outcome)) return undefined;
+  const tookMs = (after.settledMs ?? after.createdMs) - after.createdMs;
+  return { outcome, tookIndex: tookIndexOf(tookMs), noAgent: tagsWithoutAgent(after) };
+}

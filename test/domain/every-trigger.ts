@@ -1,0 +1,35 @@
+/** Every trigger of a task, from and about either of two agents: for a search of all states. */
+import type { Trigger } from '../../server/domain/triggers.ts';
+
+const AGENTS = ['A', 'B'] as const;
+
+/** The triggers, with times a little after this one. */
+export function listTriggers(nowMs: number): readonly Trigger[] {
+  return [
+    { type: 'wait' },
+    { type: 'stay' },
+    { type: 'attempt', pull: false, nextMs: nowMs + 1 },
+    { type: 'fetch' },
+    { type: 'lose', seconds: 60 },
+    { type: 'cancel' },
+    { type: 'expire' },
+    { type: 'abandon' },
+    ...AGENTS.flatMap((agent_id): Trigger[] => [
+      { type: 'assign', agent_id, attempted: true, nextMs: nowMs + 1 },
+      { type: 'assign', agent_id, attempted: false, nextMs: nowMs + 1 },
+      { type: 'untaken', agent_id, attempt: 1, nextMs: nowMs + 2, busyUntilMs: null },
+      { type: 'untaken', agent_id, attempt: 2, nextMs: nowMs + 2, busyUntilMs: nowMs + 30_000 },
+      { type: 'unknown', agent_id, attempt: 1 },
+      { type: 'acknowledge', agent_id, attempt: null },
+      { type: 'acknowledge', agent_id, attempt: 1 },
+      { type: 'disown', agent_id },
+      { type: 'reassign', agent_id, attempted: true, nextMs: nowMs + 1, agentGone: false },
+      { type: 'reassign', agent_id, attempted: true, nextMs: nowMs + 1, agentGone: true },
+      { type: 'progress', agent_id, progress: 40, reply: null },
+      { type: 'progress', agent_id, progress: null, reply: 'soon' },
+      { type: 'succeed', agent_id, result: null },
+      { type: 'succeed', agent_id, result: { output: '好' } },
+      { type: 'fail', agent_id, error_info: 'oops', progress: null },
+    ]),
+  ];
+}
