@@ -65,6 +65,9 @@ test('the other report ends the task as failed, with the reason for its client',
   const steps = [register, claim, textsOf('failed').join(), unregister, 'echo $ID\n'];
   const printed = (await runShell(steps.join('echo ---\n'))).split('---\n');
   expect(printed.slice(2, 3).map(maskVariables)).toEqual(textsOf('failed-answer').map(maskVariables));
+  // Run after the call of step 4, it would be refused: that one has ended the task.
+  const [before = ''] = PAGE.split('\n```sh failed\n');
+  expect(before.trim().split('\n\n').at(-1)).toMatch(/^Or, instead of the call above, /);
   expect(await client.getTask(printed.at(-1)?.trim() ?? '')).toMatchObject({
     status: 'failed',
     error_info: 'ValueError: the text is empty',
@@ -119,7 +122,7 @@ describe('the program in Python', { tags: 'python' }, () => {
   test('does the task that the page submits, fails one without text, and unregisters', {
     tags: 'curl',
   }, async () => {
-    const agent = startAgent();
+    const agent = startAgent((text) => text, `${gateway.baseUrl}/`);
     await agent.reach('ready\n');
     expect(await runShell(textsOf('submit').join(''))).toBe('"result":{"output":"HELLO"}\n');
     const { request_id } = await submit({});
