@@ -34,6 +34,8 @@ test('overview names what waits, and what is wrong with what to do', async () =>
   const { code, stdout } = await run('overview');
   expect(code).toBe(0);
   expect(stdout).toMatch(/^Tasks +3 waiting, 0 running$/m);
+  // All slots are usable, so nothing is said of others.
+  expect(stdout).toMatch(/^Slots +\d+ used, \d+ free$/m);
   expect(stdout).toMatch(/^✗ No agent has the tag `gpu`\. 3 tasks wait/m);
   expect(stdout).toMatch(/^gpu +3 +\S+ s ago +0 +0\/0 +0\/0$/m);
   const { stdout: json } = await run('overview', '-o', 'json', '--tags', '1');

@@ -59,11 +59,12 @@ function describeCounts(overview: GatewayOverview): readonly (readonly [string, 
   const { time, version, store, tasks, slots, agents, ended, median_seconds, window } = overview;
   const { total, ...states } = agents;
   const condition = store.ok ? '' : `: out since ${formatAge(time - store.since)}`;
+  const unusable = slots.unusable > 0 ? `, ${slots.unusable} of these unusable` : '';
   const median = median_seconds === null ? '' : `; half within ${median_seconds} s`;
   return [
     ['Gateway', `contract ${version}, store ${store.kind}${condition}`],
     ['Tasks', `${tasks.waiting} waiting, ${tasks.running} running`],
-    ['Slots', `${slots.used} used, ${slots.free} free, ${slots.unusable} of these unusable`],
+    ['Slots', `${slots.used} used, ${slots.free} free${unusable}`],
     ['Agents', `${total}: ${listCounts(states) || 'none'}`],
     [`Last ${Math.round(window / 60)} min`, `${listCounts(ended) || 'no task ended'}${median}`],
   ];
