@@ -50,6 +50,17 @@ test('every curl command of the tour succeeds on the mock', { tags: 'curl' }, as
   expect(stdout).not.toContain('"code"');
 });
 
+test('a request that the document does not allow gets an example, and in the header of the page its own wrong field', async () => {
+  const body = JSON.stringify({ auth: 'any', task_type: 't', task_tags: ['any'], payload: 7 });
+  const response = await fetch(`http://127.0.0.1:${port}/api/cli/tasks`, { method: 'POST', body });
+  expect(response.status).toBe(422);
+  expect(await response.text()).not.toContain('payload');
+  const page = readFileSync(join(ROOT, 'sdk/TESTING.md'), 'utf8');
+  const [, header = ''] = /document's example: its header `([\w-]+)`, and what the mock/.exec(page) ?? [];
+  expect(response.headers.get(header)).toContain('payload must be object');
+  await vi.waitFor(() => expect(mock.printed()).toContain('Violation: request.body.payload'), WAIT);
+});
+
 test('a status that is asked for comes from the mock, and so does the answer to a page of another origin', async () => {
   const url = `http://127.0.0.1:${port}/api/cli/tasks/01a200ed-85ec-77b2-ab8c-963655723c3c`;
   const headers = { authorization: 'Bearer any', prefer: 'code=404', origin: 'http://page.example' };
