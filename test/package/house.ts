@@ -1,10 +1,12 @@
 /**
  * `npm run house [FOLDER]`: what the laws of this folder count, for each folder of a checkout of this
- * repository (this one by default), as one table in Markdown. It fails nothing; the tests beside it do.
+ * repository (this one by default) and for the whole, as two tables in Markdown. It fails nothing; the tests
+ * beside it do.
  */
 import { dirname } from 'node:path';
 import { refuseOptions } from '../harness/script-options.ts';
 import { findUnusedExports } from './export-use.ts';
+import { measureWhole } from './house-whole.ts';
 import { type Edge, findFolderCircles, listEdges } from './import-law.ts';
 import { openRepository, type Repository } from './repository.ts';
 import {
@@ -55,6 +57,8 @@ console.log(formatRow(['---', ...COLUMNS.map(() => '---:')]));
 for (const { folder, figures } of rows)
   console.log(formatRow([folder, ...COLUMNS.map(([, key]) => String(figures[key]))]));
 console.log(formatRow(['in all', ...COLUMNS.map(([, key]) => String(sumUp(key)))]));
+console.log(`\n${formatRow(['the whole', ''])}\n${formatRow(['---', '---:'])}`);
+for (const [title, value] of measureWhole(repository)) console.log(formatRow([title, String(value)]));
 console.log(`\nCircles between the children of a folder: ${findFolderCircles(edges).length}`);
 
 function measureFolder(folder: string): Figures {
