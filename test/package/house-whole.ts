@@ -1,5 +1,5 @@
 /**
- * The house as a whole: its lines, rooms and arrows, its surface, its first page and the English of its
+ * The house as a whole: its lines and arrows, its surface, its first page and the English of its
  * comments, each as one row. `npm run house` prints it; nothing compares it.
  */
 import ts from 'typescript';
@@ -37,7 +37,10 @@ export function measureWhole(repository: Repository): readonly Row[] {
       'methods of the store port',
       countMembers('server/ports/store.ts', read('server/ports/store.ts'), 'Store'),
     ],
-    ['operations', (read('generated/openapi/task-gateway.3.2.yaml').match(/^ +operationId:/gm) ?? []).length],
+    [
+      'operations, probes included',
+      (read('generated/openapi/task-gateway.3.2.yaml').match(/^ +operationId:/gm) ?? []).length,
+    ],
     ['settings', countKeys('server/config/settings.ts', read('server/config/settings.ts'), 'settings')],
     ['README, lines · words', `${countLines(page)} · ${page.split(/\s+/).length}`],
     ...measureEnglish(
