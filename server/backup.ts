@@ -1,12 +1,13 @@
 /**
  * `npm run backup -- FILE`: copies the database of a gateway, which may run meanwhile, to a new file, and
- * checks the copy. `STORE` names the database, as for the gateway itself; the copy is its owner's alone.
+ * checks the copy. `STORE` or `STORE_FILE` names the database, as for the gateway itself; the copy is its
+ * owner's alone.
  * OPERATING.md says how to restore it.
  */
 import { resolve } from 'node:path';
 import { messageOf } from './async/error-message.ts';
 import { BACKUP_COMMAND } from './commands.ts';
-import { settings } from './config/settings.ts';
+import { readStore } from './config/config.ts';
 import { copyDatabase } from './engines/embedded/sqlite/backup.ts';
 
 process.umask(0o077);
@@ -17,13 +18,12 @@ try {
     const unknown = option === undefined ? '' : `Unknown option '${option}'. `;
     throw new Error(`${unknown}It takes one file, which must not exist yet: ${BACKUP_COMMAND.usage}`);
   }
-  const { INIT_CWD, STORE } = process.env;
-  const store = settings.STORE.parse(STORE || (settings.STORE.default ?? ''));
+  const store = readStore(process.env);
   if (store.kind !== 'sqlite') {
     throw new Error('It copies the database of STORE=sqlite:FILE alone; a Redis has its own backups.');
   }
   // npm runs a script in the folder of its package, and says where it was called.
-  const copy = resolve(INIT_CWD ?? '.', file);
+  const copy = resolve(process.env.INIT_CWD ?? '.', file);
   const database = resolve(store.file);
   const { bytes } = await copyDatabase(database, copy);
   console.log(`${copy}: a copy of ${database}, ${bytes} bytes, every row checked`);

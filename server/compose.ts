@@ -7,12 +7,12 @@ import { flushCompileCache } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { createLargeWork } from './async/large-work.ts';
 import type { Config } from './config/config.ts';
-import { countPushesMax, FIXED_LIMITS } from './config/fixed-limits.ts';
+import { countPushesMax, countStreamsMax, FIXED_LIMITS } from './config/fixed-limits.ts';
 import { startDuties } from './duties.ts';
 import { openEmbeddedStore } from './engines/embedded/open.ts';
 import type { OverviewSettings } from './gateway/admin/overview/overview.ts';
 import { createGateway } from './gateway/gateway.ts';
-import { createHttp, HTTP_LIMITS, type HttpDeps } from './http/http.ts';
+import { createHttp, HTTP_LIMITS, type HttpDeps, type HttpLimits } from './http/http.ts';
 import { createObservability } from './observability/observability.ts';
 import { observeCommits, observePushes } from './observability/observers.ts';
 import type { Clock } from './ports/clock.ts';
@@ -42,13 +42,20 @@ const GRACE_SHARE = 0.4;
 /** From the start until what it has left out is done, unless it is needed before. */
 const PREPARE_AFTER_MS = 1_000;
 
-/** Opens the store and starts everything on it. Rejects with an error whose message is for people. */
-export async function composeGateway(config: Config, log: Log): Promise<RunningGateway> {
+/**
+ * Opens the store and starts everything on it. Rejects with an error whose message is for people. `limits`
+ * are those of a test.
+ */
+export async function composeGateway(
+  config: Config,
+  log: Log,
+  limits: Partial<HttpLimits> = {},
+): Promise<RunningGateway> {
   const clock = createClock();
   const budgets = readMemoryBudgets();
   const store = await openStore(config, budgets, clock, log);
   try {
-    return await startOnStore(store, { clock, ...budgets }, config, log);
+    return await startOnStore(store, { clock, ...budgets, limits }, config, log);
   } catch (error) {
     await store.close();
     throw error;
@@ -56,7 +63,7 @@ export async function composeGateway(config: Config, log: Log): Promise<RunningG
 }
 
 async function openStore(
-  { store, redisDurability: durability, isRedisClockTrusted: isClockTrusted }: Config,
+  { store, redisDurability: durability }: Config,
   { openBytesMax }: MemoryBudgets,
   clock: Clock,
   log: Log,
@@ -69,7 +76,7 @@ async function openStore(
     case 'redis': {
       // Only here: its client is a third of all modules.
       const { openRedisStore } = await import('./engines/redis/open.ts');
-      return await openRedisStore({ address: store.address, durability, isClockTrusted, clock, log });
+      return await openRedisStore({ address: store.address, durability, clock, log });
     }
   }
 }
@@ -98,7 +105,11 @@ async function prepareLater(
 
 async function startOnStore(
   openedStore: Store,
-  { clock, agentBytesMax }: { readonly clock: Clock } & MemoryBudgets,
+  {
+    clock,
+    agentBytesMax,
+    limits,
+  }: { readonly clock: Clock; readonly limits: Partial<HttpLimits> } & MemoryBudgets,
   config: Config,
   log: Log,
 ): Promise<RunningGateway> {
@@ -123,7 +134,7 @@ async function startOnStore(
   });
   const http = await createHttp({
     ...shared,
-    ...selectHttpSettings(config),
+    ...selectHttpSettings(config, limits),
     gateway,
     renderMetrics: () => renderMetrics(),
   });
@@ -173,14 +184,17 @@ function selectOverviewSettings(config: Config): OverviewSettings {
 }
 
 /** What the HTTP server needs of the settings. */
-function selectHttpSettings(config: Config): Pick<HttpDeps, 'secrets' | 'limits' | 'settings'> {
+function selectHttpSettings(
+  config: Config,
+  limits: Partial<HttpLimits>,
+): Pick<HttpDeps, 'secrets' | 'limits' | 'settings'> {
   return {
     secrets: { gateway: config.gatewayAuth, admin: config.adminAuth },
     limits: {
       ...HTTP_LIMITS,
-      streamsMax: config.streamsMax,
-      sessionStreamsMax: config.streamsPerSessionMax,
       connectionsMax: config.connectionsMax,
+      streamsMax: countStreamsMax(config.connectionsMax),
+      ...limits,
     },
     settings: {
       isAgentAuthRequired: config.isAgentAuthRequired,
@@ -190,7 +204,6 @@ function selectHttpSettings(config: Config): Pick<HttpDeps, 'secrets' | 'limits'
       isSecretPublic: config.isSecretPublic,
       isMetricsPublic: config.isMetricsPublic,
       allowedHosts: config.allowedHosts,
-      pingIntervalMs: config.pingIntervalMs,
       console: config.consoleMode,
     },
   };

@@ -9,6 +9,7 @@ import { START_COMMAND } from './commands.ts';
 import { composeGateway } from './compose.ts';
 import { type Config, readConfig } from './config/config.ts';
 import { SETTINGS_PAGE, settingNames } from './config/settings.ts';
+import type { HttpLimits } from './http/http.ts';
 import { describeStartFailure } from './start-failure.ts';
 import { buildStartupMessage } from './startup-message.ts';
 import { createLog, type RunningLog } from './system/log.ts';
@@ -18,9 +19,13 @@ const LAST_LINES_MS = 50;
 
 /**
  * Starts the gateway with the settings of an environment; ends the process when that is not possible. `words`
- * are those behind the command, which takes none.
+ * are those behind the command, which takes none; `limits` those of a test.
  */
-export async function startProcess(env: NodeJS.ProcessEnv, words: readonly string[]): Promise<void> {
+export async function startProcess(
+  env: NodeJS.ProcessEnv,
+  words: readonly string[],
+  limits: Partial<HttpLimits> = {},
+): Promise<void> {
   const options = [...words, ...findSwallowed(env)];
   if (options.length > 0) {
     console.error(`The gateway was not started. ${explainOptions(options)}`);
@@ -37,7 +42,7 @@ export async function startProcess(env: NodeJS.ProcessEnv, words: readonly strin
   const log = createLog({ level: config.logLevel, secrets: config.secrets });
   for (const warning of warnings) log.warn({}, warning);
   try {
-    await startGateway(config, log, env.GATEWAY_AUTH_FILE);
+    await startGateway(config, log, env.GATEWAY_AUTH_FILE, limits);
   } catch (error) {
     log.flush();
     console.error(`The gateway was not started. ${describeStartFailure(error, config)}`);
@@ -72,8 +77,13 @@ const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 /** npm passes on a signal that the terminal has sent to all: so soon, a second one is the same Ctrl-C. */
 const SAME_PRESS_MS = 2_000;
 
-async function startGateway(config: Config, log: RunningLog, secretFile: string | undefined): Promise<void> {
-  const running = await composeGateway(config, log);
+async function startGateway(
+  config: Config,
+  log: RunningLog,
+  secretFile: string | undefined,
+  limits: Partial<HttpLimits>,
+): Promise<void> {
+  const running = await composeGateway(config, log, limits);
   let asked: { readonly signal: string; readonly atMs: number } | undefined;
   const options = { delay: config.shutdownMs + 1_000, logger: false as const, skip: [...STOP_SIGNALS] };
   // Before the address is printed: a reader of the address may stop the gateway at once.

@@ -82,13 +82,15 @@ function readSecretInShell(config: Config, file: string | undefined): string {
   if (file === undefined && secret === DEFAULT_GATEWAY_AUTH) return secret;
   // In JSON a backslash stands before these two characters.
   const escaping = /["\\]/.test(secret) ? ` | sed 's/["\\\\]/\\\\&/g'` : '';
+  // Of two secrets the first one.
+  const shaping = `${config.gatewayAuth.length > 1 ? ` | cut -d ' ' -f 1` : ''}${escaping}`;
   if (file !== undefined) {
     const path = quoteForShell(resolve(file));
     const line = config.isGatewayAuthNamed ? `sed -n 's/^GATEWAY_AUTH=//p' ${path} | tr` : `< ${path} tr`;
-    return insert(`$(${line} -d '\\r\\n'${escaping})`);
+    return insert(`$(${line} -d '\\r\\n'${shaping})`);
   }
   const variable = `\${GATEWAY_AUTH:?must be set to the secret of the gateway}`;
-  return insert(escaping === '' ? variable : `$(printf %s "${variable}"${escaping})`);
+  return insert(shaping === '' ? variable : `$(printf %s "${variable}"${shaping})`);
 }
 
 /** Ends the single quotes, inserts an expansion in double quotes, and begins single quotes again. */

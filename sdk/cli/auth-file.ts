@@ -12,7 +12,7 @@ const NAMED = /^\s*((?:TASK_)?GATEWAY_AUTH|(?:TASK_GATEWAY_)?ADMIN_AUTH)\s*=\s*(
  * Reads a file of secrets, which may be the gateway's own. It holds either the gateway secret on one line, or
  * lines `GATEWAY_AUTH=…` and `ADMIN_AUTH=…`, also with the prefix of the client's variables. Beside these,
  * lines of other variables are ignored, as are empty ones and those that start with `#`. Throws usage errors,
- * in which `source` names the file.
+ * in which `source` names the file. Of two secrets on a line the first is used, which is the newest.
  */
 export function readAuthFile(path: string, source: string): AuthFile {
   const text = decodeText(readBytes(path, source), source);
@@ -32,7 +32,9 @@ export function readAuthFile(path: string, source: string): AuthFile {
       `${source} must hold either the gateway secret on one line, or lines GATEWAY_AUTH=… and ADMIN_AUTH=….`,
     );
   }
-  return { ...(auth && { auth }), ...(adminAuth && { adminAuth }) };
+  const [newest] = auth?.split(' ') ?? [];
+  const [newestAdmin] = adminAuth?.split(' ') ?? [];
+  return { ...(newest && { auth: newest }), ...(newestAdmin && { adminAuth: newestAdmin }) };
 }
 
 function readBytes(path: string, source: string): Uint8Array {

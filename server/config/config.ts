@@ -17,10 +17,10 @@ import {
   settings,
   type Values,
 } from './settings.ts';
-import { findTypos } from './typo-suggestions.ts';
-import { Mistake, type StoreChoice } from './value-parsers.ts';
+import { findRemoved, findTypos } from './unknown-variables.ts';
+import { Mistake, quote, type StoreChoice } from './value-parsers.ts';
 
-/** The settings as the gateway uses them. Lists of secrets contain the present one first. */
+/** The settings as the gateway uses them. Lists of secrets begin with the newest. */
 export type Config = {
   readonly host: string;
   readonly port: number;
@@ -49,8 +49,6 @@ export type Config = {
   readonly store: StoreChoice;
   /** When a commit counts as durable, if the store is a Redis. */
   readonly redisDurability: Durability;
-  /** Whether the clock of a Redis is believed at the start, whatever this host's says. */
-  readonly isRedisClockTrusted: boolean;
   /** Whether `/metrics` needs no secret. */
   readonly isMetricsPublic: boolean;
   /** Whether the console is served, and whether administrators may cancel many tasks. */
@@ -58,12 +56,9 @@ export type Config = {
   readonly logLevel: LogLevel;
   readonly openTasksMax: number;
   readonly agentsMax: number;
-  readonly streamsMax: number;
-  readonly streamsPerSessionMax: number;
   readonly connectionsMax: number;
   readonly keepTasksMs: number;
   readonly sessionEventsMax: number;
-  readonly pingIntervalMs: number;
   readonly shutdownMs: number;
   /** Every text that the redactor must remove. The default gateway secret is public and not included. */
   readonly secrets: readonly string[];
@@ -77,7 +72,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What reading the settings needs beside the environment. */
 type ConfigDeps = {
-  /** Reads the file of a secret; throws when it cannot be read. */
+  /** Reads the file of a setting; throws when it cannot be read. */
   readonly readText: (file: string) => string;
   /** Generates the administrator's secret when none is set. */
   readonly newSecret: () => string;
@@ -101,7 +96,7 @@ export function readConfig(env: Environment, deps: ConfigDeps = realDeps): Confi
   const values = Object.fromEntries(
     settingNames().map((name) => [name, readSetting(name, reading)]),
   ) as Values;
-  mistakes.push(...findConflicts(values));
+  mistakes.push(...findConflicts(values), ...findRemoved(env, values.STORE));
   // Alone they end no start: a variable may be another program's. Beside a mistake they may be its cause.
   const unread = [...findUnreadLines(env, texts), ...findTypos(env, listVariables())];
   if (mistakes.length > 0) return { ok: false, mistakes: [...mistakes, ...unread] };
@@ -109,12 +104,12 @@ export function readConfig(env: Environment, deps: ConfigDeps = realDeps): Confi
   return { ok: true, config, warnings: [...findWarnings(values), ...unread] };
 }
 
-/** Lines with the name of a secret that is set nowhere, in files that were read for others. */
+/** Lines with the name of a setting that is set nowhere, in files that were read for others. */
 function findUnreadLines(env: Environment, texts: ReadonlyMap<string, string>): readonly string[] {
-  const secrets = settingNames().filter((name) => settings[name].secret);
-  const unset = secrets.filter((name) => env[name] === undefined && env[fileName(name)] === undefined);
+  const names = settingNames().filter((name) => settings[name].file);
+  const unset = names.filter((name) => env[name] === undefined && env[fileName(name)] === undefined);
   return unset.flatMap((name) => {
-    const reader = secrets.find((other) => {
+    const reader = names.find((other) => {
       const lines = texts.get(env[fileName(other)] ?? '')?.split('\n') ?? [];
       return lines.some((line) => line.startsWith(`${name}=`));
     });
@@ -122,6 +117,14 @@ function findUnreadLines(env: Environment, texts: ReadonlyMap<string, string>): 
     const [its, own] = [fileName(reader), fileName(name)];
     return [`${its}: has a line ${name}=… that is not read; set ${own} to the same file`];
   });
+}
+
+/** Reads where tasks are kept, alone. Throws an error whose message is for people. */
+export function readStore(env: Environment): StoreChoice {
+  const mistakes: string[] = [];
+  const store = readSetting('STORE', { env, deps: realDeps, mistakes, named: new Set() });
+  if (mistakes.length > 0) throw new Mistake(mistakes.join(' '));
+  return store as StoreChoice;
 }
 
 /** What the settings are read from, and what is found while reading. */
@@ -137,47 +140,46 @@ type Reading = {
 function readSetting(name: SettingName, reading: Reading): unknown {
   const { env, mistakes } = reading;
   const setting: Setting<unknown> = settings[name];
-  const source = setting.secret && env[fileName(name)] !== undefined ? fileName(name) : name;
+  const isFromFile = setting.file && env[fileName(name)] !== undefined;
+  let text: string | null = null;
   try {
-    const text = setting.secret ? readSecret(name, reading) : env[name] || setting.default;
+    text = isFromFile ? readFromFile(name, reading) : readFromVariable(name, env);
     return text === null ? undefined : setting.parse(text);
   } catch (error) {
     if (!(error instanceof Mistake)) throw error;
+    // A file may have a secret where none belongs, so its text is not quoted.
+    const message = isFromFile ? error.message.replace(quote(text ?? ''), 'its text') : error.message;
     const repeats = !setting.secret && repeatsSecret(env[name] ?? '', env);
     mistakes.push(
-      repeats ? `${name}: contains the text of a secret; leave it out here` : `${source}: ${error.message}`,
+      repeats
+        ? `${name}: contains the text of a secret; leave it out here`
+        : `${isFromFile ? fileName(name) : name}: ${message}`,
     );
     return undefined;
   }
 }
 
-/** Reads a secret from its variable, its file or its default. An empty secret is a mistake. */
-function readSecret(name: SettingName, reading: Reading): string | null {
-  const { env } = reading;
-  const [text, file] = [env[name], env[fileName(name)]];
-  if (text !== undefined && file !== undefined) {
-    throw new Mistake(`${name} is set as well; leave one of the two out`);
-  }
-  const secret = file === undefined ? text : readSecretFile(name, file, reading);
-  if (secret === '') throw new Mistake('is empty; write a secret or leave it out');
-  return secret ?? settings[name].default;
+/** An empty value counts as absent; an empty secret is a mistake. */
+function readFromVariable(name: SettingName, env: Environment): string | null {
+  if (settings[name].secret && env[name] === '')
+    throw new Mistake('is empty; write a secret or leave it out');
+  return env[name] || settings[name].default;
 }
 
-/** The file holds the secret and nothing else, or lines with names of secrets, as for `--auth-file`. */
-function readSecretFile(name: SettingName, file: string, { deps, named }: Reading): string {
-  const text = readFileText(name, file, deps);
+/** The file holds the value and nothing else, or lines with names of secrets, as for `--auth-file`. */
+function readFromFile(name: SettingName, { env, deps, named }: Reading): string {
+  if (settings[name].secret ? env[name] !== undefined : env[name])
+    throw new Mistake(`${name} is set as well; leave one of the two out`);
+  const text = readFileText(name, env[fileName(name)] ?? '', deps);
   const lines = text.split(/\r?\n/);
+  const hasLineOf = (other: SettingName): boolean => lines.some((one) => one.startsWith(`${other}=`));
+  if (hasLineOf(name)) named.add(name);
+  else if (settingNames().some((other) => settings[other].file && hasLineOf(other)))
+    throw new Mistake(`names a file with lines of other settings; write a line ${name}=… into it`);
   const line = lines.find((one) => one.startsWith(`${name}=`));
-  if (line !== undefined) {
-    named.add(name);
-    return line.slice(name.length + 1);
-  }
-  if (
-    settingNames().some((other) => settings[other].secret && lines.some((one) => one.startsWith(`${other}=`)))
-  ) {
-    throw new Mistake(`names a file with lines of other secrets; write a line ${name}=… into it`);
-  }
-  return text.replace(/\r?\n$/, '');
+  const value = line === undefined ? text.replace(/\r?\n$/, '') : line.slice(name.length + 1);
+  if (value === '') throw new Mistake(`is empty; write ${describeContent(name)} or leave it out`);
+  return value;
 }
 
 function readFileText(name: SettingName, file: string, deps: ConfigDeps): string {
@@ -186,16 +188,20 @@ function readFileText(name: SettingName, file: string, deps: ConfigDeps): string
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
     throw new Mistake(
-      `cannot be read${code}; write the path of a file that has the secret alone, or a line ${name}=…`,
+      `cannot be read${code}; write the path of a file that has ${describeContent(name)} alone, or a line ${name}=…`,
     );
   }
+}
+
+function describeContent(name: SettingName): string {
+  return settings[name].secret ? 'a secret' : 'the address of a store';
 }
 
 /** Whether a text that a message would quote contains the value of a secret. */
 function repeatsSecret(text: string, env: Environment): boolean {
   return settingNames().some((name) => {
-    const secret = settings[name].secret ? (env[name] ?? '') : '';
-    return secret.length >= SEARCHED_SECRET_CHARS_MIN && text.includes(secret);
+    const secrets = settings[name].secret ? (env[name] ?? '').split(' ') : [];
+    return secrets.some((secret) => secret.length >= SEARCHED_SECRET_CHARS_MIN && text.includes(secret));
   });
 }
 
@@ -207,10 +213,8 @@ function fileName(name: SettingName): string {
 }
 
 function buildConfig(values: Values, deps: ConfigDeps, named: ReadonlySet<SettingName>): Config {
-  const gatewayAuth = listSecrets(values.GATEWAY_AUTH, values.GATEWAY_AUTH_PREVIOUS);
-  const adminAuth = listSecrets(values.ADMIN_AUTH ?? deps.newSecret(), values.ADMIN_AUTH_PREVIOUS);
-  const pushSecrets = listSecrets(values.PUSH_SECRET, values.PUSH_SECRET_PREVIOUS);
-  const store = addRedisPassword(values);
+  const { STORE: store, GATEWAY_AUTH: gatewayAuth, PUSH_SECRET: pushSecrets = [] } = values;
+  const adminAuth = values.ADMIN_AUTH ?? [deps.newSecret()];
   return {
     host: values.HOST,
     port: values.PORT,
@@ -227,33 +231,25 @@ function buildConfig(values: Values, deps: ConfigDeps, named: ReadonlySet<Settin
     allowedHosts: values.ALLOWED_HOSTS,
     store,
     redisDurability: values.REDIS_DURABILITY,
-    isRedisClockTrusted: values.STORE_CLOCK === 'trust',
     isMetricsPublic: values.METRICS_PUBLIC === 'true',
     consoleMode: values.CONSOLE,
     logLevel: values.LOG_LEVEL,
     openTasksMax: values.OPEN_TASKS_MAX,
     agentsMax: values.AGENTS_MAX,
-    streamsMax: values.STREAMS_MAX,
-    streamsPerSessionMax: values.STREAMS_PER_SESSION_MAX,
     connectionsMax: values.CONNECTIONS_MAX,
     keepTasksMs: Math.round(values.KEEP_TASKS_HOURS * 3_600_000),
     sessionEventsMax: values.SESSION_EVENTS_MAX,
-    pingIntervalMs: values.PING_INTERVAL_SECONDS * 1_000,
     shutdownMs: values.SHUTDOWN_SECONDS * 1_000,
-    secrets: listSecrets(
-      ...gatewayAuth,
-      ...adminAuth,
-      ...pushSecrets,
-      ...pushSecrets.map(removeKeyPrefix),
-      ...listPasswords(store),
-    ).filter((secret) => secret !== DEFAULT_GATEWAY_AUTH),
+    secrets: [
+      ...new Set([
+        ...gatewayAuth,
+        ...adminAuth,
+        ...pushSecrets,
+        ...pushSecrets.map(removeKeyPrefix),
+        ...listPasswords(store),
+      ]),
+    ].filter((secret) => secret !== DEFAULT_GATEWAY_AUTH),
   };
-}
-
-/** Returns the store, with the password of a Redis that is set apart from its URL. */
-function addRedisPassword({ STORE: store, REDIS_PASSWORD }: Values): StoreChoice {
-  if (store.kind !== 'redis' || REDIS_PASSWORD === undefined) return store;
-  return { kind: 'redis', address: { ...store.address, password: REDIS_PASSWORD } };
 }
 
 /** Returns the password of a Redis as it is, and as it is written in a URL. */
@@ -267,11 +263,7 @@ function removeKeyPrefix(secret: string): string {
   return secret.replace(/^whsec_/, '');
 }
 
-function listSecrets(...secrets: readonly (string | undefined)[]): readonly string[] {
-  return [...new Set(secrets.filter((secret) => secret !== undefined))];
-}
-
 /** The names of all variables that are read. */
 function listVariables(): readonly string[] {
-  return settingNames().flatMap((name) => [name, ...(settings[name].secret ? [fileName(name)] : [])]);
+  return settingNames().flatMap((name) => [name, ...(settings[name].file ? [fileName(name)] : [])]);
 }

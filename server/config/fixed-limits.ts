@@ -8,6 +8,14 @@ export const FIXED_LIMITS = {
   keepKeysMs: 24 * 3_600_000,
 } as const satisfies Partial<GatewayDeps['limits']>;
 
+/** The rest is for calls. */
+const STREAMS_SHARE = 2 / 3;
+
+/** How many of the connections may be event streams. */
+export function countStreamsMax(connectionsMax: number): number {
+  return Math.max(1, Math.floor(connectionsMax * STREAMS_SHARE));
+}
+
 /** Pushes in progress at once, over all agents, where the system allows as many connections. */
 const PUSHES_MAX = 20_000;
 /** The rest is for callers, streams and files. */

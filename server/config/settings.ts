@@ -11,6 +11,7 @@ import {
   parseOrigin,
   parsePushSecret,
   parseSecret,
+  parseSecrets,
   parseStore,
   quote,
 } from './value-parsers.ts';
@@ -22,8 +23,10 @@ export type Setting<T> = {
   /** As it would be written in the environment; null when there is no default. */
   readonly default: string | null;
   readonly description: string;
-  /** No message contains a secret. It may also come from a file, whose path is `<NAME>_FILE`. */
+  /** No message contains a secret. There may be two, the newest first, separated by a space. */
   readonly secret: boolean;
+  /** It may also come from a file, whose path is `<NAME>_FILE`. So may each secret. */
+  readonly file: boolean;
   /** Throws `Mistake`. */
   readonly parse: (text: string) => T;
 };
@@ -50,16 +53,8 @@ export const settings = {
     ),
     default: DEFAULT_GATEWAY_AUTH,
   },
-  GATEWAY_AUTH_PREVIOUS: defineSecret(
-    'The previous gateway secret, still accepted during rotation.',
-    parseSecret,
-  ),
   ADMIN_AUTH: defineSecret(
     'Secret of the administrator. By default a random one for this run, printed once at the start.',
-    parseSecret,
-  ),
-  ADMIN_AUTH_PREVIOUS: defineSecret(
-    'The previous secret of the administrator, still accepted during rotation.',
     parseSecret,
   ),
   AGENT_AUTH: defineChoice(
@@ -71,10 +66,6 @@ export const settings = {
   ),
   PUSH_SECRET: defineSecret(
     'Secret that signs pushes (Standard Webhooks): whsec_ and base64, or any text.',
-    parsePushSecret,
-  ),
-  PUSH_SECRET_PREVIOUS: defineSecret(
-    'The previous signing secret; pushes carry both signatures during rotation.',
     parsePushSecret,
   ),
   PUSH_ALLOW: defineList(
@@ -97,24 +88,18 @@ export const settings = {
     'Names and addresses that the gateway may be called by while GATEWAY_AUTH is the default, separated by commas; those of its own machine always may.',
     parseHost,
   ),
-  STORE: defineText(
-    'sqlite:./data/gateway.db',
-    'Where tasks are kept: sqlite:FILE; redis://HOST:PORT for several replicas on one Redis or Valkey; or memory: for trials.',
-    parseStore,
-  ),
-  REDIS_PASSWORD: defineSecret(
-    'Password of the Redis or Valkey, when STORE does not contain it.',
-    parseSecret,
-  ),
+  STORE: {
+    ...defineText(
+      'sqlite:./data/gateway.db',
+      'Where tasks are kept: sqlite:FILE; redis://:PASSWORD@HOST:PORT for several replicas on one Redis or Valkey; or memory: for trials.',
+      parseStore,
+    ),
+    file: true,
+  },
   REDIS_DURABILITY: defineChoice(
     DURABILITIES,
     'disk',
     'What a success response promises when STORE is a Redis: the change is on its disk, also in a replica’s memory, or in its memory.',
-  ),
-  STORE_CLOCK: defineChoice(
-    ['compare', 'trust'],
-    'compare',
-    'Whether the clock of a Redis is compared with this host’s when all gateways were stopped: more than 60 s apart, the time between does not count; trust: it does.',
   ),
   METRICS_PUBLIC: defineChoice(
     ['false', 'true'],
@@ -141,20 +126,12 @@ export const settings = {
     1_000_000,
     'Most agents in the store, offline ones included; beyond: 503.',
   ),
-  STREAMS_MAX: defineNumber('', 20_000, 1, 1_000_000, 'Most event streams at once; beyond: 429.'),
-  STREAMS_PER_SESSION_MAX: defineNumber(
-    '',
-    100,
-    1,
-    1_000_000,
-    'Most event streams of one session at once; beyond: 429.',
-  ),
   CONNECTIONS_MAX: defineNumber(
     '',
     30_000,
     1,
     1_000_000,
-    'Most connections at once; beyond: closed without a response.',
+    'Most connections at once; beyond: closed without a response. Two thirds of them may be event streams; beyond: 429.',
   ),
   KEEP_TASKS_HOURS: defineNumber(
     'hours',
@@ -171,7 +148,6 @@ export const settings = {
     10_000_000,
     'Most events kept for one session; the oldest are dropped first.',
   ),
-  PING_INTERVAL_SECONDS: defineNumber('seconds', 15, 1, 240, 'Time between the pings of an event stream.'),
   SHUTDOWN_SECONDS: defineNumber('seconds', 5, 1, 600, 'Longest time a shutdown may take.'),
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;
 
@@ -190,11 +166,18 @@ export type Values = {
 };
 
 function defineText<T>(fallback: string, description: string, parse: (text: string) => T) {
-  return { unit: null, default: fallback, description, secret: false, parse } as const;
+  return { unit: null, default: fallback, description, secret: false, file: false, parse } as const;
 }
 
 function defineSecret(description: string, parse: (text: string) => string) {
-  return { unit: null, default: null, description, secret: true, parse } as const;
+  return {
+    unit: null,
+    default: null,
+    description,
+    secret: true,
+    file: true,
+    parse: (text: string): readonly string[] => parseSecrets(text, parse),
+  } as const;
 }
 
 function defineChoice<const W extends string>(
@@ -236,6 +219,7 @@ function defineNumber(
     default: String(fallback),
     description,
     secret: false,
+    file: false,
     parse(text: string): number {
       const value = Number(text);
       if (shape.test(text) && value >= min && value <= max) return value;

@@ -39,11 +39,20 @@ export function parseHost(text: string): string {
   );
 }
 
+/** Reads one secret, or two while one is being changed: the newest first, separated by a space. */
+export function parseSecrets(text: string, parse: (text: string) => string): readonly string[] {
+  const [newest = '', previous, ...more] = text.split(' ');
+  if (more.length > 0)
+    throw new Mistake('has more than one space; write one secret, or the new one, one space and the old one');
+  return previous === undefined ? [parse(newest)] : [parse(newest), parse(previous)];
+}
+
 /** Secrets are sent in JSON, queries and headers; printable ASCII without spaces is valid in all of them. */
 export function parseSecret(text: string): string {
   if (!/^[\x21-\x7e]{1,512}$/.test(text)) {
     throw new Mistake(
-      'is not 1 to 512 printable ASCII characters without spaces; write what openssl rand -hex 32 prints',
+      'is not 1 to 512 printable ASCII characters (two secrets: one space between them); ' +
+        'write what openssl rand -hex 32 prints',
     );
   }
   return text;

@@ -3,7 +3,7 @@
  * of them. Gateway and readers are processes of their own.
  */
 import { submit } from '../e2e/plain-calls.ts';
-import { SECRET, startGateway } from '../harness/gateway-process.ts';
+import { SECRET, startLimitedGateway } from '../harness/gateway-process.ts';
 import { percentile, readCpuMs, readRssKiB } from '../resilience/process-cost.ts';
 import { startStreamReaders } from '../resilience/stream-readers.ts';
 
@@ -25,7 +25,7 @@ const EVENTS = 10;
 /** Opens so many streams, spread over so many sessions, and sends events to all of them. */
 export async function measureStreams(streams: number, sessions: number): Promise<Streaming> {
   const names = Array.from({ length: sessions }, (_, index) => `s${index}`);
-  const gateway = await startGateway({ STREAMS_PER_SESSION_MAX: '1000000' });
+  const gateway = await startLimitedGateway({ sessionStreamsMax: 1_000_000 });
   const readers = startStreamReaders(gateway.baseUrl, SECRET);
   try {
     // What is compiled and loaded once is not counted as a stream's.

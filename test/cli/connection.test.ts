@@ -64,9 +64,10 @@ describe('the target', () => {
       { auth: 'file=secret', adminAuth: 'file-admin' },
     ],
     [
-      '# of the gateway\nGATEWAY_AUTH=file-secret\nADMIN_AUTH=file-admin\nGATEWAY_AUTH_PREVIOUS=old\nPORT=9000\n',
+      '# of the gateway\nGATEWAY_AUTH=file-secret old\nADMIN_AUTH=file-admin old-admin\nPORT=9000\n',
       { auth: 'file-secret', adminAuth: 'file-admin' },
     ],
+    ['file-secret old-secret\n', { auth: 'file-secret', adminAuth: 'env-admin' }],
     ['TASK_GATEWAY_ADMIN_AUTH=file-admin', { auth: 'env-secret', adminAuth: 'file-admin' }],
   ])('a file with %j has priority over the environment', (content, secrets) => {
     expect(readTarget({ authFile: fileWith(content) }, env)).toMatchObject(secrets);
@@ -78,10 +79,7 @@ describe('the target', () => {
     [{ authFile: fileWith('') }, 'must hold either the gateway secret'],
     [{ authFile: fileWith('top-secret\nanother') }, 'must hold either the gateway secret'],
     [{ authFile: fileWith('GATEWAY_AUTH=top-secret\nanother') }, 'must hold either the gateway secret'],
-    [
-      { authFile: fileWith('GATEWAY_AUTH_PREVIOUS=top-secret\nPORT=1') },
-      'or lines GATEWAY_AUTH=… and ADMIN_AUTH=…',
-    ],
+    [{ authFile: fileWith('GATEWAY_SECRET=top-secret\nPORT=1') }, 'or lines GATEWAY_AUTH=… and ADMIN_AUTH=…'],
     [{ authFile: fileWith(Buffer.from('\ufefftop-secret', 'utf16le')) }, 'UTF-16'],
   ])('%j is refused, and no secret is in the message', (options, words) => {
     expect(() => readTarget(options, env)).toThrow(words);

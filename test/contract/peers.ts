@@ -58,10 +58,9 @@ export async function openRealServer(): Promise<RealServer> {
     STORE: 'memory:',
     GATEWAY_AUTH: secrets.gateway,
     ADMIN_AUTH: secrets.admin,
-    STREAMS_PER_SESSION_MAX: '1',
   });
   if (!parsed.ok) throw new Error(parsed.mistakes.join('\n'));
-  const running = await composeGateway(parsed.config, silent);
+  const running = await composeGateway(parsed.config, silent, { sessionStreamsMax: 1 });
   const unavailable = await startTestServer(
     createWorld(createBrokenStore(new StoreUnavailable('planned outage'), false), {
       clock: createFakeClock(),

@@ -129,12 +129,17 @@ describe('the printed command submits a task from another terminal', { tags: 'cu
     const gateway = await start({ GATEWAY_AUTH: HARD_SECRET });
     const { stdout } = await paste(gateway.output(), { GATEWAY_AUTH: HARD_SECRET });
     expect(JSON.parse(stdout)).toMatchObject(PENDING);
+    const both = `${HARD_SECRET} an-old-secret`;
+    const rotating = await start({ GATEWAY_AUTH: both });
+    const pasted = await paste(rotating.output(), { GATEWAY_AUTH: both });
+    expect(JSON.parse(pasted.stdout)).toMatchObject(PENDING);
     const { stderr } = await paste(gateway.output(), {});
     expect(stderr).toMatch('GATEWAY_AUTH: must be set to the secret of the gateway');
   });
 
   test.each([
     ['alone', `${HARD_SECRET}\r\n`],
+    ['before an old one', `${HARD_SECRET} an-old-secret\n`],
     ['in a line with its name', `ADMIN_AUTH=another-secret\r\nGATEWAY_AUTH=${HARD_SECRET}\r\n`],
   ])('with a secret of a file that has it %s', async (_how, content) => {
     const file = join(folder, "a file's secret");

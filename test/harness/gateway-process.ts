@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DEFAULT_GATEWAY_AUTH } from '../../server/config/settings.ts';
+import type { HttpLimits } from '../../server/http/http.ts';
 import { createCanaries, readStoreFiles } from './canaries.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -17,10 +18,7 @@ const STOP_MS = 15_000;
 export const SECRET = 'a-gateway-secret-for-tests';
 export const ADMIN_SECRET = 'an-admin-secret-for-tests';
 
-const SECRET_SETTINGS = ['GATEWAY_AUTH', 'ADMIN_AUTH', 'PUSH_SECRET'].flatMap((name) => [
-  name,
-  `${name}_PREVIOUS`,
-]);
+const SECRET_SETTINGS = ['GATEWAY_AUTH', 'ADMIN_AUTH', 'PUSH_SECRET'];
 
 export type GatewayProcess = {
   readonly baseUrl: string;
@@ -82,6 +80,18 @@ export async function startGateway(
   };
 }
 
+/** Starts it with limits that no setting changes. */
+export async function startLimitedGateway(
+  limits: Partial<HttpLimits>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<GatewayProcess> {
+  return await startGateway(
+    { ...env, TEST_LIMITS: JSON.stringify(limits) },
+    [],
+    'test/harness/limited-main.ts',
+  );
+}
+
 /** Throws when the output or a file of the store contains a secret of the settings. */
 function requireNoLeaks(settings: Readonly<Record<string, string>>, printed: string): void {
   const { findLeaks } = createCanaries(readSecrets(settings));
@@ -99,9 +109,8 @@ function requireNoLeaks(settings: Readonly<Record<string, string>>, printed: str
 function readSecrets(settings: Readonly<Record<string, string>>): readonly string[] {
   return SECRET_SETTINGS.flatMap((name) => {
     const file = settings[`${name}_FILE`];
-    const secret =
-      file !== undefined && existsSync(file) ? readFileSync(file, 'utf8').trim() : settings[name];
-    return secret === undefined || secret === DEFAULT_GATEWAY_AUTH ? [] : [secret];
+    const text = file !== undefined && existsSync(file) ? readFileSync(file, 'utf8').trim() : settings[name];
+    return (text?.split(' ') ?? []).filter((secret) => secret !== DEFAULT_GATEWAY_AUTH);
   });
 }
 

@@ -35,7 +35,7 @@ const filled = (env: Readonly<Record<string, string>>) =>
   Object.fromEntries(
     Object.entries(env).map(([name, text]) => [
       name,
-      text.replace(/^\$\{(\w+):\?.*\}$/, (_, given: string) => `a-long-secret-for-${given}`),
+      text.replace(/\$\{(\w+):\?[^}]*\}/g, (_, given: string) => `a-long-secret-for-${given}`),
     ]),
   );
 

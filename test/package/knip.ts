@@ -28,6 +28,7 @@ const config: KnipConfig = {
         'test/bench/workload-process.ts',
         'test/cli/many-commands.ts',
         'test/harness/fast-clock.ts',
+        'test/harness/limited-main.ts',
         'test/properties/moved-clock.ts',
         'test/resilience/bounds/beside-caller.ts',
         'test/resilience/worst-case/watched-process.ts',

@@ -132,8 +132,8 @@ describe('the tables', () => {
     const table = /<!-- settings -->\n([\s\S]*?)<!-- \/settings -->/.exec(page)?.[1];
     expect(table).toBe(describeSettings());
     const files = [...page.replace(/<!--[\s\S]*/, '').matchAll(/`([A-Z_]+_FILE)`/g)].map(([, name]) => name);
-    const secrets = Object.entries(settings).filter(([, { secret }]) => secret);
-    expect(files).toEqual(secrets.map(([name]) => `${name}_FILE`));
+    const fromFiles = Object.entries(settings).filter(([, { file }]) => file);
+    expect(files).toEqual(fromFiles.map(([name]) => `${name}_FILE`));
   });
 
   test('the one of the contract’s README names the calls of the document, each with the secret it takes', () => {

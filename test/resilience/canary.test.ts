@@ -40,15 +40,11 @@ async function startAgent(status: () => number): Promise<{ url: string; pushed: 
 async function startWithCanaries() {
   const folder = useFolder();
   const store = join(folder, 'gateway.db');
-  writeFileSync(join(folder, 'gateway-secret'), `${CANARY.gateway}\n`);
-  writeFileSync(join(folder, 'admin-before'), CANARY.adminPrevious);
+  writeFileSync(join(folder, 'gateway-secrets'), `${CANARY.gateway} ${CANARY.gatewayPrevious}\n`);
   const gateway = await startGateway({
-    GATEWAY_AUTH_FILE: join(folder, 'gateway-secret'),
-    GATEWAY_AUTH_PREVIOUS: CANARY.gatewayPrevious,
-    ADMIN_AUTH: CANARY.admin,
-    ADMIN_AUTH_PREVIOUS_FILE: join(folder, 'admin-before'),
-    PUSH_SECRET: CANARY.push,
-    PUSH_SECRET_PREVIOUS: CANARY.pushPrevious,
+    GATEWAY_AUTH_FILE: join(folder, 'gateway-secrets'),
+    ADMIN_AUTH: `${CANARY.admin} ${CANARY.adminPrevious}`,
+    PUSH_SECRET: `${CANARY.push} ${CANARY.pushPrevious}`,
     STORE: `sqlite:${store}`,
     LOG_LEVEL: 'trace',
     OPEN_TASKS_MAX: '4',

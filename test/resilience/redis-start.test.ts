@@ -86,11 +86,13 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
     await expect(start(redis.url)).resolves.toBeDefined();
   });
 
-  test('takes its password from the address or from REDIS_PASSWORD, and never prints it', async () => {
+  test('takes its password from the address, which may be in a file, and never prints it', async () => {
     const redis = await launch('--requirepass', PASSWORD);
+    const STORE_FILE = join(redis.folder, 'store');
+    writeFileSync(STORE_FILE, `redis://:${PASSWORD}@127.0.0.1:${redis.port}\n`);
     const gateways = [
       await start(`redis://:${PASSWORD}@127.0.0.1:${redis.port}`, { LOG_LEVEL: 'debug' }),
-      await start(redis.url, { LOG_LEVEL: 'debug', REDIS_PASSWORD: PASSWORD }),
+      await start('', { LOG_LEVEL: 'debug', STORE_FILE }),
     ];
     for (const gateway of gateways) {
       await submit(gateway.baseUrl);

@@ -7,7 +7,12 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { get, post, submit } from '../e2e/plain-calls.ts';
 import { printFigure } from '../harness/figures.ts';
-import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
+import {
+  type GatewayProcess,
+  SECRET,
+  startGateway,
+  startLimitedGateway,
+} from '../harness/gateway-process.ts';
 import { expectSimilar } from './beside-alone.ts';
 import { countDescriptors, percentile, readRssKiB } from './process-cost.ts';
 import { SCALE } from './soak.ts';
@@ -33,7 +38,7 @@ let sentTo: GatewayProcess;
 let readFrom: GatewayProcess;
 beforeAll(async () => {
   sentTo = await startGateway();
-  readFrom = await startGateway({ STREAMS_PER_SESSION_MAX: '100000' });
+  readFrom = await startLimitedGateway({ sessionStreamsMax: 100_000 });
   aloneMs.senders = percentile(await callFor(sentTo.baseUrl, ALONE_MS), 0.5);
   aloneMs.readers = percentile(await callFor(readFrom.baseUrl, ALONE_MS), 0.5);
 });

@@ -1,5 +1,6 @@
 /** What the start warns of: settings that work but should not stay, and variables that have no effect. */
 import { describe, expect, test } from 'vitest';
+import { DEFAULT_GATEWAY_AUTH } from '../../server/config/settings.ts';
 import { readPages } from '../harness/readme-blocks.ts';
 import { accept, listMistakes, SECRET } from './environment.ts';
 
@@ -10,6 +11,19 @@ describe('warnings', () => {
     ]);
     expect(accept({ GATEWAY_AUTH: 'short' }).warnings).toEqual([
       'GATEWAY_AUTH: is short enough to be guessed, and the log is not searched for it inside words; write at least 16 characters',
+    ]);
+  });
+
+  test('of two secrets, each that is short enough to be guessed is warned of', () => {
+    expect(accept({ GATEWAY_AUTH: `${SECRET} rather-short` }).warnings).toEqual([
+      'GATEWAY_AUTH: the second secret is short enough to be guessed; write at least 16 characters',
+    ]);
+    expect(accept({ GATEWAY_AUTH: 'correct horse' }).warnings).toHaveLength(2);
+  });
+
+  test('the default secret is warned of as the second one too', () => {
+    expect(accept({ GATEWAY_AUTH: `${SECRET} ${DEFAULT_GATEWAY_AUTH}` }).warnings).toEqual([
+      expect.stringMatching(/^GATEWAY_AUTH: the default secret is in use and it is PUBLIC/),
     ]);
   });
 
@@ -40,8 +54,6 @@ describe('warnings', () => {
       GATEWAY_TOKEN_FILE: 'GATEWAY_AUTH_FILE',
       ADMIN_PASSWORD: 'ADMIN_AUTH',
       PUSH_KEY: 'PUSH_SECRET',
-      REDIS_AUTH: 'REDIS_PASSWORD',
-      GATEWAY_AUTH_PREV: 'GATEWAY_AUTH_PREVIOUS',
       TRUSTED_PROXY: 'TRUSTED_PROXIES',
       ALLOWED_HOSTNAMES: 'ALLOWED_HOSTS',
       MAX_OPEN_TASKS: 'OPEN_TASKS_MAX',

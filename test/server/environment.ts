@@ -9,6 +9,10 @@ const files: Readonly<Record<string, string>> = {
   '/run/secrets/windows': `${SECRET}\r\n`,
   '/run/secrets/both': `# of the gateway\nGATEWAY_AUTH=${SECRET}\r\nADMIN_AUTH=the=admin-secret-of-it\nPORT=9\n`,
   '/run/secrets/empty': '\n',
+  '/run/secrets/two': `${SECRET} old-secret\n`,
+  '/run/secrets/named-two': `GATEWAY_AUTH=other-secret\nADMIN_AUTH=${SECRET} old-secret\n`,
+  '/run/secrets/lines': `${SECRET}\nold-secret\n`,
+  '/run/secrets/store': 'redis://:p%40ss-of-redis@redis.test\n',
   '/run/secrets/spaces': ' padded \n',
 };
 /** Fixed files and a fixed generated secret. */

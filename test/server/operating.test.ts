@@ -240,10 +240,8 @@ test('While a secret is rotated both are accepted, and afterwards the old one is
     statusOf(`${gateway.baseUrl}/api/admin/tasks`, { headers: { 'X-Admin-Auth': `${auth}-admin` } });
   const [old, fresh] = ['the-old-secret-of', 'the-new-secret-of'];
   const both = {
-    GATEWAY_AUTH: fresh,
-    GATEWAY_AUTH_PREVIOUS: old,
-    ADMIN_AUTH: `${fresh}-admin`,
-    ADMIN_AUTH_PREVIOUS: `${old}-admin`,
+    GATEWAY_AUTH: `${fresh} ${old}`,
+    ADMIN_AUTH: `${fresh}-admin ${old}-admin`,
   };
   const during = await start({ ...both, STORE: 'memory:' });
   const after = await start({

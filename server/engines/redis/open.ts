@@ -42,8 +42,6 @@ export type RedisDeps = {
   readonly prefix?: string;
   /** Opens a physical connection; tests replace it. */
   readonly connect?: typeof connectPrimary;
-  /** Whether the clock of Redis is believed at the start, whatever this host's says. */
-  readonly isClockTrusted?: boolean;
   /** For tests: the store's time, instead of that of Redis. */
   readonly testMs?: () => number;
   /** The wall clock of this host, epoch milliseconds. Default: `Date.now`. */
@@ -58,11 +56,8 @@ const LEAVE_TO_OTHERS_MS = 100;
 
 /** Opens the store; rejects with one sentence when it cannot be used. */
 export async function openRedisStore(deps: RedisDeps): Promise<Store> {
-  const { clock, log, testMs, prefix = PREFIX } = deps;
-  const { isClockTrusted = false, wallMs = Date.now } = deps;
-  const time = testMs
-    ? createTestClock(testMs)
-    : createStoreClock({ clock, log, isRedisTrusted: isClockTrusted, wallMs });
+  const { clock, log, testMs, prefix = PREFIX, wallMs = Date.now } = deps;
+  const time = testMs ? createTestClock(testMs) : createStoreClock({ clock, log, wallMs });
   const notifications = createNotifications();
   const slices = createSharedReads<Slice>();
   const nextDue = createNextDue();

@@ -5,7 +5,13 @@
  */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildCall, type Call } from '../../contract/usual-calls.ts';
-import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../../harness/gateway-process.ts';
+import {
+  ADMIN_SECRET,
+  type GatewayProcess,
+  SECRET,
+  startGateway,
+  startLimitedGateway,
+} from '../../harness/gateway-process.ts';
 import type { CheckedResponse } from '../../http/checked-call.ts';
 import { exchange, openConnection, type RawConnection } from '../../http/raw-connection.ts';
 import { askOnce } from '../single-request.ts';
@@ -22,16 +28,12 @@ const ROUNDS_OF_NEW_PROCESS = { first: 30, more: 10 };
 /** For a machine with much other work. */
 const TIMEOUT = { timeout: 90_000 };
 
-const env = {
-  OPEN_TASKS_MAX: '5',
-  AGENTS_MAX: '2',
-  STREAMS_MAX: '3',
-  STREAMS_PER_SESSION_MAX: '2',
-};
+const limits = { streamsMax: 3, sessionStreamsMax: 2 };
+const env = { OPEN_TASKS_MAX: '5', AGENTS_MAX: '2' };
 let gateway: GatewayProcess;
 let port: number;
 beforeAll(async () => {
-  gateway = await startGateway(env);
+  gateway = await startLimitedGateway(limits, env);
   port = Number(new URL(gateway.baseUrl).port);
 });
 afterAll(() => gateway?.stop());
@@ -41,12 +43,15 @@ const waitingTask = buildCall('submitTask', secrets, { queue_timeout: 600 });
 const registration = (agent_id: string): Call => buildCall('registerAgent', secrets, { agent_id });
 const askNow = (call: Call): Promise<CheckedResponse> => askOnce(gateway.baseUrl, call);
 
-/** Opens a stream over a raw connection. */
+/** Opens a stream over a raw connection. One of the test before may still be closing: then it tries again. */
 async function openStream(session: string): Promise<RawConnection> {
-  const wire = await openConnection(port);
-  wire.write(`GET /api/cli/events?cli_session_id=${session}&auth=${SECRET} ${HEAD}\r\n`);
-  await wire.readUntil(/: ready\n\n/);
-  return wire;
+  for (;;) {
+    const wire = await openConnection(port);
+    wire.write(`GET /api/cli/events?cli_session_id=${session}&auth=${SECRET} ${HEAD}\r\n`);
+    const text = await wire.readUntil(/: ready\n\n|"code":"too_many_streams".*\}$/s);
+    if (text.includes(': ready')) return wire;
+    wire.close();
+  }
 }
 
 /** A bound: filled, exceeded again and again, released. */

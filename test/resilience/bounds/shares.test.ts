@@ -4,7 +4,13 @@
  */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildCall, type Call } from '../../contract/usual-calls.ts';
-import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../../harness/gateway-process.ts';
+import {
+  ADMIN_SECRET,
+  type GatewayProcess,
+  SECRET,
+  startGateway,
+  startLimitedGateway,
+} from '../../harness/gateway-process.ts';
 import { findTool } from '../../harness/tools.ts';
 import { exchange, openConnection, type RawConnection } from '../../http/raw-connection.ts';
 import { askOnce } from '../single-request.ts';
@@ -22,7 +28,7 @@ const STREAMS = 10;
 let gateway: GatewayProcess;
 let port: number;
 beforeAll(async () => {
-  gateway = await startGateway({ TRUSTED_PROXIES: '127.0.0.0/8, ::1', STREAMS_MAX: String(STREAMS) });
+  gateway = await startLimitedGateway({ streamsMax: STREAMS }, { TRUSTED_PROXIES: '127.0.0.0/8, ::1' });
   port = Number(new URL(gateway.baseUrl).port);
 });
 afterAll(() => gateway?.stop());
@@ -99,8 +105,8 @@ describe('of the connections', TIMEOUT, () => {
 });
 
 describe('an address that says nothing', TIMEOUT, () => {
-  test('has no share: callers on this machine take the streams among themselves', async () => {
-    const plain = await startGateway({ STREAMS_MAX: '4' });
+  test('has no share: callers on this machine take the streams, two thirds of the connections, among themselves', async () => {
+    const plain = await startGateway({ CONNECTIONS_MAX: '6' });
     onTestFinished(async () => void (await plain.stop()));
     const plainPort = Number(new URL(plain.baseUrl).port);
     const wires = await Promise.all(

@@ -33,8 +33,6 @@ export function readLook(reply: Reply | undefined, sentMs: number): Looked {
 export type ClockAgreementDeps = {
   readonly clock: Clock;
   readonly log: Log;
-  /** Whether the clock of Redis is believed at the start, whatever this host's says. */
-  readonly isRedisTrusted: boolean;
   /** The wall clock of this host, epoch milliseconds. */
   readonly wallMs: () => number;
 };
@@ -59,7 +57,7 @@ const LOOKS_MAX = 4;
 
 /** Creates it for one process. */
 export function createClockAgreement(deps: ClockAgreementDeps, time: StoreTime): ClockAgreement {
-  const { clock, log, isRedisTrusted, wallMs } = deps;
+  const { clock, log, wallMs } = deps;
   let last: ClockReading | null = null;
 
   async function look(setClock: SetClock, args: readonly string[]): Promise<Looked> {
@@ -113,7 +111,7 @@ export function createClockAgreement(deps: ClockAgreementDeps, time: StoreTime):
       }
       const { reading } = looked;
       if (!checkTimeGoesOn(reading)) {
-        const to = decideStart(reading, wallMs(), isRedisTrusted);
+        const to = decideStart(reading, wallMs());
         const isSet = to.offsetMs === reading.offsetMs && to.isTimeLeftOut === reading.isTimeLeftOut;
         if (!isSet) looked = await set(reading, to, setClock);
       }
@@ -121,7 +119,7 @@ export function createClockAgreement(deps: ClockAgreementDeps, time: StoreTime):
     },
 
     async addTimeLeftOut(reading, setClock) {
-      if (!reading.isTimeLeftOut || !(isRedisTrusted || checkHostsAgree(reading, wallMs()))) return;
+      if (!reading.isTimeLeftOut || !checkHostsAgree(reading, wallMs())) return;
       // Where TIME is behind, the time of the store cannot run back to it.
       const offsetMs = Math.max(0, reading.offsetMs);
       learnAnew(await set(reading, { offsetMs, isTimeLeftOut: false }, setClock));

@@ -56,23 +56,22 @@ export type ClockSetting = { readonly offsetMs: number; readonly isTimeLeftOut: 
 
 /**
  * Decides the offset with which a store starts that no gateway ran on. The time that passed counts where the
- * clock of Redis and this host's agree about it (`areTrusted`: whatever they say). Otherwise the store goes
- * on from its last time, as if none had passed. Its time never runs back: the first of these counts at which
- * it does not.
+ * clock of Redis and this host's agree about it. Otherwise the store goes on from its last time, as if none
+ * had passed. Its time never runs back: the first of these counts at which it does not.
  *
  *   Case                                                       Offset             Time is left out
  *   Redis' clock and this host's agree                         0                  no
  *   store time (by the offset it has) and this host's agree    the one it has     no
  *   else                                                       to the last time   unless the clocks agree
  */
-export function decideStart(reading: ClockReading, wallMs: number, areTrusted: boolean): ClockSetting {
+export function decideStart(reading: ClockReading, wallMs: number): ClockSetting {
   const { redisMs, lastMs } = reading;
   for (const offsetMs of [0, reading.offsetMs]) {
     const storeMs = redisMs + offsetMs;
-    const isConfirmed = areTrusted || Math.abs(storeMs - wallMs) <= HOSTS_AGREE_WITHIN_MS;
+    const isConfirmed = Math.abs(storeMs - wallMs) <= HOSTS_AGREE_WITHIN_MS;
     if (isConfirmed && storeMs >= lastMs) return { offsetMs, isTimeLeftOut: false };
   }
-  const isTimeLeftOut = !areTrusted && !checkHostsAgree(reading, wallMs);
+  const isTimeLeftOut = !checkHostsAgree(reading, wallMs);
   return { offsetMs: lastMs + SWEEP_NOTED_WITHIN_MS - redisMs, isTimeLeftOut };
 }
 

@@ -27,8 +27,8 @@
  *
  * All gateways stopped: nothing measured the time between; `decideStart` says what becomes of it. Before, a
  * starting gateway listens for a moment: where others run, and Redis stepped just now, they set the offset.
- * Time that was left out is added when the clocks of Redis and of a gateway's host agree, or by
- * `STORE_CLOCK=trust`; until then tasks expire only by time that gateways measured.
+ * Time that was left out is added when the clocks of Redis and of a gateway's host agree; until then tasks
+ * expire only by time that gateways measured.
  */
 import { StoreUnavailable } from '../../../ports/store.ts';
 import type { Reply } from '../client/client.ts';
@@ -130,7 +130,7 @@ function describe(reading: ClockReading, wallMs: number): string | null {
     const apart = Math.round(Math.abs(redisMs - wallMs) / 1_000);
     return (
       `the clocks of Redis and of this host are ${apart} s apart, so the time in which no gateway ran does not ` +
-      'count: set both clocks right, or set STORE_CLOCK=trust to believe that of Redis'
+      'count; work goes on: set both clocks right, and it is added'
     );
   }
   if (Math.abs(offsetMs) < WARN_FROM_MS) return null;

@@ -1,10 +1,11 @@
 /**
- * Finds variables that were most likely set for the gateway and have no effect: their name is almost that of
- * a setting (`LOG_LEVL`, `MAX_AGENTS`, `GATEWAY_SECRET`), or has the prefix of the client's variables
- * (`TASK_GATEWAY_LOG_LEVEL`).
+ * Finds variables that were most likely set for the gateway and are no settings: they were settings of a
+ * preview (`STREAMS_MAX`), their name is almost that of a setting (`LOG_LEVL`, `MAX_AGENTS`,
+ * `GATEWAY_SECRET`), or has the prefix of the client's variables (`TASK_GATEWAY_LOG_LEVEL`).
  */
 import { editDistance } from '../domain/edit-distance.ts';
 import { SETTINGS_PAGE } from './settings.ts';
+import type { StoreChoice } from './value-parsers.ts';
 
 const PREFIX = 'TASK_GATEWAY_';
 
@@ -21,8 +22,41 @@ const OF_KUBERNETES = /^(SERVICE_|PORT_|PORT=tcp:)/;
 const WORDS_FOR_SECRETS = ['AUTH', 'SECRET', 'TOKEN', 'PASSWORD', 'KEY'];
 const WORDS_FOR_TIMES = ['DAYS', 'HOURS', 'MINUTES', 'SECONDS', 'MS', 'TIMEOUT'];
 
+const moveSecretTo = (name: string): string =>
+  `write both secrets into ${name} or the file of ${name}_FILE, the newest first, separated by a space`;
+
+/** What to do instead of setting a variable that was a setting, by its name. */
+const REMOVED: Readonly<Record<string, string>> = {
+  GATEWAY_AUTH_PREVIOUS: moveSecretTo('GATEWAY_AUTH'),
+  ADMIN_AUTH_PREVIOUS: moveSecretTo('ADMIN_AUTH'),
+  PUSH_SECRET_PREVIOUS: moveSecretTo('PUSH_SECRET'),
+  REDIS_PASSWORD:
+    'write redis://:PASSWORD@HOST:6379, with the password percent-encoded, into STORE or the file of STORE_FILE',
+  STORE_CLOCK: 'leave it out: clocks are always compared, and time that is in doubt does not count',
+  STREAMS_MAX: 'leave it out: two thirds of CONNECTIONS_MAX may be event streams',
+  STREAMS_PER_SESSION_MAX: 'leave it out: a session may have 100 event streams',
+  PING_INTERVAL_SECONDS: 'leave it out: pings are 15 seconds apart',
+  BODY_MAX_BYTES: 'leave it out: a body may have 1 MiB',
+};
+
 /**
- * Returns one warning for each such variable, with the nearest setting.
+ * Returns one mistake for each variable that was a setting, with what to do instead. A `REDIS_PASSWORD` is
+ * one where the store is a Redis without a password: else it is another program's, or a part of `STORE`.
+ */
+export function findRemoved(
+  env: Readonly<Record<string, string | undefined>>,
+  store: StoreChoice | undefined,
+): readonly string[] {
+  const lacksPassword = store?.kind === 'redis' && store.address.password === null;
+  return Object.entries(REMOVED).flatMap(([name, advice]) => {
+    if (name === 'REDIS_PASSWORD' && !lacksPassword) return [];
+    const given = [name, `${name}_FILE`].filter((one) => env[one]);
+    return given.map((one) => `${one}: is no setting any more; ${advice}`);
+  });
+}
+
+/**
+ * Returns one warning for each variable that is almost a setting, with the nearest one.
  *
  * @param env the environment
  * @param settings the variables that the gateway reads
@@ -32,7 +66,7 @@ export function findTypos(
   settings: readonly string[],
 ): readonly string[] {
   return Object.entries(env).flatMap(([name, value]) => {
-    if (settings.includes(name)) return [];
+    if (settings.includes(name) || Object.hasOwn(REMOVED, name.replace(/_FILE$/, ''))) return [];
     const hasPrefix = name.startsWith(PREFIX);
     const meant = hasPrefix ? name.slice(PREFIX.length) : name;
     if (hasPrefix && (OF_CLIENTS.includes(meant) || OF_KUBERNETES.test(`${meant}=${value}`))) return [];
