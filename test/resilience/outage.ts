@@ -31,7 +31,8 @@ const PAGES = ['/readyz', '/api/admin/overview', '/metrics'];
 
 /**
  * Goes through an outage under load, in which people look at the pages for operators; resolves with the
- * lines that the gateway logged of it, as values. A task may fail when it is over; its line is not of it.
+ * lines that the gateway logged of it, as values: all until its end begins, and then those of no task. A task
+ * may fail when it is over; its line is not of it.
  */
 export async function readLogOfOutage(
   gateway: GatewayProcess,
@@ -43,7 +44,7 @@ export async function readLogOfOutage(
   try {
     load.go();
     await awaitCalls(checker, (count) => count.answered >= BEFORE);
-    const before = gateway.output().length;
+    const linesBefore = readWholeLines(gateway).length;
     await begin(gateway);
     const endMs = performance.now() + 1_000 * OUTAGE_SECONDS;
     while (performance.now() < endMs) {
@@ -51,14 +52,20 @@ export async function readLogOfOutage(
         await (await fetch(`${baseUrl}${page}`, { headers: { 'X-Admin-Auth': ADMIN_SECRET } })).text();
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
+    const linesDuring = readWholeLines(gateway).length;
     await end(gateway);
     await awaitReady(baseUrl);
     await load.pause();
-    const lines = gateway.output().slice(before).trim().split('\n');
-    return lines.map((line) => JSON.parse(line) as object).filter((line) => !('request_id' in line));
+    const lines = readWholeLines(gateway).map((line) => JSON.parse(line) as object);
+    return lines.filter((line, n) => n >= linesBefore && (n < linesDuring || !('request_id' in line)));
   } finally {
     await load.close();
   }
+}
+
+/** What it has logged so far, without a line whose end has not come yet. */
+function readWholeLines(gateway: GatewayProcess): readonly string[] {
+  return gateway.output().split('\n').slice(0, -1);
 }
 
 /** Goes through the outage `times` times; the reason that `/readyz` gives must match. */
