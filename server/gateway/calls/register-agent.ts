@@ -35,7 +35,7 @@ type Deps = {
   readonly agentsMax: number;
   /** Bytes that all agents may take of this process's memory, most of it for their tags. */
   readonly agentBytesMax: number;
-  readonly agentIndex: Pick<AgentIndex, 'memory'>;
+  readonly agentIndex: Pick<AgentIndex, 'memory' | 'whenRefreshed'>;
 };
 
 /** Creates the operation. */
@@ -86,6 +86,8 @@ async function writeRegistration(
   const { agent_id } = registration;
   return await deps.commits.retryCommit(async (notAfterMs) => {
     const before = await store.getAgentStatus(agent_id);
+    // A start reads the agents beside the first calls; until it has, they seem to take less than they do.
+    await deps.agentIndex.whenRefreshed();
     requireMemory(deps, registration, before?.record);
     const slots = before?.slots ?? (await listAssigned(store, agent_id)).length;
     const nowMs = store.nowMs();
