@@ -28,6 +28,9 @@ import {
   searchTasks,
 } from './task-search.ts';
 
+/** Named tasks that are open. */
+const CANCELLED_AT_ONCE = 50;
+
 type Deps = SearchDeps & { readonly commits: TaskCommits; readonly consoleMode: ConsoleMode };
 
 /** What became of one task. `other`: it does not match, or came later. */
@@ -61,7 +64,10 @@ async function cancelNamed(
   receipt: Receipt,
   caller: Caller,
 ): Promise<CancellationReceipt> {
+  const choice = { filter: { created_before }, dry_run, caller };
   let stored = 0;
+  // Cancelled more at once than are read at once: a large group of commits costs less than two small ones.
+  let waiting: FoundTask[] = [];
   const { next, lookedAt } = await searchTasks(deps, {
     filter: {},
     named: [...new Set(request_ids)],
@@ -70,10 +76,21 @@ async function cancelNamed(
     lookedAtMax: LOOKED_AT_MAX,
     async visit(found) {
       stored += found.length;
-      await cancelAll(deps, found, { filter: { created_before }, dry_run, caller }, receipt);
+      const open = found.filter(({ state }) => !isSettled(state));
+      waiting.push(...open);
+      await cancelAll(
+        deps,
+        found.filter(({ state }) => isSettled(state)),
+        choice,
+        receipt,
+      );
+      if (waiting.length < CANCELLED_AT_ONCE) return true;
+      await cancelAll(deps, waiting, choice, receipt);
+      waiting = [];
       return true;
     },
   });
+  await cancelAll(deps, waiting, choice, receipt);
   receipt.not_found += lookedAt - stored;
   return { ...receipt, next_cursor: next === null ? null : writeCursor(next) };
 }
