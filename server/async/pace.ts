@@ -10,35 +10,46 @@ const WORK_MS = 5;
 /** Pieces that begin together: what they read together is read once. */
 const AT_ONCE = 8;
 
-// Of the process, because its thread is.
-let last: Promise<void> = Promise.resolve();
-let begun = 0;
-let sinceMs: number | null = null;
-
 /**
  * Resolves when the next piece of work may begin, a few at once, in the order of the calls. What those before
  * them have begun has run by then, as far as it comes without waiting.
  */
-export function keepPace(): Promise<void> {
-  begun += 1;
-  if (begun % AT_ONCE === 0) last = last.then(beginNext);
-  return last;
-}
+export type KeepPace = () => Promise<void>;
 
-async function beginNext(): Promise<void> {
-  await new Promise<void>((resolve) => process.nextTick(resolve));
-  while (isSpent()) await yieldToEventLoop();
-}
+/**
+ * Creates the pace of one gateway. `readCpuMs` reads the CPU of its thread; where that stands still, no piece
+ * waits.
+ */
+export function createPace(readCpuMs: () => number = readThreadCpuMs): KeepPace {
+  let last: Promise<void> = Promise.resolve();
+  let begun = 0;
+  let sinceMs: number | null = null;
 
-/** Whether this tick of the event loop has had its share of work; begins to count at the first call in it. */
-function isSpent(): boolean {
-  const { user, system } = process.threadCpuUsage();
-  const nowMs = (user + system) / 1_000;
-  if (sinceMs === null) {
-    sinceMs = nowMs;
-    setImmediate(() => {
-      sinceMs = null;
-    });
+  async function beginNext(): Promise<void> {
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    while (isSpent()) await yieldToEventLoop();
   }
-  return nowMs - sinceMs >= WORK_MS;
+
+  /** Whether this tick of the event loop has had its share of work; counts from the first call in it. */
+  function isSpent(): boolean {
+    const nowMs = readCpuMs();
+    if (sinceMs === null) {
+      sinceMs = nowMs;
+      setImmediate(() => {
+        sinceMs = null;
+      });
+    }
+    return nowMs - sinceMs >= WORK_MS;
+  }
+
+  return () => {
+    begun += 1;
+    if (begun % AT_ONCE === 0) last = last.then(beginNext);
+    return last;
+  };
+}
+
+function readThreadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
 }

@@ -4,6 +4,7 @@
  */
 
 import type { LargeWork } from '../async/large-work.ts';
+import { createPace, type KeepPace } from '../async/pace.ts';
 import { createSharedReads } from '../async/shared-reads.ts';
 import { isSettled, type TaskState } from '../domain/task.ts';
 import type { Clock, Ids, Random } from '../ports/clock.ts';
@@ -59,6 +60,8 @@ export type GatewayDeps = {
   };
   readonly retention: Retention;
   readonly largeWork: LargeWork;
+  /** The pace of what is due. Default: a few milliseconds of CPU in a tick. */
+  readonly keepPace?: KeepPace;
   /** Default: nothing is traced. */
   readonly tracing?: Tracing;
   /** What the overview says of the gateway itself. */
@@ -93,8 +96,14 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
   const store = noteTouches(given.store, seen.contactStrips);
   const observer = noteEvents(given.observer, store, seen);
   const deps = { ...given, ...seen, store, observer };
-  const { clock, limits, tracing = NO_TRACING, overviewSettings = OVERVIEW_SETTINGS } = deps;
-  const agentIndex = createAgentIndex(store, deps.log);
+  const {
+    clock,
+    limits,
+    tracing = NO_TRACING,
+    overviewSettings = OVERVIEW_SETTINGS,
+    keepPace = createPace(),
+  } = deps;
+  const agentIndex = createAgentIndex(store, deps.log, keepPace);
   const acknowledgements = createAcknowledgements(clock);
   const commits = createTaskCommits({
     ...deps,
@@ -112,9 +121,9 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
   const pushes = createPushes({ ...deps, tracing, agents, commits, acknowledgements, pushesMax });
   const sweepTimes = createSweepTimes();
   const waitingLooks = createSharedReads<boolean>();
-  const dispatching = { store, commits, agentIndex, pushes, sweepTimes, tracing, waitingLooks };
+  const dispatching = { keepPace, store, commits, agentIndex, pushes, sweepTimes, tracing, waitingLooks };
   const dispatcher = createDispatcher(dispatching);
-  const sweeper = createSweeper({ ...deps, commits, sweepTimes });
+  const sweeper = createSweeper({ ...deps, commits, sweepTimes, keepPace });
   const largeTasks = createLargeTasks(deps.largeWork);
   const recentReports = createRecentReports();
   const shared = {

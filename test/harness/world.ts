@@ -1,5 +1,7 @@
 /** A whole gateway in one process, whose time, randomness and network the test controls. */
+
 import { createLargeWork, type LargeWork } from '../../server/async/large-work.ts';
+import { createPace } from '../../server/async/pace.ts';
 import { createGateway, type Duties } from '../../server/gateway/gateway.ts';
 import type { ConsoleMode } from '../../server/ports/admin.ts';
 import type { Figures } from '../../server/ports/figures.ts';
@@ -70,6 +72,7 @@ export function createWorld(store: Store, options: WorldOptions): World {
     pusher,
     ids: options.ids ?? countIds(),
     random: () => 0.5,
+    keepPace: createPace(() => 0),
     log: { ...SILENT, error: (fields, message) => console.error(message, fields) },
     observer: options.observer ?? UNOBSERVED,
     limits: {

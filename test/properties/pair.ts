@@ -4,6 +4,7 @@
 
 import type { Scheduler } from 'fast-check';
 import { createLargeWork } from '../../server/async/large-work.ts';
+import { createPace } from '../../server/async/pace.ts';
 import { createGateway, type Duties } from '../../server/gateway/gateway.ts';
 import type { Gateway } from '../../server/ports/gateway.ts';
 import type { Store } from '../../server/ports/store.ts';
@@ -56,6 +57,7 @@ export async function createPair(
       },
       // No pause between tries: only the scheduler decides which replica is first.
       random: () => 0,
+      keepPace: createPace(() => 0),
       log: SILENT,
       observer: UNOBSERVED,
       limits: { timeoutMaxMs: 1e9, openTasksMax: 1_000, keepKeysMs: 1e8, agentsMax: 100, pushesMax: 100 },

@@ -1,7 +1,9 @@
 /** The pace of the gateway’s own work: others run between its pieces, and little work waits for nothing. */
 import { describe, expect, test } from 'vitest';
-import { keepPace } from '../../server/async/pace.ts';
+import { createPace } from '../../server/async/pace.ts';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
+
+const keepPace = createPace();
 
 /** Holds the thread. */
 function work(ms: number): void {

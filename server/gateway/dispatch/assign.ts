@@ -10,6 +10,7 @@
  *   no task waits for this agent, or none that it may take ───▶ assigned
  *   one waits that it may take ───────────────────────────────▶ gives way; the offer runs first
  */
+import type { KeepPace } from '../../async/pace.ts';
 import type { SharedReads } from '../../async/shared-reads.ts';
 import { type AgentRecord, PULL_ENDPOINT } from '../../domain/agent.ts';
 import { UNCLAIMED_MS } from '../../domain/delivery.ts';
@@ -35,6 +36,7 @@ export type AssignDeps = {
   readonly tracing: Tracing;
   /** By agent: whether a task waits that it may take. */
   readonly waitingLooks: SharedReads<boolean>;
+  readonly keepPace: KeepPace;
 };
 
 /** A task that gives way is looked at again after this. */

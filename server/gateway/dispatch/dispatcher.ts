@@ -11,7 +11,6 @@
  *   running ── not acknowledged ───────────────────────▶ delivery.ts
  *   any     ── past its deadline ──────────────────────▶ failed (expire)
  */
-import { keepPace } from '../../async/pace.ts';
 import { dueMs } from '../../domain/delivery.ts';
 import { encodeMatch } from '../../domain/match-record.ts';
 import { isSettled, type TaskState } from '../../domain/task.ts';
@@ -37,7 +36,7 @@ export function createDispatcher(deps: AssignDeps): Dispatcher {
           await deps.commits.reschedule([{ ref: taskRef(request_id), atMs: null, lease }]);
           return;
         }
-        if (!isNewcomer(before.value, deps.store.nowMs())) await keepPace();
+        if (!isNewcomer(before.value, deps.store.nowMs())) await deps.keepPace();
         const result = await dispatchTask(deps, { request_id, lease, before });
         if (result.ok || result.conflict === 'lease') return;
         if (result.conflict === 'free_agent') await deps.agentIndex.reload(result.agent_id);

@@ -10,7 +10,7 @@
  *   contact ── offlineAtMs() ──▶ offline
  *      ╰────── lost_after ─────▶ each task fails once it was assigned that long ago too
  */
-import { keepPace } from '../../async/pace.ts';
+import type { KeepPace } from '../../async/pace.ts';
 import {
   type AgentFields,
   type AgentRecord,
@@ -48,6 +48,7 @@ type Deps = {
   readonly retention: Retention;
   readonly sweepTimes: SweepTimes;
   readonly observer: Pick<Observer, 'noteAgent'>;
+  readonly keepPace: KeepPace;
 };
 type Parts = Deps & { readonly lostTasks: LostTasks; readonly offers: WaitingOffers };
 
@@ -68,7 +69,7 @@ async function lookAtAgent(parts: Parts, agent_id: string, lease: Lease): Promis
   const { store, commits, lostTasks, offers, sweepTimes } = parts;
   const ref = agentRef(agent_id);
   const agentStatus = await store.getAgentStatus(agent_id);
-  await keepPace();
+  await parts.keepPace();
   if (!agentStatus) {
     await commits.reschedule([{ ref, atMs: null, lease }]);
     return;

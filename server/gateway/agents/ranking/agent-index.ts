@@ -4,7 +4,7 @@
  * A stale copy costs one more try, never a wrong result: the store refuses a grant to an agent that is full,
  * gone or registered anew, and refuses to abandon a task while an agent is free.
  */
-import { keepPace } from '../../../async/pace.ts';
+import { createPace, type KeepPace } from '../../../async/pace.ts';
 import type { AgentRecord } from '../../../domain/agent.ts';
 import { type Candidate, compareForTask } from '../../../domain/match.ts';
 import type { MatchedTask, MatchTag, TaskMatch } from '../../../domain/task-match.ts';
@@ -84,7 +84,11 @@ const PAGES_PER_REFRESH = 16;
 type IndexStore = Pick<Store, 'nowMs' | 'health' | 'readAgentChanges' | 'getAgentStatus'>;
 
 /** Creates an empty index; the first refresh fills it. */
-export function createAgentIndex(store: IndexStore, log: Pick<Log, 'error'>): AgentIndex {
+export function createAgentIndex(
+  store: IndexStore,
+  log: Pick<Log, 'error'>,
+  keepPace: KeepPace = createPace(),
+): AgentIndex {
   const groups = createAgentGroups();
 
   function pickBest(
@@ -109,7 +113,7 @@ export function createAgentIndex(store: IndexStore, log: Pick<Log, 'error'>): Ag
   }
 
   return {
-    ...createRefreshing(store, log, groups),
+    ...createRefreshing(store, log, groups, keepPace),
     match: (tags, task, when) => matchAgents(groups, tags, task, when),
     memory: groups.memory,
     figures: groups.figures,
@@ -149,6 +153,7 @@ function createRefreshing(
   store: IndexStore,
   log: Pick<Log, 'error'>,
   groups: AgentGroups,
+  keepPace: KeepPace,
 ): Pick<AgentIndex, 'refresh' | 'keepFresh' | 'whenRefreshed'> {
   let cursor: string | null = null;
   // One refresh after the other: an older read must not overwrite a newer one.
