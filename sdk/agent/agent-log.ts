@@ -75,7 +75,7 @@ export function createAgentLog(deps: AgentLogDeps): LogEvent {
       }
       case 'failure': {
         const text = `${notice.during}: ${messageOf(notice.error)}`;
-        // What stops the agent's calls is said once for all of them, but an agent that stops calls once more.
+        // An outage has a notice of its own, for all calls. That the agent could not unregister is said too.
         const isSaid = isOutage(notice.error) && notice.during !== 'unregister';
         return isSaid || !isNews(text) ? undefined : { level: 'warn', text };
       }

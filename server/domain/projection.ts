@@ -111,8 +111,8 @@ function listFailure(state: TaskState): readonly string[] {
 }
 
 /**
- * What changes in the indexes when a task goes from one state to another; none before: it is new. An entry
- * that changes its place is removed before it is added.
+ * The changes in the indexes when a task goes from one state to another; a new task has none before. An
+ * entry that changes its place is removed before it is added.
  */
 export function indexChanges(before: TaskState | undefined, after: TaskState): readonly IndexChange[] {
   const changes: IndexChange[] = [];

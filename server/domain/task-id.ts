@@ -37,8 +37,8 @@ type TaskIdParts = {
    */
   readonly submittedMs: number;
   /**
-   * What the id begins with: `submittedMs`, or more where the id before it began with more. For example, the
-   * clock went back.
+   * The time that the id begins with: `submittedMs`, or a later one if the id before it began with that, for
+   * example because the clock went back.
    */
   readonly frontMs: number;
   /** Random, below `ORDER_END`. */

@@ -28,7 +28,7 @@ import {
   searchTasks,
 } from './task-search.ts';
 
-/** Named tasks that are open. */
+/** Open tasks that are cancelled side by side, of those that are named. */
 const CANCELLED_AT_ONCE = 50;
 
 type Deps = SearchDeps & { readonly commits: TaskCommits; readonly consoleMode: ConsoleMode };
@@ -66,7 +66,8 @@ async function cancelNamed(
 ): Promise<CancellationReceipt> {
   const choice = { filter: { created_before }, dry_run, caller };
   let stored = 0;
-  // Cancelled more at once than are read at once: a large group of commits costs less than two small ones.
+  // More are cancelled than read at once: a large group of commits costs less than two small ones.
+  // Those that have ended are counted at once, so that their results, which may be large, are not kept.
   let waiting: FoundTask[] = [];
   const { next, lookedAt } = await searchTasks(deps, {
     filter: {},
