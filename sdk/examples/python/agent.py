@@ -69,12 +69,12 @@ def register():
     global beat_every
     answer = call("register", endpoint="pull", agent_tags=TAGS, request_ids=list(running))
     beat_every = answer["heartbeat_interval"]
-    drop(answer["cancelled_request_ids"])
+    drop(answer)
     print(f"ready: {AGENT_ID}", flush=True)
 
 
-def drop(request_ids):
-    for request_id in set(request_ids) & set(running):
+def drop(answer):
+    for request_id in set(answer["cancelled_request_ids"]) & set(running):
         running[request_id].set()
 
 
@@ -82,8 +82,7 @@ def keep_beating():
     """Sends heartbeats while the task in hand is worked on, so that the gateway knows it is not lost."""
     while True:
         time.sleep(beat_every)
-        answer = call("heartbeat", request_ids=list(running), draining=stopping.is_set())
-        drop(answer["cancelled_request_ids"])
+        drop(call("heartbeat", request_ids=list(running), draining=stopping.is_set()))
 
 
 def work(task, dropped):
@@ -96,6 +95,7 @@ def work(task, dropped):
 def handle(task):
     request_id = task["request_id"]
     dropped = running[request_id] = threading.Event()
+    print(f"working on {request_id}", flush=True)
     try:
         outcome = {"status": "success", "result": work(task, dropped)}
     except Exception as error:
