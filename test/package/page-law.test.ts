@@ -12,8 +12,8 @@ const exists = (path: string): boolean => existsSync(join(ROOT, path));
 const pages = files.filter((file) => file.endsWith('.md'));
 /** What people read one after the other: not the changelog, nor the licenses of others. */
 const bounded = pages.filter((file) => !/^(CHANGELOG|generated\/console\/LICENSES)\.md$/.test(file));
-/** Pages for maintainers, and the guide, which is broken into lines where it is shown: of any width. */
-const WIDE = /^(server|test)\/README|^test\/bench\/results\/|^spec\/guide/;
+/** Pages of the tests, and the guide, which is broken into lines where it is shown: of any width. */
+const WIDE = /^test\/README|^test\/bench\/results\/|^spec\/guide/;
 const boundsOf = (page: string): PageBounds =>
   WIDE.test(page) ? { ...PAGE_BOUNDS, columns: Number.POSITIVE_INFINITY } : PAGE_BOUNDS;
 
