@@ -67,7 +67,10 @@ function applyCommit(
     slot = change.agent_id;
   }
   for (const { atMs } of batch.due ?? []) due = atMs !== null;
-  if (batch.wait) waiting = batch.wait.op === 'join';
+  for (const write of batch.writes) {
+    if (write.kind !== 'task') continue;
+    for (const { index, op } of write.index) if (index === 'waiting') waiting = op === 'add';
+  }
   if (batch.event) events += 1;
   const stored = { state: after, traces: { slot, due, waiting, events } };
   return which === 0 ? [stored, world[1]] : [world[0], stored];

@@ -79,7 +79,7 @@ export function drawCommit(random: Random, settled: ReadonlySet<string>): Planne
     const taskSession = fixedFieldsOf(id).cli_session_id;
     const isWaiting = !isSettling && drawOneIn(random, 3);
     const isUnreported = isSettling && drawOneIn(random, 3);
-    const unreported = isUnreported ? { agent_id: pick(random, AGENTS), request_id: id } : undefined;
+    const unreported = isUnreported ? pick(random, AGENTS) : undefined;
     writes.push(drawTask(random, { id, settled: settled.has(id), isSettling, isWaiting, unreported }));
     if (isSettling) settles.push(id);
     if (isSettling && taskSession !== '') {
@@ -111,12 +111,10 @@ export function drawCommit(random: Random, settled: ReadonlySet<string>): Planne
     session,
     buildBatch(side) {
       const built = writes.map(({ key, expected, build }) => build(expectOf(side, key, expected), side));
-      const { wait, unreported } = built.find((one) => one.wait ?? one.unreported) ?? {};
       return {
+        ...Object.assign({}, ...built),
         ...parts,
         writes: built.flatMap((one) => one.writes),
-        ...(wait && { wait }),
-        ...(unreported && { unreported }),
         slots,
         due: due.flatMap((change) => change(side) ?? []),
         ...(silent && {
@@ -162,7 +160,7 @@ type TaskDraw = {
   settled: boolean;
   isSettling: boolean;
   isWaiting: boolean;
-  unreported: Batch['unreported'];
+  unreported: string | undefined;
 };
 
 /** A settled task is not written again: a write to it expects a wrong revision. */
@@ -184,7 +182,7 @@ function drawTask(
       // No state is known of a revision that was never issued, and such a commit has a conflict.
       const value = before ?? buildState(store);
       const stored = expect === 'absent' ? expect : { value, revision: expect };
-      return writeTask(id, stored, after, { ...(unreported && { unreported }) });
+      return writeTask(id, stored, after, { ...(unreported !== undefined && { unreported }) });
     },
   };
 }

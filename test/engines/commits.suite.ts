@@ -170,8 +170,8 @@ export function describeCommits({ store, reopen, underTest }: SuiteContext): voi
       await submit(store(), 't1');
       const task = await readState(store(), 't1');
       const agentStatus = await store().getAgentStatus('A');
-      const unreported = { agent_id: 'A', request_id: 't1' };
-      const changed = writeTask('t1', task, { ...task.value, progress: 50, waiting: true }, { unreported });
+      const after = { ...task.value, progress: 50, waiting: true };
+      const changed = writeTask('t1', task, after, { unreported: 'A' });
       const { writes = [], slots = [], due = [], ...rest } = conflicting;
       const batch: Batch = {
         ...rest,

@@ -46,8 +46,7 @@ export function describeDurability({ store, underTest, reopen }: SuiteContext): 
       await submit(store(), 't1');
       must(await assign(store(), 't1', 'A'));
       await submit(store(), 't2');
-      const unreported = { agent_id: 'A', request_id: 't1' };
-      const ending = await endingOf(store(), 't1', { unreported });
+      const ending = await endingOf(store(), 't1', { unreported: 'A' });
       disk.hold();
       const committed = follow(store().commit(ending));
       await until('the write is held', disk.isHolding);

@@ -141,8 +141,7 @@ export function describeListings({ store, reopen, underTest }: SuiteContext): vo
   describe('tasks that settled without the report of their agent', () => {
     async function settleUnreported(id: string, agent_id: string): Promise<void> {
       await submit(store(), id);
-      const unreported = { agent_id, request_id: id };
-      must(await store().commit(await endingOf(store(), id, { unreported })));
+      must(await store().commit(await endingOf(store(), id, { unreported: agent_id })));
     }
     const unreported = async (agent_id: string, limit = 100): Promise<readonly string[]> =>
       (await listAll('unreported', { agent_id }, limit)).map(({ request_id }) => request_id);

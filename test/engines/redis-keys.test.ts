@@ -39,8 +39,7 @@ describe.each(REDIS_COMMANDS)('on %s', (command) => {
       await submit(store, `done-${n}`, { cli_session_id: session });
       must(await assign(store, `done-${n}`, agent_id));
       await store.touch(agent_id, { by: 'push', taken: true, status: 202, error: null });
-      const unreported = { agent_id, request_id: `done-${n}` };
-      must(await store.commit(await endingOf(store, `done-${n}`, { unreported })));
+      must(await store.commit(await endingOf(store, `done-${n}`, { unreported: agent_id })));
       await finish(store, `quick-${n}`, session);
       await submit(store, `waits-${n}`, { task_tags: ['z', `z-${n}`] });
       const before = await readState(store, `waits-${n}`);

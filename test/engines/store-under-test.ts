@@ -112,17 +112,24 @@ export function must(result: CommitResult): Revision {
   return result.revision;
 }
 
+/** What else is in a task's batch; `unreported`: the agent that did not report its end. */
+export type MoreOfTask = Omit<Partial<Batch>, 'wait' | 'unreported'> & { readonly unreported?: string };
+
 /** A batch that takes a task from its stored state to another one, or stores a new one in this state. */
 export function writeTask(
   id: string,
   before: Stored<TaskState> | 'absent',
   after: TaskState,
-  more: Partial<Batch> = {},
+  { unreported: agent_id, ...more }: MoreOfTask = {},
 ): Batch {
   const stored = before === 'absent' ? undefined : before;
   const wait = waitChange(id, stored?.value, after);
-  const write = taskWrite(id, stored, after, more.unreported?.agent_id);
-  return { writes: [write], ...(wait && { wait }), ...more };
+  return {
+    writes: [taskWrite(id, stored, after, agent_id)],
+    ...(wait && { wait }),
+    ...(agent_id !== undefined && { unreported: { agent_id, request_id: id } }),
+    ...more,
+  };
 }
 
 /** A batch that writes an agent's record; null removes it. */
@@ -164,17 +171,14 @@ export async function submit(store: Store, id: string, more: Partial<TaskState> 
 }
 
 /** A batch that submits a task: its input, and its first state. */
-export function submissionOf(input: TaskInput, state: TaskState, more: Partial<Batch> = {}): Batch {
+export function submissionOf(input: TaskInput, state: TaskState, more: MoreOfTask = {}): Batch {
   const id = input.request_id;
   const batch = writeTask(id, 'absent', state, more);
   return { ...batch, writes: [{ kind: 'input', id, expect: 'absent', value: input }, ...batch.writes] };
 }
 
 /** The state and revision of a stored task; throws when it is absent. */
-export async function readState(
-  store: Store,
-  id: string,
-): Promise<{ readonly value: TaskState; readonly revision: Revision }> {
+export async function readState(store: Store, id: string): Promise<Stored<TaskState>> {
   const stored = await store.get('task', id);
   if (!stored) throw new Error(`no task ${id}`);
   return stored;
@@ -207,13 +211,12 @@ export async function assign(store: Store, id: string, agent_id: string): Promis
   const before = await readState(store, id);
   const registration = `registration of ${agent_id}`;
   const slots = [{ op: 'grant', agent_id, request_id: id, registration }] as const;
-  return await store.commit(
-    writeTask(id, before, assignTo(before.value, agent_id, store.nowMs()), { slots }),
-  );
+  const after = assignTo(before.value, agent_id, store.nowMs());
+  return await store.commit(writeTask(id, before, after, { slots }));
 }
 
 /** The batch that settles a stored task: releases its slot, removes its due entry, adds its event. */
-export async function endingOf(store: Store, id: string, more: Partial<Batch> = {}): Promise<Batch> {
+export async function endingOf(store: Store, id: string, more: MoreOfTask = {}): Promise<Batch> {
   const before = await readState(store, id);
   const { value } = before;
   const settled: TaskState = {
@@ -291,14 +294,10 @@ export async function until(
 /** Follows a promise: whether it is still pending. For what must not have happened yet. */
 export function follow<T>(promise: Promise<T>): { readonly now: () => 'waiting' | 'done' | 'failed' } {
   let state: 'waiting' | 'done' | 'failed' = 'waiting';
-  promise.then(
-    () => {
-      state = 'done';
-    },
-    () => {
-      state = 'failed';
-    },
-  );
+  const become = (next: 'done' | 'failed') => (): void => {
+    state = next;
+  };
+  promise.then(become('done'), become('failed'));
   return { now: () => state };
 }
 

@@ -18,7 +18,6 @@ import {
   type TaskCounts,
   tagsWithoutAgent,
 } from '../../server/domain/task-counts.ts';
-import { STORE_LIMITS } from '../../server/ports/limits.ts';
 import type {
   AgentStatus,
   Claimable,
@@ -66,7 +65,8 @@ export function createPlainState(clock: { nowMs(): number }) {
     feeds: new Map<string, readonly StoredEvent[]>(),
     /** What each commit found, and the tasks that it settled. */
     changes: [] as { ms: number; before: Levels; ended: readonly TaskState[] }[],
-    unreported: [] as { agent_id: string; request_id: string; atMs: number }[],
+    /** The tasks that settled without a report of their agent: no state says so. */
+    unreported: [] as { agent_id: string; request_id: string; atMs: number; untilMs: number }[],
     /** Commits and leases so far. */
     counter: 0,
     lastSweepMs: nowMs(),
@@ -243,10 +243,11 @@ export function listAll(state: PlainState, query: keyof Lists, ask: Ask): readon
           return { position, item: { request_id, position } };
         });
     case 'unreported': {
-      const sinceMs = state.nowMs() - STORE_LIMITS.unreportedMs;
+      const kept = state.unreported.filter(({ untilMs }) => untilMs > state.nowMs());
       return tasks(
-        state.unreported
-          .filter(({ agent_id, atMs }) => agent_id === ask.agent_id && atMs > sinceMs)
+        kept
+          .filter(({ agent_id }) => agent_id === ask.agent_id)
+          .sort((a, b) => b.atMs - a.atMs || (a.request_id < b.request_id ? 1 : -1))
           .map(({ request_id }) => request_id),
       );
     }

@@ -10,6 +10,7 @@ import {
   type CommitConflict,
   type DueChange,
   type Store,
+  type TaskWrite,
 } from '../../server/ports/store.ts';
 import { flushMicrotasks } from './fake-clock.ts';
 import {
@@ -181,13 +182,14 @@ function applyBatch(state: PlainState, batch: Batch, revision: string): void {
     const before = kind === 'task' ? readValue(state, 'task', id)?.value : undefined;
     return kind === 'task' && isSettled(value) && !(before && isSettled(before)) ? [value] : [];
   });
-  if (batch.wait || batch.writes.some(({ kind }) => kind === 'task'))
+  if (batch.writes.some(({ kind }) => kind === 'task'))
     state.changes.push({ ms: nowMs, before: levelsOf(state), ended: settles });
   for (const write of batch.writes) {
     const key = `${write.kind} ${write.id}`;
     if (write.value === null) state.values.delete(key);
     else state.values.set(key, { value: JSON.parse(JSON.stringify(write.value)), revision });
     if (write.kind === 'key') state.expiries.set(key, nowMs + write.keepMs);
+    if (write.kind === 'task') noteUnreported(state, write);
   }
   for (const change of batch.due ?? []) retime(state, change);
   const changed = new Set(batch.writes.flatMap(({ kind, id }) => (kind === 'agent' ? [id] : [])));
@@ -208,7 +210,14 @@ function applyBatch(state: PlainState, batch: Batch, revision: string): void {
     const event = { cursor: `${nowMs}-${state.counter}`, request_id };
     state.feeds.set(session, [...(state.feeds.get(session) ?? []), event]);
   }
-  if (batch.unreported) state.unreported.unshift({ ...batch.unreported, atMs: nowMs });
+}
+
+/** All else is read from the states; this the step alone decides. */
+function noteUnreported(state: PlainState, { id: request_id, index }: TaskWrite): void {
+  for (const { index: name, of: agent_id, atMs, keepMs = 0 } of index) {
+    if (name !== 'unreported') continue;
+    state.unreported.push({ agent_id, request_id, atMs, untilMs: state.nowMs() + keepMs });
+  }
 }
 
 function retime({ due, nowMs }: PlainState, change: DueChange): void {

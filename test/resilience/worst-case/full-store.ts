@@ -2,11 +2,12 @@
 import type { AgentFields } from '../../../server/domain/agent.ts';
 import { JsonText } from '../../../server/domain/json-text.ts';
 import type { TaskState } from '../../../server/domain/task.ts';
-import type { Batch, Store } from '../../../server/ports/store.ts';
+import type { Store } from '../../../server/ports/store.ts';
 import { createIds } from '../../../server/system/ids.ts';
 import {
   buildInput,
   buildState,
+  type MoreOfTask,
   must,
   register,
   submissionOf,
@@ -109,7 +110,7 @@ async function addTask(
   store: Store,
   id: string,
   more: Partial<TaskState>,
-  others: Partial<Batch> = {},
+  others: MoreOfTask = {},
   payload = buildInput(id).payload,
 ): Promise<void> {
   const createdMs = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
