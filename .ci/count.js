@@ -4,7 +4,7 @@
 // is that of the commands so far: where it is not 0 and no test failed, that counts as a failure too, and is said.
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
-import { mayBeForbidden } from '../test/harness/tools.ts';
+import { mayBeMissing } from '../test/harness/tools.ts';
 
 /** The first lines of a failure, indented. */
 const indent = (message = '') =>
@@ -42,7 +42,7 @@ for (const file of process.argv.slice(2)) {
       // A count in a title is smaller in `npm test`.
       const name = `${path}: ${fullName.replace(/\d+/g, 'N')}`;
       if (status === 'passed' || status === 'failed') run.add(name);
-      else if (tags.some((tag) => !mayBeForbidden(tag))) skipped.add(name);
+      else if (tags.some((tag) => !mayBeMissing(tag))) skipped.add(name);
     }
   }
 }

@@ -2,10 +2,10 @@
 // `npm run test:ci` runs anyway.
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
-import { CI_SUITES } from '../test/ci-suites.ts';
+import { listFiles } from '../test/suites.ts';
 
 const [file = ''] = process.argv.slice(2);
-const later = new Set(CI_SUITES.map((suite) => suite.file));
+const later = new Set([...listFiles('ci'), ...listFiles('alone')]);
 for (const { name, assertionResults } of JSON.parse(readFileSync(file, 'utf8')).testResults) {
   const path = relative(process.cwd(), name);
   if (later.has(path)) continue;

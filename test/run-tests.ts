@@ -6,9 +6,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { createCLI, parseCLI, startVitest, type TestCase, type Vitest } from 'vitest/node';
-import { CI_SUITES } from './ci-suites.ts';
 import { refuseOptions } from './harness/script-options.ts';
 import { demandToolsInCi, findRemedy, TOOL_NAMES } from './harness/tools.ts';
+import { findMistakes, listFiles, readCounts } from './suites.ts';
 
 // The threads of the engines and the processes of the tests load the same sources hundreds of times.
 const cacheFolder = new URL('../node_modules/.cache/task-gateway-tests', import.meta.url).pathname;
@@ -23,6 +23,7 @@ requireKnownOptions(words);
 demandToolsInCi();
 const { filter, options } = parseCLI(['vitest', 'run', '--config', 'test/vitest.config.ts', ...words]);
 if (filter.length === 0) {
+  demandList();
   process.env.TEST_GROUP = group;
   console.log(describeGroup());
 }
@@ -36,12 +37,20 @@ await vitest.exit();
 function describeGroup(): string {
   if (group === 'ci') return 'The long suites, with their full counts; "npm test" runs all the others.';
   if (group === 'alone') return 'The long suites that measure, one after the other.';
-  const fewer = CI_SUITES.flatMap((suite) => Object.entries(suite.fewer ?? {}));
-  const counts = fewer.map(([name, count]) => `${name}=${process.env[name] ?? count}`);
+  const quick = new Set(listFiles('quick'));
+  const long = [...listFiles('ci'), ...listFiles('alone')].filter((file) => !quick.has(file));
+  const counts = Object.entries(readCounts('quick')).map(([name, count]) => `${name}=${count}`);
   return (
-    `Without the ${CI_SUITES.length - fewer.length} long suites of "npm run test:ci", which test/ci-suites.ts ` +
-    `lists, and with fewer runs of ${fewer.length} others: ${counts.join(', ')}.`
+    `Without the ${new Set(long).size} long suites of "npm run test:ci" and "npm run test:alone", which ` +
+    `test/suites.txt lists, and with fewer runs of others: ${counts.join(', ')}.`
   );
+}
+
+/** A file that no group would run must not pass for one that was run. */
+function demandList(): void {
+  const mistakes = findMistakes();
+  for (const mistake of mistakes) console.error(`test/suites.txt: ${mistake}.`);
+  if (mistakes.length > 0) process.exit(1);
 }
 
 /** Ends the process when one of the options is not one of vitest's. */

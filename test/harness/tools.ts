@@ -8,6 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { FOREIGN_PACKAGES, wereGeneratorsTried } from './tried-generators.ts';
 
 type Tool = {
   /** Where it is, or what it says of itself; null where it is missing. */
@@ -18,6 +19,8 @@ type Tool = {
   readonly debianPackage?: string;
   /** What a machine may forbid, also where `CI` is set. */
   readonly mayBeForbidden?: true;
+  /** Whether the tests with it must be run where `CI` is set; they must unless it says otherwise. */
+  readonly isNeeded?: () => boolean;
 };
 
 /** Here each architecture has a folder of shared libraries. */
@@ -30,7 +33,7 @@ export const CLOCK_LIBRARIES = {
 } as const;
 
 /** The packages of the generators and validators of others; only there with the tool `generators`. */
-export const FOREIGN_MODULES = join(import.meta.dirname, '../contract/generators/node_modules');
+export const FOREIGN_MODULES = join(FOREIGN_PACKAGES, 'node_modules');
 
 /** A command under one of its names, and Debian's package of it. */
 const debian = (debianPackage: string, commands: readonly string[] = [debianPackage]): Tool => ({
@@ -64,6 +67,7 @@ const TOOLS = {
   generators: {
     find: () => (existsSync(join(FOREIGN_MODULES, '.package-lock.json')) ? FOREIGN_MODULES : null),
     remedy: 'npm ci --ignore-scripts in test/contract/generators',
+    isNeeded: () => !wereGeneratorsTried(),
   },
   mount: {
     find: tried('unshare', ['-m', 'mount', '--bind', '/etc/hosts', '/etc/resolv.conf']),
@@ -137,13 +141,16 @@ export function findLibrary(name: string): string | null {
   return null;
 }
 
-/** Whether a machine may forbid what it does, also in CI. */
-export const mayBeForbidden = (name: ToolName): boolean => toolOf(name).mayBeForbidden === true;
+/** Whether its tests may be skipped in CI: a machine may forbid it, or nothing changed since it was tried. */
+export function mayBeMissing(name: ToolName): boolean {
+  const { mayBeForbidden = false, isNeeded } = toolOf(name);
+  return mayBeForbidden || isNeeded?.() === false;
+}
 
 /** Ends the process, with the remedies, where `CI` is set and a tool is missing: there, every test is run. */
 export function demandToolsInCi(): void {
   if (!process.env.CI || areToolsHidden()) return;
-  const missing = TOOL_NAMES.filter((name) => !mayBeForbidden(name) && findTool(name) === null);
+  const missing = TOOL_NAMES.filter((name) => !mayBeMissing(name) && findTool(name) === null);
   if (missing.length === 0) return;
   const remedies = missing.map((name) => `${name} (${describeRemedy(name)})`);
   console.error(

@@ -16,6 +16,7 @@ const config: KnipConfig = {
         'test/**/*.test.ts',
         'test/http/chain-cost.ts',
         'test/contract/document-figures.ts',
+        'test/contract/try-generators.ts',
         'test/resilience/worst-case/table.ts',
         // Compiled, never run.
         'test/http/handlers.check.ts',

@@ -1,7 +1,7 @@
 /** Names of files, what each file opens with, and marks that must not stay. */
 import { basename } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { CI_SUITES } from '../ci-suites.ts';
+import { findMistakes, SUITES } from '../suites.ts';
 import { openRepository } from './repository.ts';
 
 const { files, sources, read } = openRepository();
@@ -111,17 +111,29 @@ describe('sections of the specification', () => {
   });
 });
 
-describe('the long suites', () => {
-  test('are files that are there, each once, and name files for their smaller parts', () => {
-    const listed = CI_SUITES.map(({ file }) => file);
-    expect(new Set(listed).size).toBe(listed.length);
-    for (const file of CI_SUITES.flatMap((suite) => [suite.file, ...suite.partIn]))
-      expect(files, file).toContain(file);
+describe('the list of the test files', () => {
+  test('has each file once, and a reason and smaller parts for those that npm test leaves out', () => {
+    expect(findMistakes()).toEqual([]);
   });
 
-  test('have their smaller parts in what npm test runs', () => {
-    const left = CI_SUITES.filter(({ fewer }) => fewer === undefined).map(({ file }) => file);
-    for (const { file, partIn } of CI_SUITES)
-      for (const part of partIn) expect(left, `${file}: ${part}`).not.toContain(part);
+  test('has those that run on each store in both groups: in memory, and on Redis', () => {
+    const each = sources.filter(
+      (file) => /\.test\.ts$/.test(file) && /^describeEachStore\(/m.test(read(file)),
+    );
+    const stores = SUITES.filter(({ file }) => each.includes(file)).map(({ runs }) =>
+      [runs.quick, runs.ci].map((run) => run?.counts.GATEWAY_STORES),
+    );
+    expect(stores).toEqual(each.map(() => ['memory', 'redis']));
+  });
+
+  const one = { file: 'a', runs: { ci: { seconds: 1, counts: {} } }, reason: 'long', parts: [] };
+  test.each([
+    ['a file that is not listed', [], 'a is not listed: add its line'],
+    ['a file that is not there', [one, { ...one, file: 'b' }], 'b is not there'],
+    ['a file that is listed twice', [one, { ...one }], 'a is listed twice'],
+    ['no reason', [{ ...one, reason: '' }], 'a needs a reason why "npm test" leaves it out'],
+    ['a part that is long too', [{ ...one, parts: ['a'] }], 'a: "npm test" does not run a'],
+  ])('the law bites: %s', (_what, suites, mistake) => {
+    expect(findMistakes(suites, ['a'])).toEqual([mistake]);
   });
 });

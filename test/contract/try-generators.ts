@@ -1,0 +1,30 @@
+/**
+ * `node test/contract/try-generators.ts`: installs the generators and validators of others, runs their tests,
+ * and when all have passed notes which documents they were tried with. Nothing else writes that file. With
+ * `--check` it only says whether the documents have changed since, and exits with 1 if so, as `.ci/run` asks.
+ */
+import { spawnSync } from 'node:child_process';
+import {
+  FOREIGN_PACKAGES,
+  GENERATOR_TESTS,
+  noteGeneratorsTried,
+  wereGeneratorsTried,
+} from '../harness/tried-generators.ts';
+
+const tried = wereGeneratorsTried();
+console.log(
+  tried
+    ? 'The generators of clients were tried with these documents.'
+    : 'The documents have changed since the generators of clients were tried: node test/contract/try-generators.ts',
+);
+if (process.argv.includes('--check')) process.exit(tried ? 0 : 1);
+run(['ci', '--ignore-scripts', '--no-audit', '--no-fund'], FOREIGN_PACKAGES);
+run(['test', '--', ...GENERATOR_TESTS]);
+noteGeneratorsTried();
+console.log('All passed: test/contract/generators/tried.txt is written.');
+
+function run(words: readonly string[], cwd?: string): void {
+  const { TOOLS: _all, ...env } = process.env;
+  const { status } = spawnSync('npm', words, { cwd, env, stdio: 'inherit' });
+  if (status !== 0) process.exit(1);
+}
