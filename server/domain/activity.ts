@@ -10,7 +10,7 @@ import { fillOutcomes, type OutcomeCounts } from './task-counts.ts';
 export const STEP_MS = 30_000;
 /** How many steps are kept, the present one included. */
 export const STEPS_MAX = 30;
-/** Tags without an agent that are counted in one step; further ones are dropped. */
+/** One step counts at most so many tags without an agent; it drops further ones. */
 export const STEP_TAGS_MAX = 100;
 
 const BOUNDS_PER_DECADE = 10;
@@ -27,7 +27,10 @@ export const TOOK_BOUNDS_MS: readonly number[] = Array.from(
 /** How many tasks wait for an agent, and how many other tasks are open: they run, or are being matched. */
 export type Levels = { readonly waiting: number; readonly running: number };
 
-/** What happened in one step. */
+/**
+ * One step: its levels and its endings. For example, 3 tasks wait and 12 run at its end, and in it 40 ended
+ * as `success`, 2 as `timeout`.
+ */
 export type ActivityStep = Levels & {
   /** When it began. `waiting` and `running` are those at its end; of the present step, those of now. */
   readonly atMs: number;
@@ -41,7 +44,7 @@ export type ActivityStep = Levels & {
   readonly noAgent: ReadonlyMap<string, number>;
 };
 
-/** A step as an engine keeps it. What is not counted in it is 0. */
+/** A step as an engine keeps it. A count is 0 if it is absent. */
 export type StepRecord = {
   readonly atMs: number;
   /** The levels before the first change in the step, so also those at the end of the step before. */
@@ -73,8 +76,8 @@ export function tookIndexOf(ms: number): number {
 }
 
 /**
- * The last 30 steps, oldest first. `present`: what waits and runs now. Before the first record, the levels
- * are those that it found.
+ * The last 30 steps, oldest first. `present`: what waits and runs now. Steps before the first record have the
+ * levels that this record found.
  */
 export function buildActivity(
   records: readonly StepRecord[],

@@ -1,6 +1,6 @@
 /** The words that advice is made of: counts, names, times and remedies. */
 
-/** What helps; see `RemedyKind` of the contract. */
+/** A step that helps, such as `use_tag` with the tag; see `RemedyKind` of the contract. */
 export type Remedy = {
   readonly kind:
     | 'use_tag'
@@ -16,7 +16,10 @@ export type Remedy = {
   readonly seconds: number | null;
 };
 
-/** What to do about a task or a match: in words, or null, and for programs. */
+/**
+ * Advice on a task or a match: the hint says it in words (null if there is nothing to do), the remedies say
+ * it to programs.
+ */
 export type Advice = { readonly hint: string | null; readonly remedies: readonly Remedy[] };
 
 /** Nothing need be done. */

@@ -24,7 +24,7 @@ export type PresentAgent = {
   readonly contactMs: number | null;
 };
 
-/** What the advice rests on. `match` is set when the explanation shows one. */
+/** The advice rests on this alone. `match` is set when the explanation shows one. */
 export type Situation = {
   readonly state: TaskState;
   readonly outcome: TaskOutcome | null;
@@ -33,7 +33,9 @@ export type Situation = {
   readonly nowMs: number;
 };
 
-/** An agent that has not responded, or not claimed, for so long may have a problem. */
+/**
+ * When an agent has not responded, or not claimed, for so long, the advice says that it may have a problem.
+ */
 const SLOW_MS = 5_000;
 
 /** The advice on a task. */

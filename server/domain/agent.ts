@@ -24,7 +24,10 @@ export type AgentRecord = {
   readonly max_concurrent: number;
   /** External load: the load the agent reported, less the tasks it has from this gateway, never below 0. */
   readonly external: number;
-  /** A new id at each register call: a grant succeeds only for the registration that was matched. */
+  /**
+   * A new id at each register call. A grant names the registration on which the match was made, and fails if
+   * the agent has registered again since.
+   */
   readonly registration: string;
   readonly registeredMs: number;
   /** Stays set until a heartbeat unsets it or the agent registers again. */
@@ -92,9 +95,10 @@ export function unavailableSinceMs(agent: AgentRecord, resumedMs: number): numbe
 /**
  * The external load: the reported load less the agent's tasks from this gateway, never below 0.
  *
- * An agent that does not name its tasks may have counted `ownTasks` of them, or up to `justReported` more,
+ * If an agent does not name its tasks, it may have counted `ownTasks` of them, or up to `justReported` more,
  * whose slots were released while its report was under way. Within that doubt the external load stays as it
- * was before: so a task that just ended never counts as external load of an agent that has none.
+ * was before. For example, an agent reports 3, has 2 tasks here and has just reported one more: its external
+ * load is 0 if it was 0 before, and 1 if it was 1 or more.
  */
 export function externalLoad(
   reportedLoad: number,
@@ -109,15 +113,15 @@ export function externalLoad(
 /** An agent's contacts; none of this is durable. */
 export type Contact = {
   /**
-   * Last call of the agent, registration, or push that it took or was too busy for; never older than the end
-   * of the last pause in sweeping.
+   * The last time the agent called, registered, took a push, or was too busy for one. When sweeping paused,
+   * it is never older than the end of the pause.
    */
   readonly contactMs: number;
-  /** Last heartbeat; null before the first. */
+  /** Last heartbeat; null if it has sent none. */
   readonly beatMs: number | null;
   /**
-   * From its last heartbeat but one, or from its registration if that was later, to its last one; null before
-   * the first. A pause in sweeping is not counted.
+   * The time between its last two heartbeats, or between its registration and its last heartbeat if it
+   * registered later; null if it has sent none. When sweeping paused in between, the pause is not counted.
    */
   readonly beatGapMs: number | null;
   /** The last finished push with its HTTP status and its error, each or null; null before the first. */
@@ -126,7 +130,7 @@ export type Contact = {
     readonly status: number | null;
     readonly error: string | null;
   } | null;
-  /** Since when it has neither taken a push nor been busy; null while the last one was a contact. */
+  /** Since when its pushes fail; null if it took the last one, was too busy for it, or got none. */
   readonly unreachedSinceMs: number | null;
 };
 
@@ -139,10 +143,10 @@ const FREQUENT_BEAT_GAP_MS = 45_000;
  *   it has sent a heartbeat, or claims    90 s after its last contact; with a gap of more than 45 s between
  *                                         its last two heartbeats, three times that gap
  *   neither, and its last push failed     90 s after its last contact or the first push that failed since
- *   it registered with `lost_after`       that long after its last contact, if that is earlier
+ *   it registered with `lost_after`       so long after its last contact, if this is earlier
  *
- * A push agent without heartbeats is never offline while its pushes do not fail. What makes this time earlier
- * happens at least 90 s before it: so a look every 90 s misses nothing.
+ * A push agent without heartbeats is never offline while its pushes do not fail. When something makes this
+ * time earlier, it does so at least 90 s before it: so a look every 90 s misses nothing.
  */
 export function offlineAtMs({ endpoint, lostAfterMs }: AgentRecord, contact: Contact): number | null {
   const { contactMs, beatMs, beatGapMs, unreachedSinceMs } = contact;

@@ -10,13 +10,15 @@ import { isSettled, mayBeTaken } from './task.ts';
 export const BUSY_REST_MS = 30_000;
 /** A connection without a response stays open for so long; no second push runs beside it. */
 export const PUSH_OPEN_MAX_MS = 300_000;
-/** A claimed assignment that was not acknowledged is handed out again after so long. */
+/**
+ * When an agent has claimed an assignment and does not acknowledge it, a claim gets it again after so long.
+ */
 export const HAND_OUT_AGAIN_MS = 15_000;
-/** An assignment that its pull agent does not claim for so long counts as not taken. */
+/** When its pull agent does not claim an assignment for so long, it counts as not taken. */
 export const UNCLAIMED_MS = 10_000;
 /**
- * A task that may have been taken moves only after its agent has been unavailable for so long: then it is
- * gone.
+ * An agent is gone when it has been unavailable for so long. Only then does a task move that it may have
+ * taken.
  */
 export const GONE_AFTER_MS = 90_000;
 
@@ -54,9 +56,11 @@ export function availabilityOf(record: AgentRecord | undefined, resumedMs: numbe
 }
 
 /**
- * Whether the task should move to another agent if one is eligible. Once an attempt is unknown, only an agent
- * that is gone loses the task. A task that was certainly not taken moves at once from an agent that is
- * offline or unregistered, and else as `movableFromMs()` says.
+ * Whether the task should move to another agent if one is eligible. If its agent may have it (an attempt is
+ * unknown), it moves only when the agent is gone. If the agent certainly does not have it, it moves at once
+ * when the agent is offline or unregistered, and when `movableFromMs()` says if not. For example, if an
+ * offline agent refused the connection, the task moves at once; if the connection broke after the request was
+ * sent, the task moves when the agent has been offline for 90 s.
  */
 export function wantsToMove(
   delivery: Delivery,
@@ -79,9 +83,9 @@ export function isUnclaimed(delivery: Delivery, nowMs: number): boolean {
 }
 
 /**
- * From when on a task that was certainly not taken may leave an agent that is online and pushed to: at once
- * when its last response was busy, else after three attempts and ten seconds. Null: not before another
- * attempt.
+ * From when on a task may leave an agent that certainly did not take it, although the agent is online and
+ * pushed to: at once when its last response was busy, after three attempts and ten seconds if it was not.
+ * Null: not before another attempt.
  */
 function movableFromMs(delivery: Delivery, agent_id: string): number | null {
   if (delivery.acknowledged || mayBeTaken(delivery)) return null;
@@ -95,12 +99,17 @@ export function isGone(agent: AgentAvailability, nowMs: number): boolean {
   return agent.unavailableSinceMs !== null && nowMs - agent.unavailableSinceMs >= GONE_AFTER_MS;
 }
 
-/** Agents that this task is not offered to now: its present one, and those that were busy for it lately. */
+/**
+ * Agents to which this task is not offered now: its present one, and those that responded busy to it lately.
+ */
 export function excludedAgents({ busy }: Delivery, agent_id: string, nowMs: number): ReadonlySet<string> {
   return new Set([agent_id, ...busy.filter(({ untilMs }) => untilMs > nowMs).map((agent) => agent.agent_id)]);
 }
 
-/** When the task may be offered to the next of the other agents that were busy for it; else infinite. */
+/**
+ * When the task may be offered again to one of the other agents that responded busy; infinite if there is
+ * none.
+ */
 export function endOfRestMs({ busy }: Delivery, agent_id: string, nowMs: number): number {
   return Math.min(
     ...busy.flatMap((one) => (one.agent_id !== agent_id && one.untilMs > nowMs ? [one.untilMs] : [])),
@@ -108,8 +117,8 @@ export function endOfRestMs({ busy }: Delivery, agent_id: string, nowMs: number)
 }
 
 /**
- * From when on a claim of the task's agent may hand it out: 0 when no claim ever did, else 15 s after the
- * last one. Null: never, because it is pushed, acknowledged or not running. The engines index it.
+ * From when on a claim of the task's agent may hand it out: 0 if no claim ever did, 15 s after the last one
+ * if one did. Null when no claim may: the task is pushed, acknowledged or not running. The engines index it.
  */
 export function claimableFromMs({ status, delivery }: TaskState): number | null {
   if (status !== 'running' || !delivery?.pull || delivery.acknowledged) return null;

@@ -1,4 +1,4 @@
-/** How much two texts differ, to name the one that was probably meant. */
+/** How much two texts differ, to name the one a person probably meant: for example, `gpu` for `gup`. */
 
 /**
  * The Levenshtein distance, if it is at most `max`; else infinite. Costs the length of the shorter text times
@@ -7,7 +7,7 @@
 export function editDistance(left: string, right: string, max: number): number {
   const lengths = right.length - left.length;
   if (Math.abs(lengths) > max) return Number.POSITIVE_INFINITY;
-  // Of each row only the cells that are at most `max` from the diagonal: cell `k` is column `i + k - max`.
+  // Of each row only the cells at most `max` from the diagonal: cell `k` is column `i + k - max`.
   let row: readonly number[] = [];
   for (let i = 0; i <= left.length; i += 1) {
     const above = row;

@@ -1,11 +1,14 @@
-/** What a task's history is made of. Stored names are frozen. `history.ts` writes and reads it. */
+/** The entries of a task's history. Stored names are frozen. `history.ts` writes and reads them. */
 
 /** The ways in which a task ends. */
 export const OUTCOMES = ['success', 'failed', 'cancelled', 'timeout', 'no_agent', 'agent_lost'] as const;
 /** How a task ended. */
 export type TaskOutcome = (typeof OUTCOMES)[number];
 
-/** What can happen to a task: the events of its history. The last one of a settled task is its outcome. */
+/**
+ * The events of a task's history: each thing that can happen to it. When it is settled, the last one is its
+ * outcome.
+ */
 export type HistoryEvent =
   | 'submitted'
   | 'waiting'
@@ -22,8 +25,8 @@ export type HistoryEvent =
 
 /**
  * An entry as it is stored: the event, its time, the agent, what is said of it, how long a push took, how
- * many it stands for and the time of the last of them. What is missing at the end is null, null, null, 1 and
- * the first time.
+ * many it stands for and the time of the last of them. If the end of an entry is missing, it means null,
+ * null, null, 1 and the first time. For example, `['progress', ms, 'a1', '40 %']` happened once.
  */
 export type HistoryRecord = readonly [
   event: HistoryEvent,

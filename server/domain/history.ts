@@ -30,7 +30,7 @@ export type AwaitedAcknowledgement = PushNote & { readonly agent_id: string; rea
 
 /** Stored entries: with `submitted` sixteen. */
 const STORED_MAX = 15;
-/** Of these, the first ones that are never dropped. */
+/** So many of the first ones are never dropped. */
 const FIRST_KEPT = 7;
 
 /**
@@ -54,7 +54,7 @@ export function addHistory(
   return { ...after, history, historyDropped: (before.historyDropped ?? 0) + excess };
 }
 
-/** What a step adds, oldest first. */
+/** The entries a step adds, oldest first. */
 function listRecords(
   before: TaskState,
   after: TaskState,
@@ -73,7 +73,7 @@ function listRecords(
   return own;
 }
 
-/** Whether an acknowledgement need not be committed any more. */
+/** Whether an acknowledgement need not be committed any more, for example because a report came first. */
 function isOver(after: TaskState): boolean {
   return isSettled(after) || after.delivery?.acknowledged === true;
 }
@@ -139,7 +139,10 @@ function recordPush(
   return tookMs === null ? [event, ms, agent_id, what] : [event, ms, agent_id, what, tookMs];
 }
 
-/** Adds an entry: folded into the last one if that is equal, and never earlier than it. */
+/**
+ * Adds an entry. If the last one is equal, its count rises instead. No entry is earlier than the one before
+ * it.
+ */
 function add(history: HistoryRecord[], record: HistoryRecord, createdMs: number): void {
   const [event, ms, agent_id = null, what = null, tookMs = null] = record;
   const isProgress = event === 'progress';
@@ -184,7 +187,7 @@ function describeRecord([event, ms, agent_id, what, tookMs, count, lastMs]: Hist
   };
 }
 
-/** How the task ended; null while it is open. Of a task without history by what its error says. */
+/** How the task ended; null while it is open. If it has no history, its error text decides. */
 export function outcomeOf(state: TaskState): TaskOutcome | null {
   if (!isSettled(state)) return null;
   const last = state.history?.at(-1)?.[0];

@@ -8,7 +8,7 @@
 /** From this length on a value is kept as its text. */
 const TEXT_CHARS_MIN = 2_048;
 
-/** Whether the value that has this text is kept as the text. */
+/** Whether a value with this text is kept as the text. */
 export function isKeptAsText(text: string): boolean {
   return text.length >= TEXT_CHARS_MIN;
 }
@@ -33,8 +33,8 @@ export class JsonText {
 }
 
 /**
- * As `JSON.stringify`, but a field that is a `JsonText` is copied: once, together with the texts that stand
- * before and after the value.
+ * As `JSON.stringify`. When a field is a `JsonText`, its text is copied: once, together with the texts before
+ * and after the value.
  */
 export function writeJson(value: object, before = '', after = ''): string {
   if (!hasTextField(value)) return `${before}${JSON.stringify(value)}${after}`;
@@ -66,7 +66,7 @@ function countBytes(part: Part): number {
   return typeof part === 'string' ? Buffer.byteLength(part) : part.byteLength;
 }
 
-/** The texts that make up the JSON of a value with a field that is a `JsonText`. */
+/** The texts of which the JSON of a value consists when one of its fields is a `JsonText`. */
 function writeParts(value: object): readonly Part[] {
   const parts: Part[] = [];
   let between: [string, unknown][] = [];
@@ -87,7 +87,10 @@ function writeParts(value: object): readonly Part[] {
   return [...parts, '}'];
 }
 
-/** The fields of stored values that may be kept as text, each with the field behind it. */
+/**
+ * The fields of stored values that may be kept as text, each with the field behind it (in a submission, for
+ * example, `payload`).
+ */
 const TEXT_FIELDS = [
   ['payload', 'cli_session_id'],
   ['result', 'error_info'],
@@ -105,8 +108,8 @@ export function parseStored(text: string): unknown {
 
 /**
  * Parses the text without the value of this key; undefined when the text has no such field there. A quote
- * within a JSON string is escaped, so what looks like a key is one. What was found inside another field is
- * no mistake that stays: its brackets do not match those of the rest, which then is not JSON.
+ * within a JSON string is escaped, so a text that looks like a key is one. If it is a key inside another
+ * field, the brackets of the rest do not match, so the rest is not JSON.
  */
 function parseAround(text: string, key: string, next: string): unknown {
   const start = `,"${key}":`;

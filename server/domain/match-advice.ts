@@ -1,4 +1,4 @@
-/** What to do about a match: why no agent gets the task, in one or two sentences. Pure. */
+/** The advice on a match: why no agent gets the task, in one or two sentences. Pure. */
 import {
   type Advice,
   advise,
@@ -11,14 +11,15 @@ import {
 } from './advice-words.ts';
 import type { MatchAgent, MatchReason, MatchTag, TaskMatch } from './task-match.ts';
 
-/** A `queue_timeout` that is worth a try where agents are full. */
+/** When agents are full, the advice names this `queue_timeout`. */
 const WAIT_SECONDS = 600;
-/** Tags that no agent has and that are named beside agents that share another one. */
+/** When agents share one tag, so many of the tags without an agent are named beside it. */
 const MISSING_MAX = 2;
 
 /**
- * The advice on a match: of a task that waits `waitMs` more, or null for one that does not wait and for a
- * preview; `hasWaited`: it has waited in vain. Of an eligible agent it says that this one would get the task.
+ * The advice on a match: of a task that waits `waitMs` more (null if it does not wait, and for a preview);
+ * `hasWaited`: it has waited in vain. If an agent is eligible, the advice says that this one would get the
+ * task.
  */
 export function adviseOnMatch(match: TaskMatch, waitMs: number | null, hasWaited = false): Advice {
   const { tags, sharing, agents_total } = match;
@@ -141,7 +142,10 @@ function describeSeveral(match: TaskMatch): string {
   return `${sharing.agents} agents have ${describeTags(match)}: ${list.join(', ')}.`;
 }
 
-/** Full agents that are named and do not take their pushes: more room would not help the task. */
+/**
+ * The full agents in the match that do not take their pushes: if they had more room, it would not help the
+ * task.
+ */
 function listFailing({ agents }: TaskMatch): readonly MatchAgent[] {
   return agents.filter(({ reason, push_failing }) => reason === 'full' && push_failing);
 }

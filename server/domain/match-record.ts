@@ -1,7 +1,8 @@
 /**
- * A match as it is stored with the task that it ended: what the decision saw. Arrays, and tags by their index
- * in the task's, so that one of twenty agents takes about 2 KiB. Similar tags are not stored: the decision
- * looks for none. Stored names are frozen.
+ * A match as it is stored with a task that failed for want of an agent: the agents the decision saw. It
+ * consists of arrays, and names a tag by its index in the task's tags (0 for the first), so that a match of
+ * twenty agents takes about 2 KiB. Similar tags are not stored: the decision looks for none. Stored names are
+ * frozen.
  */
 import type { AgentState } from './agent.ts';
 import type { MatchAgent, MatchReason, TaskMatch } from './task-match.ts';
@@ -52,7 +53,7 @@ export function encodeMatch(match: TaskMatch, task_tags: readonly string[]): Mat
   };
 }
 
-/** The match that was stored with a task of these tags. */
+/** The match as it was before it was stored with a task of these tags. */
 export function decodeMatch(record: MatchRecord, task_tags: readonly string[]): TaskMatch {
   const [agents, eligible, full, draining, offline] = record.sharing;
   const distinct = [...new Set(task_tags)];

@@ -1,11 +1,12 @@
 /**
  * Which agent a task goes to: the order among candidates. Agents whose last push was not taken rank last.
- * Then come, in this order: more shared tags, lower load ratio, longer since the last grant, smaller id. So
- * it is deterministic.
+ * Between others decide, in this order: more shared tags, lower load ratio, longer since the last grant,
+ * smaller id. For example, of two agents that share two tags, one with 1 of 4 slots taken comes before one
+ * with 1 of 2. The order is deterministic.
  */
 import type { AgentRecord, Contact } from './agent.ts';
 
-/** What ranking needs to know about an agent. */
+/** An agent as ranking sees it. */
 export type Candidate = {
   readonly record: AgentRecord;
   readonly slots: number;

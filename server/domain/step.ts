@@ -59,9 +59,9 @@
  *
  * - `succeed` and `fail` count from the present agent and from every earlier one, which becomes `agent_id`.
  *   From any other agent they are an `agent_mismatch`, which is checked before `task_terminal`.
- * - `wait` adds the task to those that are offered to an agent with a free slot: a pending task with a queue
- *   time, or a running one that wants to move while no other agent is eligible. Its own agent is tried on.
- *   `stay` ends that when it no longer wants to move.
+ * - `wait` puts the task on the waiting list, which is offered to an agent when it gets a free slot: a
+ *   pending task with a queue time, or a running one that wants to move while no other agent is eligible. Its
+ *   own agent is tried on. `stay` ends that when it no longer wants to move.
  * - `fetch`: its agent registered `pull` since it was assigned, so claims hand the task out from now on.
  * - `assign` is part of the commit that submits the task when an agent is free at that moment; the table is
  *   the same. `acknowledge` is decided up to 250 ms after the agent's response, on the state at that time.
@@ -215,7 +215,7 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
     case 'disown': {
       const { attempts } = delivery;
       const untakenAll = { acknowledged: false, untaken: attempts, disowned: attempts, disownedMs: nowMs };
-      // A process that has just registered was not asked yet: it is not busy.
+      // When a process has just registered, no push has asked it yet: it is not busy.
       const busy = delivery.busy.filter(({ agent_id }) => agent_id !== trigger.agent_id);
       return withDelivery(state, { ...delivery, ...untakenAll, attemptMs: null, nextMs: nowMs, busy });
     }

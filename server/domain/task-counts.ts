@@ -1,15 +1,15 @@
 /**
- * What each task is counted under: one class, decided on its state alone, so that both engines count alike.
- * A task that was assigned is running until it settles; a settled one is counted under its outcome for as
- * long as it is stored.
+ * The class under which a task is counted: one, decided on its state alone, so that both engines count alike.
+ * When a task is assigned, it is running until it settles; when it has settled, it counts under its outcome
+ * for as long as it is stored. For example, a task cancelled yesterday counts under `cancelled` today.
  */
 import { outcomeOf } from './history.ts';
 import { OUTCOMES, type TaskOutcome } from './history-record.ts';
 import type { TaskState } from './task.ts';
 
-/** What a task is counted under. */
+/** The class of a task. */
 export type TaskClass = OpenClass | TaskOutcome;
-/** What an open task is counted under. */
+/** The class of an open task. */
 export type OpenClass = 'pending' | 'running';
 
 export type OutcomeCounts = Readonly<Record<TaskOutcome, number>>;
@@ -18,9 +18,9 @@ export type OutcomeCounts = Readonly<Record<TaskOutcome, number>>;
 export type TaskCounts = {
   readonly pending: number;
   readonly running: number;
-  /** Of the pending and the running ones: those that wait for an agent. */
+  /** How many of the pending and the running ones wait for an agent. */
   readonly waiting: number;
-  /** The settled ones that are still stored. */
+  /** The settled ones, as long as they are stored. */
   readonly ended: OutcomeCounts;
 };
 

@@ -23,13 +23,13 @@ const WINDOW_MS = 2 ** 14;
 const WINDOWS = 2 ** 16;
 const LOW_ORDER = 2 ** 30;
 const SUFFIX_DIGITS = 8;
-/** Another replica may have submitted a task at a time that is later than now here. */
+/** When another replica submits a task, its time may be later than now here: by at most so much. */
 const AHEAD_MS = 2_000;
 
 /** Times from `fromMs` (included) to `toMs` (excluded). */
 export type TimeWindow = { readonly fromMs: number; readonly toMs: number };
 
-/** What an id is made of. */
+/** The parts of an id. */
 type TaskIdParts = {
   /**
    * When the task is submitted, in whole milliseconds. The id ends with its window, because a task is listed

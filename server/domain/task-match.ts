@@ -5,7 +5,7 @@
 import { type AgentState, agentLoad, agentState, isFull } from './agent.ts';
 import { type Candidate, isFailing } from './match.ts';
 
-/** What keeps an agent that shares a tag from every task. */
+/** Why an agent gets no task at all, although it shares a tag. */
 export type Obstacle = 'full' | 'draining' | 'offline';
 
 export type MatchReason = 'eligible' | 'no_shared_tag' | 'refused_this_task' | 'has_this_task' | Obstacle;
@@ -44,9 +44,9 @@ export type TaskMatch = {
 
 /** The task for which agents are looked at: those that it is not offered to now. */
 export type MatchedTask = {
-  /** The agent that has it. */
+  /** The agent to which it is assigned. */
   readonly present: string | null;
-  /** Agents that were busy for it lately. */
+  /** Agents that responded busy to it lately. */
   readonly refused: ReadonlySet<string>;
 };
 
@@ -59,7 +59,7 @@ export const MATCH_AGENTS_MAX = 20;
 export const UNRELATED_MAX = 5;
 const SHARED_TAGS_MAX = 8;
 
-/** What keeps the agent from every task; null when it would get one. Of agents that are registered. */
+/** Why a registered agent would get no task at all; null if it would get one. */
 export function findObstacle({ record, slots }: Pick<Candidate, 'record' | 'slots'>): Obstacle | null {
   if (record.offlineMs !== null) return 'offline';
   if (record.draining) return 'draining';
@@ -78,7 +78,7 @@ export function describeMatchAgent(
   const shared = [...new Set(tags)].filter((tag) => own.has(tag));
   const obstacle = findObstacle(candidate);
   const kept = obstacle ?? (refused.has(agent_id) ? 'refused_this_task' : 'eligible');
-  // The agent that has the task may be full with it: that is not what keeps the task from moving.
+  // The agent of the task may be full because of it: this does not keep the task from moving.
   const reason = shared.length === 0 ? 'no_shared_tag' : agent_id === present ? 'has_this_task' : kept;
   return {
     agent_id,

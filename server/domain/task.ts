@@ -44,7 +44,9 @@ export type TaskInput = Pick<
 
 /**
  * The delivery of a running task to its present agent. An attempt is unknown until the task is acknowledged
- * or the attempt is found to be untaken: `attempts > untaken` means that the agent may have the task.
+ * or the attempt is found to be untaken: `attempts > untaken` means that the agent may have the task. For
+ * example, if two pushes began and the first found no connection, `attempts` is 2 and `untaken` 1: the agent
+ * may have the task by the second.
  */
 export type Delivery = {
   /** Store time of the assignment to the present agent. */
@@ -63,10 +65,11 @@ export type Delivery = {
   readonly disowned: number;
   /** Store time at which the agent disowned them last; absent while it never did. */
   readonly disownedMs?: number;
-  /** Store time at which the delivery is due again; null once acknowledged. */
+  /** Store time at which the delivery is due again; null when it is acknowledged. */
   readonly nextMs: number | null;
   /**
-   * Agents that were busy for this task, each with the store time until which others are offered it first.
+   * Agents that responded busy to this task, each with the store time until which others are offered it
+   * first.
    */
   readonly busy: readonly { readonly agent_id: string; readonly untilMs: number }[];
   /** Whether its agent fetches it with a claim. */
@@ -94,19 +97,19 @@ export type TaskState = {
   readonly assignees: readonly string[];
   /** Present exactly while the task runs. */
   readonly delivery: Delivery | null;
-  /** The first `reply` reported while running; joins the final result if that has none. */
+  /** The first `reply` reported while running; joins the final result if the result has none. */
   readonly reply: string | null;
-  /** When the task entered its terminal state; null while it is open. */
+  /** When the task entered its terminal state; null if it is open. */
   readonly settledMs: number | null;
   /** Bytes of the payload as JSON. */
   readonly payloadBytes: number;
-  /** The beginning of the payload's JSON, where that is kept as text. Absent where the payload is short. */
+  /** The beginning of the payload's JSON if the payload is kept as text; absent if it is short. */
   readonly payloadPreview?: string;
-  /** What happened to it, oldest first; absent while that is its submission alone. See `history.ts`. */
+  /** Its history, oldest first; absent while it was only submitted. See `history.ts`. */
   readonly history?: readonly HistoryRecord[];
-  /** Entries that were dropped from the middle of the history; absent: 0. */
+  /** How many entries were dropped from the middle of the history; absent if none was. */
   readonly historyDropped?: number;
-  /** Of a task that was abandoned: which agents the decision saw. See `match-record.ts`. */
+  /** Which agents the decision saw, if the task was abandoned. See `match-record.ts`. */
   readonly seenMatch?: MatchRecord;
 };
 
@@ -122,7 +125,7 @@ export function mayBeTaken(delivery: Delivery): boolean {
   return delivery.acknowledged || delivery.attempts > delivery.untaken;
 }
 
-/** The state of a task that was just submitted: pending, without agent, progress, result and error. */
+/** The state of a new task: pending, without agent, progress, result and error. */
 export function createTaskState(
   input: TaskInput,
   times: { createdMs: number; deadlineMs: number; queueEndMs: number | null },

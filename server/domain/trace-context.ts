@@ -3,11 +3,11 @@
  * nothing of it: it keeps what is well-formed, ignores the rest, and passes it on unchanged.
  */
 
-/** A trace and the span in it that is the parent of what follows. */
+/** A trace, and the span in it under which later spans stand. */
 export type TraceContext = {
   /** `00-`, 32 digits of the trace, 16 of the span, 2 of the flags: lower-case hexadecimal. */
   readonly traceparent: string;
-  /** What tracing systems add for themselves; at most 512 characters. */
+  /** A text that tracing systems add for themselves, such as `vendor=1`; at most 512 characters. */
   readonly tracestate?: string;
 };
 

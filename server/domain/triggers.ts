@@ -1,7 +1,9 @@
-/** What can happen to a task, and the two results of deciding it. `step.ts` decides. */
+/** The triggers of a task's steps, and the two results of deciding one. `step.ts` decides. */
 import type { JsonObject, TaskState } from './task.ts';
 
-/** What the history says of a push: when its outcome came, its status or error, and how long it took. */
+/**
+ * An outcome of a push as the history has it: when it came, its status or error, and how long the push took.
+ */
 export type PushNote = {
   readonly ms: number;
   readonly what?: string | null;
@@ -26,7 +28,7 @@ export type Trigger =
       readonly agent_id: string;
       readonly attempt: number;
       readonly nextMs: number;
-      /** Set when the agent was busy: until when other agents are offered this task first. */
+      /** Until when other agents are offered this task first, if the agent was busy. */
       readonly busyUntilMs: number | null;
       readonly push?: PushNote;
     }
@@ -63,7 +65,7 @@ export type Trigger =
       readonly type: 'succeed';
       readonly agent_id: string;
       readonly result: JsonObject | null;
-      /** Of a result as its text: whether it has a reply of its own. */
+      /** Whether the result has a reply of its own, if it is given as its text. */
       readonly hasReply?: boolean;
     }
   | {

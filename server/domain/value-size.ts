@@ -5,13 +5,14 @@ const LARGE_CHARS = 65_536;
 /** About what a number, a literal or the quotes and commas of an item take. */
 const ITEM_CHARS = 3;
 
-/** Whether a value is large that has this text. */
+/** Whether a value with this text is large. */
 export function isLargeText(text: string): boolean {
   return text.length > LARGE_CHARS;
 }
 
 /**
- * Whether the value, or bytes that were rendered of it, takes more than about 64 KiB. Looks at no more of it.
+ * Whether the value, or its rendered bytes, takes more than about 64 KiB. If it does, the rest is not looked
+ * at.
  */
 export function isLargeValue(value: unknown): boolean {
   if (typeof value === 'string') return isLargeText(value);
