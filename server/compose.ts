@@ -149,7 +149,7 @@ async function startOnStore(
   });
   const address = await http.listen({ host: config.host, port: config.port });
   const runningDuties = startDuties({ duties, store, clock, log });
-  // A process that is killed leaves what it compiled to the next one too.
+  // If the process is killed, the next one has what this one compiled, too.
   void prepareLater(clock, log, [
     pusher.prepare,
     ...http.preparations,
@@ -177,13 +177,13 @@ async function startOnStore(
   };
 }
 
-/** What the overview says of the settings. */
+/** The settings as the overview shows them. */
 function selectOverviewSettings(config: Config): OverviewSettings {
   const { consoleMode, isSecretPublic, isMetricsPublic } = config;
   return { storeKind: config.store.kind, consoleMode, isSecretPublic, isMetricsPublic };
 }
 
-/** What the HTTP server needs of the settings. */
+/** The settings of the HTTP server. */
 function selectHttpSettings(
   config: Config,
   limits: Partial<HttpLimits>,

@@ -18,11 +18,11 @@ import { STORE_LIMITS } from './ports/limits.ts';
 import type { Log } from './ports/log.ts';
 import { type Store, StoreUnavailable } from './ports/store.ts';
 
-/** Also the longest pause between two sweeps of a replica that has nothing to do. */
+/** Also the longest pause between two sweeps when a replica has nothing to do. */
 const WAKE_EVERY_MS = 250;
 const TRIM_EVERY_MS = 1_000;
 const PAUSE_AFTER_ERROR_MS = 250;
-/** A call may fail with a store that is back already: so often in a row it is no such chance. */
+/** A call may fail although the store is back already; if calls fail so often in a row, it is not. */
 const UNSERVED_TIMES = 8;
 
 export type RunningDuties = {

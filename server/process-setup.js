@@ -1,7 +1,7 @@
 /*
- * What must be set before anything is loaded. Preloaded by `npm start`, and plain JavaScript: a first .ts
- * file that is not from the compile cache would load the compiler of TypeScript, a tenth of the start and
- * 10 MB.
+ * Sets what must be set before anything is loaded. `npm start` preloads it. It is plain JavaScript: if the
+ * first file were a .ts file outside the compile cache, it would load the compiler of TypeScript, a tenth of
+ * the start and 10 MB.
  */
 import { enableCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';

@@ -5,7 +5,8 @@ import { messageOf } from './async/error-message.ts';
 type ListenAddress = { readonly host: string; readonly port: number };
 
 /**
- * The sentence for an error that ended the start. An error that is no code of the system is its own sentence.
+ * The sentence for an error that ended the start. If it is an error of listening (`EADDRINUSE`, for example),
+ * the sentence says what to do; if not, it is the error's message.
  */
 export function describeStartFailure(error: unknown, { host, port }: ListenAddress): string {
   switch (readListenCode(error)) {

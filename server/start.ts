@@ -1,7 +1,7 @@
 /**
- * What the process does from its start to its end: reads the settings, starts the gateway, prints where it
- * listens, and stops it on SIGTERM or SIGINT. When settings are wrong it prints every mistake at once and
- * starts nothing.
+ * The process from its start to its end: it reads the settings, starts the gateway, prints where it listens,
+ * and stops it on SIGTERM or SIGINT. When settings are wrong it prints every mistake at once and starts
+ * nothing.
  */
 import { setTimeout } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
@@ -18,8 +18,8 @@ import { createLog, type RunningLog } from './system/log.ts';
 const LAST_LINES_MS = 50;
 
 /**
- * Starts the gateway with the settings of an environment; ends the process when that is not possible. `words`
- * are those behind the command, which takes none; `limits` those of a test.
+ * Starts the gateway with the settings of an environment; ends the process when it cannot. `words` are those
+ * behind the command, which takes none; `limits` those of a test.
  */
 export async function startProcess(
   env: NodeJS.ProcessEnv,
@@ -72,7 +72,7 @@ function explainOptions(words: readonly string[]): string {
   );
 }
 
-/** What a person or a supervisor sends to stop it; a second one ends it at once. */
+/** A person or a supervisor sends one of these to stop it; a second one ends it at once. */
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 /** npm passes on a signal that the terminal has sent to all: so soon, a second one is the same Ctrl-C. */
 const SAME_PRESS_MS = 2_000;

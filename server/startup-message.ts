@@ -1,4 +1,4 @@
-/** The message of a gateway that has started: its URL, its document, and a command to submit a first task. */
+/** The message when the gateway has started: its URL, its document, and a command to submit a first task. */
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import type { Config } from './config/config.ts';
@@ -16,8 +16,8 @@ export type StartupMessage = {
 
 /**
  * Builds the message. The curl command works in any terminal of the same user; a secret of the environment it
- * reads from there, and says so where that is not set. `secretFile` is the file with the gateway secret, if
- * it comes from one.
+ * reads from there, and says so when the variable is not set. `secretFile` is the file with the gateway
+ * secret, if it comes from one.
  */
 export function buildStartupMessage(
   config: Config,
@@ -74,7 +74,7 @@ function describeHost(host: string, { family }: AddressInfo): string {
   return family === 'IPv6' && host.includes(':') ? `[${host}]` : host;
 }
 
-/** What a shell inserts for the secret into a JSON text in single quotes. */
+/** The text for which a shell inserts the secret into a JSON text in single quotes. */
 function readSecretInShell(config: Config, file: string | undefined): string {
   const {
     gatewayAuth: [secret = ''],

@@ -1,9 +1,9 @@
 /**
- * A map of at most so many entries: one more makes it forget the entry that was set least recently. Reading
- * an entry does not make it recent.
+ * A map of at most so many entries: when one more is set, it forgets the entry set least recently. Reading an
+ * entry does not make it recent.
  *
  * The order is a list of its own. The keys of a `Map` have the order too, but to find the first of them costs
- * a step for each that was deleted before it, and an iterator that is kept holds every table the map had.
+ * a step for each key deleted before it, and an iterator holds every table the map had while it is kept.
  *
  * Cost of each call: a lookup and a few links, however many entries there are.
  */

@@ -1,7 +1,8 @@
 /**
  * Lets work begin while the bytes of what is under way fit a budget: callers in rotation (`rotation.ts`), the
- * work of each in its order. What is next waits for its room and is not overtaken; work that is larger than
- * the whole budget runs alone.
+ * work of each in its order. The next piece waits until there is room for it and is not overtaken; if it is
+ * larger than the whole budget, it runs alone. For example, with a budget of 48 MiB two pieces of 20 MiB run
+ * at once, and a third one waits for the end of either.
  */
 import type { Caller } from '../ports/caller.ts';
 import { createRotation } from './rotation.ts';

@@ -1,6 +1,6 @@
 /**
- * Calls that are under way, all with the same time limit. They run out in the order in which they began, so
- * one sleeper that watches the oldest serves them all, and a call costs no timer of its own.
+ * The calls under way, all with the same time limit. They run out in the order in which they began, so one
+ * sleeper that watches the oldest serves them all, and a call costs no timer of its own.
  */
 import type { Clock } from '../ports/clock.ts';
 import { yieldToEventLoop } from './waiting.ts';
@@ -8,9 +8,9 @@ import { yieldToEventLoop } from './waiting.ts';
 export type DeadlineSet = {
   /** Resolves or rejects as the work does, or rejects earlier with the error of `onLate` or `rejectAll`. */
   run<T>(work: Promise<T>): Promise<T>;
-  /** Rejects every call that is under way. The work itself goes on. */
+  /** Rejects every call under way. The work itself goes on. */
   rejectAll(error: Error): void;
-  /** Resolves when every call that is under way now has resolved or rejected. */
+  /** Resolves when every call now under way has resolved or rejected. */
   whenOver(): Promise<void>;
 };
 

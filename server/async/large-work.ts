@@ -16,13 +16,15 @@ import { yieldToEventLoop } from './waiting.ts';
 
 /** Work that waits long for a store has not held the event loop as long. */
 const PAUSE_MAX_MS = 100;
-/** A longer piece counts as much; small work may have taken so much more time than large work. */
+/**
+ * If a piece takes longer, it counts as so much; small work may have taken so much more time than large work.
+ */
 const SHORT_MS = 5;
 /** Large work may have taken so much more time than small work, while none of that waited. */
 const LARGE_AHEAD_MAX_MS = 100;
 /** So many of the last long pieces are remembered by their callers. */
 const LATELY_MAX = 8;
-/** A read that has not begun by then is refused. */
+/** When a read has not begun by then, it is refused. */
 const READ_WAITS_MAX_MS = 10_000;
 
 /**
@@ -53,8 +55,9 @@ export function createLargeWork(clock: Clock): LargeWork {
   const small = createRotation<Piece>((key) => tookLately.includes(key));
   const large = createRotation<Piece>((key) => tookLately.includes(key));
   /**
-   * By how much more time small work has taken. Both get the same time where both wait, so many of the one
-   * kind hold up none of the other: what is small indeed waits for one large piece, not for one each.
+   * By how much more time small work has taken. When both wait, both get the same time, so many of the one
+   * kind hold up none of the other. For example, when 20 short pieces wait beside large ones, they wait for
+   * one large piece together, not for one each.
    */
   let smallAheadMs = 0;
   let isRunning = false;

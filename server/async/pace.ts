@@ -5,14 +5,17 @@
  */
 import { yieldToEventLoop } from './waiting.ts';
 
-/** CPU in one tick of the event loop: a machine that is busy with something else makes no tick shorter. */
+/**
+ * CPU in one tick of the event loop. It is CPU, so that a tick is not cut short when the machine is busy with
+ * something else.
+ */
 const WORK_MS = 5;
-/** Pieces that begin together: what they read together is read once. */
+/** So many pieces begin together: if they read the same, it is read once. */
 const AT_ONCE = 8;
 
 /**
- * Resolves when the next piece of work may begin, a few at once, in the order of the calls. What those before
- * them have begun has run by then, as far as it comes without waiting.
+ * Resolves when the next piece of work may begin, a few at once, in the order of the calls. By then the
+ * pieces before them have run, as far as they come without waiting.
  */
 export type KeepPace = () => Promise<void>;
 

@@ -1,7 +1,7 @@
 /**
  * Pieces of work that wait, by the caller they are done for, and which is next. The choice alternates between
- * the caller that has waited longest and the one that came last and took nothing lately: so a single call
- * behind many others waits for about two pieces, and none waits for ever.
+ * the longest waiting caller and the one that came last, if it took nothing lately: so a single call behind
+ * many others waits for about two pieces, and none waits for ever.
  *
  *   waited longest ──► c1  c2  c3  c4 ◄── came last     next: c1, c4, c2, c3; what has more waits behind c4
  *
@@ -14,7 +14,7 @@ type Waiting<P> = { readonly pieces: P[]; wasNext: boolean };
 
 export type Rotation<P> = {
   add(caller: Caller, piece: P): void;
-  /** Removes and returns the piece that is next; undefined when none waits. */
+  /** Removes and returns the next piece; undefined when none waits. */
   take(): P | undefined;
   /** Removes and returns the first piece of this caller. */
   takeOf(key: Caller['key']): P | undefined;

@@ -1,12 +1,14 @@
 /**
  * Texts that many hold, such as tags: equal ones are one string in memory, as long as one of them is there.
- * Without it each task and each agent that is read has copies of its own.
+ * Without it each task and each agent would get copies of its own when it is read.
  *
  * Cost: an entry of about 100 bytes for each different text.
  */
 
 export type SharedTexts = {
-  /** The same texts as the strings that are held already. Each is held until it is given back. */
+  /**
+   * The same texts, as the strings in memory if they are held already. Each is held until it is given back.
+   */
   hold(texts: readonly string[]): readonly string[];
   giveBack(texts: readonly string[]): void;
   /** How many hold the text. */

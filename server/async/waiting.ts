@@ -19,7 +19,7 @@ export function rejectOnAbort(signal: AbortSignal, error: Error): Promise<never>
   });
 }
 
-/** Resolves after everything that is ready to run has run. */
+/** Resolves when everything now ready to run has run. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -70,7 +70,7 @@ export type ConfigResult =
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What reading the settings needs beside the environment. */
+/** Reading the settings takes these beside the environment. */
 type ConfigDeps = {
   /** Reads the file of a setting; throws when it cannot be read. */
   readonly readText: (file: string) => string;
@@ -104,7 +104,10 @@ export function readConfig(env: Environment, deps: ConfigDeps = realDeps): Confi
   return { ok: true, config, warnings: [...findWarnings(values), ...unread] };
 }
 
-/** Lines with the name of a setting that is set nowhere, in files that were read for others. */
+/**
+ * Warns of lines for a setting that is set nowhere, in files read for others: for example, when the file of
+ * `GATEWAY_AUTH_FILE` has a line `ADMIN_AUTH=…`.
+ */
 function findUnreadLines(env: Environment, texts: ReadonlyMap<string, string>): readonly string[] {
   const names = settingNames().filter((name) => settings[name].file);
   const unset = names.filter((name) => env[name] === undefined && env[fileName(name)] === undefined);
@@ -127,7 +130,7 @@ export function readStore(env: Environment): StoreChoice {
   return store as StoreChoice;
 }
 
-/** What the settings are read from, and what is found while reading. */
+/** The sources of the settings, and the findings while they are read. */
 type Reading = {
   readonly env: Environment;
   readonly deps: ConfigDeps;
@@ -159,7 +162,7 @@ function readSetting(name: SettingName, reading: Reading): unknown {
   }
 }
 
-/** An empty value counts as absent; an empty secret is a mistake. */
+/** If a value is empty, it counts as absent; if a secret is empty, it is a mistake. */
 function readFromVariable(name: SettingName, env: Environment): string | null {
   if (settings[name].secret && env[name] === '')
     throw new Mistake('is empty; write a secret or leave it out');
@@ -263,7 +266,7 @@ function removeKeyPrefix(secret: string): string {
   return secret.replace(/^whsec_/, '');
 }
 
-/** The names of all variables that are read. */
+/** The names of all variables the gateway reads. */
 function listVariables(): readonly string[] {
   return settingNames().flatMap((name) => [name, ...(settings[name].file ? [fileName(name)] : [])]);
 }

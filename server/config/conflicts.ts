@@ -7,8 +7,8 @@ import { INSIDE_WORDS_CHARS_MIN } from '../system/redactor.ts';
 import { DEFAULT_GATEWAY_AUTH, type SettingName, type Values } from './settings.ts';
 
 /**
- * Returns the mistakes between values that are valid one by one. A value that could not be parsed is
- * undefined here.
+ * Returns the mistakes between values, each of which is valid alone: for example, the same secret for two
+ * purposes. If a value could not be parsed, it is undefined here.
  */
 export function findConflicts(values: Partial<Values>): readonly string[] {
   return [...findPublicSecrets(values), ...findStoreConflicts(values), ...findSharedSecrets(values)];
@@ -55,12 +55,12 @@ function listSecrets(values: Partial<Values>): readonly { name: SettingName; sec
   }));
 }
 
-/** What a message calls a secret of a setting: `PUSH_SECRET: `, or which of two it is. */
+/** The beginning of a message about a secret of a setting: `PUSH_SECRET: `, or which of two it is. */
 function describeSecret(name: SettingName, secrets: readonly string[], index: number): string {
   return `${name}: ${secrets.length === 1 ? '' : `the ${index === 0 ? 'first' : 'second'} secret `}`;
 }
 
-/** A shorter secret gets a warning. */
+/** If a secret is shorter, it gets a warning. */
 const SHORT_SECRET_CHARS = 16;
 
 function findShortSecrets(values: Values): readonly string[] {
@@ -102,7 +102,7 @@ function findPublicSecrets({ HOST: host, GATEWAY_AUTH: secrets = [] }: Partial<V
   ];
 }
 
-/** What a shared store requires. */
+/** The settings a shared store requires. */
 function findStoreConflicts({ STORE: store, ADMIN_AUTH }: Partial<Values>): readonly string[] {
   if (store?.kind !== 'redis' || ADMIN_AUTH !== undefined) return [];
   return [

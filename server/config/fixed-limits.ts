@@ -1,4 +1,4 @@
-/** Limits of the gateway that no setting changes. */
+/** The limits of the gateway without a setting. */
 import type { GatewayDeps } from '../gateway/gateway.ts';
 
 export const FIXED_LIMITS = {

@@ -34,7 +34,7 @@ export type Setting<T> = {
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** The secret that is valid when none is configured. It is public, so it works on a loopback address only. */
+/** When no secret is configured, this one is valid. It is public, so it works on a loopback address only. */
 export const DEFAULT_GATEWAY_AUTH = 'task-gateway-default-secret';
 
 /** Where a person finds the page with the table: beside the sources, or beside what is compiled of them. */

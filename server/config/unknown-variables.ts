@@ -1,7 +1,7 @@
 /**
- * Finds variables that were most likely set for the gateway and are no settings: they were settings of a
- * preview (`STREAMS_MAX`), their name is almost that of a setting (`LOG_LEVL`, `MAX_AGENTS`,
- * `GATEWAY_SECRET`), or has the prefix of the client's variables (`TASK_GATEWAY_LOG_LEVEL`).
+ * Finds variables without effect that a person most likely set for the gateway: for example, a setting of a
+ * preview (`STREAMS_MAX`), a name that is almost a setting's (`LOG_LEVL`, `MAX_AGENTS`, `GATEWAY_SECRET`), or
+ * one with the prefix of the client's variables (`TASK_GATEWAY_LOG_LEVEL`).
  */
 import { editDistance } from '../domain/edit-distance.ts';
 import { SETTINGS_PAGE } from './settings.ts';
@@ -9,13 +9,13 @@ import type { StoreChoice } from './value-parsers.ts';
 
 const PREFIX = 'TASK_GATEWAY_';
 
-/** What the SDK and the command read, without the prefix: often set in the same environment. */
+/** The variables of the SDK and the command, without the prefix: often set in the same environment. */
 const OF_CLIENTS = [
   ...['URL', 'AUTH', 'ADMIN_AUTH', 'AGENT_ID', 'PUSH_SECRET', 'CONFIG', 'CONTEXT', 'HEADERS', 'LOG'],
   ...['TIMEOUT_MS', 'MAX_RETRIES', 'MAX_RESPONSE_BYTES'],
 ];
 
-/** What Kubernetes sets beside a service of the name task-gateway; its port is `tcp://10.0.0.1:8080`. */
+/** Kubernetes sets these when a service has the name task-gateway; its port is `tcp://10.0.0.1:8080`. */
 const OF_KUBERNETES = /^(SERVICE_|PORT_|PORT=tcp:)/;
 
 /** Words that people use for one another at the end of a name. */
@@ -25,7 +25,7 @@ const WORDS_FOR_TIMES = ['DAYS', 'HOURS', 'MINUTES', 'SECONDS', 'MS', 'TIMEOUT']
 const moveSecretTo = (name: string): string =>
   `write both secrets into ${name} or the file of ${name}_FILE, the newest first, separated by a space`;
 
-/** What to do instead of setting a variable that was a setting, by its name. */
+/** By the name of an earlier setting: what to do instead of setting it. */
 const REMOVED: Readonly<Record<string, string>> = {
   GATEWAY_AUTH_PREVIOUS: moveSecretTo('GATEWAY_AUTH'),
   ADMIN_AUTH_PREVIOUS: moveSecretTo('ADMIN_AUTH'),
@@ -40,8 +40,9 @@ const REMOVED: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns one mistake for each variable that was a setting, with what to do instead. A `REDIS_PASSWORD` is
- * one where the store is a Redis without a password: else it is another program's, or a part of `STORE`.
+ * Returns one mistake for each variable that names an earlier setting, with what to do instead. A
+ * `REDIS_PASSWORD` is a mistake only when the store is a Redis without a password: if not, it is another
+ * program's, or a part of `STORE`.
  */
 export function findRemoved(
   env: Readonly<Record<string, string | undefined>>,
@@ -56,7 +57,7 @@ export function findRemoved(
 }
 
 /**
- * Returns one warning for each variable that is almost a setting, with the nearest one.
+ * Returns one warning for each variable with almost the name of a setting, with the nearest one.
  *
  * @param env the environment
  * @param settings the variables that the gateway reads

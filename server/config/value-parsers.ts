@@ -1,6 +1,7 @@
 /**
- * Parsers of the values of settings that are not plain words or numbers. They are strict; each returns the
- * value or throws a `Mistake` that says what to write instead.
+ * Parsers for the settings with values other than plain words or numbers, such as an address with a prefix
+ * (`10.0.0.0/8`). They are strict; each returns the value or throws a `Mistake` that says what to write
+ * instead.
  */
 import { isIP } from 'node:net';
 import {

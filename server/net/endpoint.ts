@@ -7,7 +7,7 @@
 export type Endpoint = { readonly origin: string; readonly path: string };
 
 const KEPT_MAX = 4_096;
-/** Those that were parsed first come first. */
+/** The one parsed first comes first. */
 const kept = new Map<string, Endpoint | string>();
 
 /** Parses an endpoint, or returns in a few words why it cannot be used. */

@@ -1,7 +1,7 @@
 /**
- * What a person reads in the log when a task does not run. At `info`, bounded by `log-limit.ts`: agents that
- * come and go, agents that pushes do not reach, tags that no agent serves, secrets that are refused. At
- * `debug`: each step of each task, each push and each request.
+ * The log that a person reads when a task does not run. At `info`, bounded by `log-limit.ts`, it says when an
+ * agent comes or goes, when pushes do not reach one, when no agent serves a tag, when a secret is refused. At
+ * `debug` it has each step of each task, each push and each request.
  *
  * No line has a payload, a result, a query or an endpoint.
  */
@@ -90,7 +90,7 @@ function noteRefusedSecret(limit: LogLimit, { peer, operation, path }: ServedReq
   limit.note('a request was refused: its secret is missing or wrong', address, fields);
 }
 
-/** So many characters of tags are logged. */
+/** So many characters of tags are logged: if there are more, the rest is left out. */
 const TAG_CHARS_MAX = 200;
 
 function describeTags(tags: readonly string[]): string {
@@ -125,7 +125,7 @@ function createPushFailures(limit: LogLimit, clock: Clock) {
   }
 
   return {
-    /** A busy agent has replied: that is no failure. */
+    /** When an agent is busy, it has replied: this is no failure. */
     note(push: EndedPush): void {
       const { agent_id, outcome } = push;
       if (agent_id === null) return;
@@ -143,7 +143,7 @@ function createPushFailures(limit: LogLimit, clock: Clock) {
   };
 }
 
-/** The 32 digits of the trace; undefined for a task that was submitted in none. */
+/** The 32 digits of the trace; undefined when the task was submitted without one. */
 function findTraceId(trace: TraceContext | undefined): string | undefined {
   return trace?.traceparent.split('-')[1];
 }

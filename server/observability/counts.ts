@@ -14,7 +14,10 @@ import {
 } from './metrics-table.ts';
 import { classifyOutcome } from './step-outcome.ts';
 
-/** What a histogram has counted: for each bucket the values in it alone, the last one above all bounds. */
+/**
+ * The counts of a histogram: for each bucket the values in it alone, in the last one those above all bounds.
+ * For example, with the bounds 0.1 and 1, the values 0.05, 0.5 and 7 are counted as 1, 1 and 1.
+ */
 export type Distribution = {
   readonly bounds: readonly number[];
   readonly counts: readonly number[];
@@ -27,10 +30,10 @@ export type Sample = {
   readonly value: number | Distribution;
 };
 
-/** The series of each metric that has any. */
+/** The series of each metric, if it has any. */
 export type Samples = Partial<Record<MetricName, readonly Sample[]>>;
 
-/** The metrics that are histograms. */
+/** The names of the histograms. */
 type HistogramName = {
   [N in MetricName]: (typeof METRICS)[N] extends { readonly buckets: readonly number[] } ? N : never;
 }[MetricName];

@@ -1,4 +1,4 @@
-/** The gauges: read at the moment of a scrape, from counts that are kept anyway. */
+/** The gauges: read when a scrape comes, from counts kept anyway. */
 import { waitAtMost } from '../async/waiting.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Figures, TaskFigures } from '../ports/figures.ts';
@@ -18,7 +18,7 @@ export type GaugeSources = {
   readonly storeKind: 'memory' | 'sqlite' | 'redis';
 };
 
-/** A store that has not replied within this counts as out for a scrape, which must not wait for it. */
+/** If the store has not replied by then, it counts as out for this scrape, which must not wait for it. */
 const STORE_WITHIN_MS = 2_000;
 
 /** The stage of a disk that takes no writes, while what it holds is read. */

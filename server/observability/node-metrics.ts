@@ -1,6 +1,7 @@
 /**
- * What the client library measures of the process and of Node, without what it would scan at each scrape: it
- * lists all connections and timers for a count of them, and all open files in the way of other work.
+ * The metrics of the process and of Node, measured by the client library, but for those for which it would
+ * scan at each scrape: for example, to count connections it lists all of them, and all open files while other
+ * work waits.
  */
 import type { Registry } from '@prometheus-io/client';
 import type { Family } from './text-families.ts';
@@ -15,7 +16,7 @@ export type NodeMetrics = {
   }>;
 };
 
-/** Left out: their cost grows with the connections that are open. */
+/** Left out: their cost grows with the open connections. */
 const SCANNING = [
   ...['nodejs_active_handles', 'nodejs_active_handles_total'],
   ...['nodejs_active_requests', 'nodejs_active_requests_total'],

@@ -1,6 +1,6 @@
 /**
- * Joins observers to one, and reports what happens behind two ports: the commits of a store and the pushes
- * that are sent.
+ * Joins observers to one, and reports what happens behind two ports: when a commit of the store ends, and
+ * when a push does.
  */
 import type { Clock } from '../ports/clock.ts';
 import type { CommitEnd, EndedPush, Observer } from '../ports/observer.ts';
@@ -55,7 +55,9 @@ export function observeCommits(store: Store, { clock, observer }: Deps): Store {
   };
 }
 
-/** The same pusher; each attempt that ends by itself is reported. One that was stopped says nothing. */
+/**
+ * The same pusher; when an attempt ends by itself, it is reported. If it was stopped, its end says nothing.
+ */
 export function observePushes<P extends Pusher>(pusher: P, deps: Deps): P {
   return {
     ...pusher,

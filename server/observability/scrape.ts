@@ -20,7 +20,7 @@ type ScrapeDeps = {
 
 export type MetricsText = { readonly contentType: string; readonly text: string };
 
-/** How old a text may be that is returned again. */
+/** A text is returned again until it is so old. */
 const KEEP_MS = 1_000;
 
 /** Creates the function that renders the metrics of this moment. */

@@ -17,7 +17,7 @@ export type Family = {
   readonly values: readonly FamilyValue[];
 };
 
-/** Returns the families of all metrics that have samples, in the order of the table. */
+/** Returns the families of all metrics with samples, in the order of the table. */
 export function describeFamilies(samples: Samples): readonly Family[] {
   return (Object.keys(METRICS) as MetricName[]).flatMap((name) => {
     const found = samples[name];

@@ -31,7 +31,10 @@ export type AgentPush = DeepReadonly<Schemas['AgentPush']>;
 /** Whether the console is served, and what it may do. */
 export type ConsoleMode = 'on' | 'read-only' | 'off';
 
-/** What is looked for among tasks: a task matches if it matches all that is given. */
+/**
+ * A search among tasks: a task matches if it matches all that is given. For example, `status: ['pending',
+ * 'running']` with `tag: 'gpu'` matches the open tasks with this tag.
+ */
 export type TaskFilter = {
   /** Any of these. */
   readonly status?: readonly TaskStatus[];
@@ -53,13 +56,13 @@ export type TaskFilter = {
 
 export type TaskRowQuery = TaskFilter & { readonly cursor?: string; readonly limit: number };
 
-/** Which tasks to cancel: those that match, or those that are named. */
+/** Which tasks to cancel: all that match, or the named ones. */
 export type TaskSelection =
   | { readonly filter: TaskFilter; readonly request_ids: null }
   | { readonly filter: null; readonly request_ids: readonly string[] };
 
 export type TaskCancellation = TaskSelection & {
-  /** Epoch seconds: tasks that were submitted then or later are left alone. */
+  /** Epoch seconds: if a task was submitted then or later, it is left alone. */
   readonly created_before: number;
   /** Counts and changes nothing. */
   readonly dry_run: boolean;

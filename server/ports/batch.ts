@@ -1,6 +1,6 @@
 /**
- * What a commit is made of: the values it writes with the revisions they must still have, the slots it grants
- * or releases, the waiting tasks, the due entries and the event; and its result.
+ * The parts of a commit: the values it writes with the revisions they must still have, the slots it grants or
+ * releases, the waiting tasks, the due entries and the event; and its result.
  *
  * Stored names are frozen: the fields of the values in `Kinds` stand in databases that must stay readable.
  */
@@ -158,8 +158,8 @@ export type Batch = {
   /** A task that settled without its agent's report. It is listed for that agent for ten minutes. */
   readonly unreported?: { readonly agent_id: string; readonly request_id: string };
   /**
-   * Conflict `contact` when the agent had a contact after this store time, or sweeping resumed after it: what
-   * was decided on the agent's silence is decided again.
+   * Conflict `contact` when the agent had a contact after this store time, or sweeping resumed after it: the
+   * caller then decides again, because it had relied on the agent's silence.
    */
   readonly noContactAfter?: { readonly agent_id: string; readonly atMs: number };
   /**
@@ -173,7 +173,10 @@ export type Batch = {
   readonly caller?: Caller;
 };
 
-/** What became of a commit. A conflict is a result, not an error: read again, decide again. */
+/**
+ * The end of a commit. A conflict is a result, not an error: the caller reads again and decides again. For
+ * example, when two calls cancel the same task, one commit is applied and the other is a conflict `revision`.
+ */
 export type CommitResult = { readonly ok: true; readonly revision: Revision } | CommitConflict;
 
 /** Why a batch was not applied. */

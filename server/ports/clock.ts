@@ -1,5 +1,5 @@
 /**
- * What a deterministic test must control: waiting, ids and random numbers. Wall time comes from the store
+ * Waiting, ids and random numbers: a deterministic test must control them. Wall time comes from the store
  * alone.
  */
 
@@ -13,7 +13,7 @@ export type Clock = {
 
 /** Creates ids. */
 export type Ids = {
-  /** A UUIDv7, for the `request_id` of a task that is submitted at this time of the store. */
+  /** A UUIDv7, for the `request_id` of a task when it is submitted at this time of the store. */
   newRequestId(nowMs: number): string;
   /** An opaque id for one registration of an agent. */
   newRegistration(): string;

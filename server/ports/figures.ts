@@ -5,7 +5,7 @@ import type { AgentState } from '../domain/agent.ts';
 export type AgentFigures = {
   /** Registered agents. */
   readonly states: Readonly<Record<AgentState, number>>;
-  /** Registered agents at full load that are neither draining nor offline. */
+  /** Registered agents at full load, if neither draining nor offline. */
   readonly full: number;
   /** Registered agents that do not take their pushes. */
   readonly failing: number;
@@ -17,18 +17,18 @@ export type AgentFigures = {
   readonly unusableSlots: number;
 };
 
-/** What the store holds. */
+/** The contents of the store. */
 export type TaskFigures = {
-  /** Running tasks whose agent has no record any more count as pending. */
+  /** If the agent of a running task has no record any more, the task counts as pending. */
   readonly pending: number;
   readonly running: number;
   readonly waiting: number;
   /** Since the oldest of the waiting tasks was submitted; 0 when none waits. */
   readonly oldestWaitingMs: number;
-  /** Tags that waiting tasks ask for, and those of them that no agent has, registered and not offline. */
+  /** How many tags waiting tasks ask for, and how many of these no agent has, registered and not offline. */
   readonly waitingTags: number;
   readonly tagsWithoutAgent: number;
-  /** What the call of the store took. */
+  /** How long the call of the store took. */
   readonly readMs: number;
 };
 

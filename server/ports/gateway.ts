@@ -14,7 +14,7 @@ import type { AdminCalls } from './admin.ts';
 import type { Caller } from './caller.ts';
 import type { Cursor, Health } from './store.ts';
 
-/** What a client submits, with defaults filled in and without `auth`. */
+/** A submission of a client, with defaults filled in and without `auth`. */
 export type Submission = {
   readonly task_type: string;
   readonly task_tags: readonly string[];
@@ -137,7 +137,7 @@ type TaskExplanation = Advice & {
   readonly match: TaskMatch | null;
 };
 
-/** Which agents qualify now for a task that was not submitted. */
+/** Which agents would qualify now if the task were submitted. */
 type MatchPreview = Advice & { readonly match: TaskMatch };
 
 /** A `task_done` event: exactly its five fields. */
@@ -170,7 +170,7 @@ export type Gateway = AdminCalls & {
   ): Promise<TaskInfo>;
   /** With `waitMs` it resolves when the task is terminal or the wait is over. */
   getTask(request_id: string, waitMs: number, signal: AbortSignal, caller?: Caller): Promise<TaskInfo>;
-  /** What happened to a task, which agents qualify for it, and what to do. Costs what a match costs. */
+  /** Explains a task: its history, which agents qualify for it, and what to do. Costs as much as a match. */
   explainTask(request_id: string, caller?: Caller): Promise<TaskExplanation>;
   /** The match of a task with these tags, without submitting one. */
   previewMatch(task_tags: readonly string[]): Promise<MatchPreview>;
@@ -194,7 +194,7 @@ export type Gateway = AdminCalls & {
     onTrace?: (trace: TraceContext) => void,
   ): Promise<TaskInfo | null>;
   reportResult(report: Report, caller?: Caller, trace?: TraceContext): Promise<ReportResponse>;
-  /** With the token of another registration than the present one it changes nothing. */
+  /** If the token is of another registration than the present one, it changes nothing. */
   unregisterAgent(
     agent_id: string,
     registration?: string,

@@ -5,7 +5,7 @@
 
 /** The numbers of the store port. */
 export const STORE_LIMITS = {
-  /** A due entry that was taken is hidden from every other dispatcher for so long. */
+  /** When a dispatcher takes a due entry, every other one does not see it for so long. */
   leaseMs: 1_500,
   /** The holder of a lease renews it this often. */
   renewLeaseEveryMs: 400,
@@ -17,10 +17,13 @@ export const STORE_LIMITS = {
   removedAgentsMax: 10_000,
 } as const;
 
-/** One in so many of the due entries that are taken is one of those that are due last. */
+/** One in so many of the taken due entries is one of the latest. */
 const LATEST_DUE_PART = 5;
 
-/** How many of `limit` due entries are those that are due last; the others have been due for longest. */
+/**
+ * How many of `limit` due entries are the latest; the others have been due for longest. For example, with
+ * 5,000 entries due and a limit of 50, 40 are the earliest and 10 the latest.
+ */
 export function countLatestDue(limit: number): number {
   return Math.floor(limit / LATEST_DUE_PART);
 }
@@ -38,8 +41,8 @@ export const TIME_BUDGETS = {
   callWithinMs: 4_250,
   /** An overdue call is noticed after at most this long. */
   callCheckMs: 250,
-  /** A store that has not replied for so long is out. */
+  /** If the store has not replied for so long, it is out. */
   storeWithinMs: 4_500,
-  /** What callers are promised: a response, or a 503, within this time. */
+  /** A caller has a response, or a 503, within this time. */
   responseWithinMs: 5_000,
 } as const;

@@ -18,10 +18,10 @@ export type TaskStep = {
   readonly trigger: Trigger;
 };
 
-/** What became of an agent. `back`: it was offline, and had a contact or registered. */
+/** A change of an agent. `back`: it was offline, and had a contact or registered. */
 export type AgentChange = 'registered' | 'back' | 'offline' | 'unregistered';
 
-/** An attempt to push a task that has ended, in whatever way but by this process stopping it. */
+/** The end of an attempt to push a task. If this process stopped the attempt, it is not reported. */
 export type EndedPush = {
   readonly request_id: string;
   readonly agent_id: string | null;
@@ -43,7 +43,7 @@ export type ServedRequest = {
   readonly path: string | undefined;
   /** Null when the caller left before the response. */
   readonly status: number | null;
-  /** The code of the problem that was the response, if it was one. */
+  /** The code of the problem, if the response was one. */
   readonly code: string | undefined;
   /** From its headers to its response being ready; what a long poll waits is part of it. */
   readonly ms: number;

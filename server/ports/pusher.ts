@@ -18,7 +18,7 @@ export type Push = {
 };
 
 /**
- * What became of a push.
+ * The outcome of a push.
  * - acknowledged: a 2xx status line, or 409 ("I have it").
  * - untaken: the agent certainly did not take the task. After `busy` (429, 503) the task may go to another
  *   agent at once; `leave` (410) means that the agent is offline until it registers or sends a heartbeat.

@@ -1,5 +1,5 @@
 /**
- * The store port: what the gateway needs of a store. Two engines implement it; one conformance suite tests
+ * The store port: the calls of the gateway to a store. Two engines implement it; one conformance suite tests
  * both.
  *
  * What every engine promises
@@ -10,11 +10,12 @@
  *    durable. The listings and `findSlots` wait likewise. These reads do not: `readAgentChanges`, because its
  *    data only ranks agents, `getForCommit`, because only a commit rests on it, and the figures `readDemand`,
  *    `readTaskCounts` and `readActivity`.
- * 3. What one call has returned, every later call on any replica sees.
+ * 3. Every later call on any replica sees what one call has returned.
  * 4. A revision is the id of the commit that wrote the value, and is never reused.
  * 5. For each tag the engine keeps the set of agents with a free slot. A grant succeeds only while the agent
  *    has the registration that was matched and holds fewer slots than its limit.
- * 6. Due entries are taken with a lease. A commit that names a lease fails if the entry was re-timed since.
+ * 6. Due entries are taken with a lease. If a commit names a lease, it fails when the entry was re-timed
+ *    since.
  * 7. The submitted input is written once, apart from the state. Memory holds only the states of open tasks.
  * 8. `nowMs()` is the only wall clock. While a gateway runs it advances as monotonic clocks do, whatever wall
  *    clocks do.
@@ -88,9 +89,9 @@ export type Claimable = {
 };
 
 /**
- * Which tasks a listing has: all, or those of a session, of an agent that they were ever assigned to, those
- * that are open, or those that ended in this way. At most one of these four is given. Each costs what the
- * page costs, however many tasks there are.
+ * Which tasks a listing has: all, or the tasks of a session, the tasks ever assigned to an agent, the open
+ * tasks, or the tasks with one of these endings. At most one of these four is given. Each costs as much as
+ * the page, however many tasks there are.
  */
 export type TasksAsk = {
   readonly session?: string;
@@ -99,9 +100,9 @@ export type TasksAsk = {
   readonly open?: true | OpenClass | 'waiting';
   /** Tasks that settled without success. */
   readonly outcome?: Exclude<TaskOutcome, 'success'>;
-  /** Only tasks that were created at this time (whole milliseconds) or later. */
+  /** Only tasks created at this time (whole milliseconds) or later. */
   readonly fromMs?: number;
-  /** Only tasks that were created before this time (whole milliseconds). */
+  /** Only tasks created before this time (whole milliseconds). */
   readonly toMs?: number;
 };
 
@@ -123,8 +124,9 @@ export type Lists = {
 };
 
 /**
- * One page of a listing. Passing `next` as `after` continues it; null: this is the last page. A page that is
- * not the last may be shorter than was asked for, because it is bounded in bytes.
+ * One page of a listing. Passing `next` as `after` continues it; null: this is the last page. A page may be
+ * shorter than was asked for although more follow, because it is bounded in bytes: for example, when its
+ * tasks have large results.
  */
 export type Page<T> = { readonly items: readonly T[]; readonly next: string | null };
 
@@ -152,7 +154,7 @@ export type Touch =
       readonly by: 'push';
       readonly mayBeLate?: true;
       readonly taken: boolean;
-      /** The agent did not take it because it is busy: that is a contact too. */
+      /** The agent did not take it because it is busy: this is a contact too. */
       readonly busy?: boolean;
       readonly status: number | null;
       readonly error: string | null;
@@ -173,7 +175,7 @@ export type Demand = {
   readonly tags: readonly TagDemand[];
 };
 
-/** What waits for a tag. */
+/** The tasks that wait for a tag. */
 export type TagDemand = {
   readonly tag: string;
   readonly waiting: number;
@@ -250,18 +252,18 @@ export type Store = {
   commit(batch: Batch): Promise<CommitResult>;
   /**
    * Takes due entries, earliest first, and hides them from every other dispatcher for 1.5 s. When more are
-   * due than `limit`, a fifth of those it takes are the ones that are due last, so that what just came does
-   * not wait behind many entries of one caller that are due together. Calling it counts as sweeping.
+   * due than `limit`, it takes a fifth of them from the latest, so that an entry that just came does not wait
+   * behind many that one caller made due together. Calling it counts as sweeping.
    */
   takeDue(limit: number): Promise<readonly { readonly ref: Ref; readonly lease: Lease }[]>;
   /** Hides entries for another 1.5 s. An entry whose lease is not the named one is left alone. */
   renewLeases(held: readonly { readonly ref: Ref; readonly lease: Lease }[]): Promise<void>;
   /**
    * Records a contact and returns the agent's record; undefined when it has none. The contact is not durable,
-   * and exact to a quarter of a second. The record is, and slots that are granted meanwhile are not waited
-   * for. With `mayBeLate` nothing is decided on the record: where the agent had a contact less than a
-   * quarter of a second ago, the record may be the one of then, and the outcome of the push may be recorded
-   * by as much later.
+   * and exact to a quarter of a second. The record is durable, but the call does not wait for slots granted
+   * meanwhile. A caller gives `mayBeLate` if it decides nothing on the record: when the agent had a contact
+   * less than a quarter of a second ago, the record may be the one of then, and the outcome of the push may
+   * be recorded by as much later.
    */
   touch(agent_id: string, touch: Touch): Promise<AgentRecord | undefined>;
   /**
@@ -276,7 +278,7 @@ export type Store = {
    * fires.
    */
   watch(topic: Ref | 'due', signal: AbortSignal): AsyncIterable<void>;
-  /** Removes at most `limit` things that are past their retention; returns how many. */
+  /** Removes at most `limit` things past their retention; returns how many. */
   trim(retention: Retention, limit: number): Promise<number>;
   /** Whether commits can succeed now, and if not why. */
   health(): Health;

@@ -7,7 +7,7 @@ import type { TraceContext } from '../domain/trace-context.ts';
 /** The way of a task through the gateway: submitted, matched, pushed, reported, and its event delivered. */
 export type Hop = 'submit' | 'match' | 'push' | 'report' | 'deliver';
 
-/** What is said of a hop; the names are those of the contract and of this document alone. */
+/** The attributes of a hop; the names are those of the contract and of this document alone. */
 export type HopDetails = {
   readonly request_id?: string;
   readonly agent_id?: string;

@@ -1,8 +1,8 @@
 /**
  * Which addresses a push may go to. Private and loopback addresses are allowed, because agents run there.
  * Addresses at which no agent can listen, and addresses that give credentials to any caller inside the
- * network, are always forbidden; no setting allows them. The address that is validated is the one the socket
- * connects to, so a host name that resolves to another address later cannot bypass the rules.
+ * network, are always forbidden; no setting allows them. The validated address is the one the socket connects
+ * to, so a host name that resolves to another address later cannot bypass the rules.
  */
 import { isIP } from 'node:net';
 import { buildNetworkList, containsAddress, extractIpv4Addresses, unmapAddress } from '../net/networks.ts';

@@ -23,7 +23,7 @@ import {
   describeFailure,
 } from './response-outcome.ts';
 
-/** The error of an attempt that was abandoned while the agent could not have seen it. */
+/** The error when an attempt was abandoned while the agent could not have seen it. */
 export const ABANDONED_EARLY = 'abandoned before anything was written';
 const bodyTooLong = () => new AttemptFailure('the rest of the response is too long');
 const TOO_MANY_INTERIM = 'too many interim responses';
@@ -63,7 +63,7 @@ export function createAttempt(deps: AttemptDeps): Dispatcher.DispatchHandler {
     resolve(outcome);
   }
 
-  /** While waiting, the outcome is certain at once; a connection that is being opened ends by itself. */
+  /** While it waits, the outcome is certain at once; if a connection is being opened, it ends by itself. */
   function abandon(): void {
     if (controller) controller.abort(new AttemptFailure('abandoned before a response'));
     else finish(buildUntaken(ABANDONED_EARLY));

@@ -20,7 +20,7 @@ export type Resolve = (
 export type Connector = {
   /** Opens one connection; undici calls it. Fails with an `AttemptFailure` or an error of Node. */
   readonly connect: buildConnector.connector;
-  /** Ends every connection, including those that are still being opened. */
+  /** Ends every connection, also while it is still being opened. */
   destroyAll(): void;
 };
 

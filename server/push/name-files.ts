@@ -1,6 +1,6 @@
 /**
  * The two files by which a system is configured to resolve names: `/etc/hosts` and `/etc/resolv.conf`. Each
- * is read again when it has changed. A file that is missing or cannot be read counts as empty.
+ * is read again when it has changed. If a file is missing or cannot be read, it counts as empty.
  */
 import { readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';

@@ -27,7 +27,7 @@ export type NameDeps = {
   readonly clock: { monotonicMs(): number };
   readonly hostsFile?: string;
   readonly resolverFile?: string;
-  /** A name that has no addresses by then has failed; 5 s by default. */
+  /** When a name has no addresses by then, its lookup has failed; 5 s by default. */
   readonly withinMs?: number;
   /** DNS servers in place of the system's. */
   readonly servers?: readonly string[];
@@ -39,7 +39,10 @@ export type NameDeps = {
 const QUERY_TRIES = 2;
 const QUERY_TIMEOUT_MS = 1_500;
 const LOOKUP_WITHIN_MS = 5_000;
-/** When the addresses of one family are there, those of the other are awaited no longer than this. */
+/**
+ * When the addresses of one family are there (IPv4, for example), those of the other are awaited no longer
+ * than this.
+ */
 const OTHER_FAMILY_WITHIN_MS = 100;
 const KEEP_MS = 5_000;
 const NAMES_MAX = 10_000;
@@ -47,7 +50,7 @@ const NAMES_MAX = 10_000;
 const SYSTEM_AT_ONCE = 2;
 const SYSTEM_WAITING_MAX = 100;
 
-/** What DNS says of a name that does not exist, or has no addresses; also where no server is configured. */
+/** The codes of DNS when a name does not exist or has no addresses, and when no server is configured. */
 const ABSENT: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED']);
 
 type Found = { readonly error: Error | null; readonly addresses: readonly LookupAddress[] };

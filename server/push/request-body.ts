@@ -1,7 +1,7 @@
 /**
  * The body of a push as it is written to the connection. undici keeps the body it was given until the
- * response is complete, which may be five minutes after the body was sent. So a body that is not short is
- * given as a stream that drops its bytes as they are taken:
+ * response is complete, which may be five minutes after the body was sent. So, if a body is not short, it is
+ * given as a stream that drops its bytes when they are taken:
  *
  *   up to 4 KiB    the buffer itself; the socket and its parser cost more
  *   longer         a stream of 64 KiB parts; each part is taken after the one before has left the process

@@ -10,7 +10,7 @@
  */
 import type { PushOutcome } from '../ports/pusher.ts';
 
-/** A longer `Retry-After` counts as this. */
+/** If `Retry-After` is longer, it counts as this. */
 const RETRY_AFTER_MAX_MS = 3_600_000;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Signs pushes by Standard Webhooks (v1): HMAC-SHA256 over `id.timestamp.body`, in base64. An agent that has
- * the secret can verify that the gateway sent this body, and when.
+ * Signs pushes by Standard Webhooks (v1): HMAC-SHA256 over `id.timestamp.body`, in base64. With the secret an
+ * agent can verify that the gateway sent this body, and when.
  */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 

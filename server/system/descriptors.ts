@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 
-/** What counts where the system does not say: less than what macOS and the BSDs allow Node. */
+/** Counts if the system does not say: less than macOS and the BSDs allow Node. */
 const USUAL = 10_000;
 
 /** Reads the limit; Node has raised it to the hard limit at its start. */

@@ -20,9 +20,9 @@ export type LogSettings = {
 };
 
 export type RunningLog = Log & {
-  /** Writes a text as it is, secrets included, behind all lines that were logged before it. */
+  /** Writes a text as it is, secrets included, behind all lines logged before it. */
   writeText(text: string): void;
-  /** Writes the lines that are still buffered. To be called before the process ends. */
+  /** Writes the lines still in the buffer. To be called before the process ends. */
   flush(): void;
 };
 
@@ -56,7 +56,10 @@ export function createLog(settings: LogSettings): RunningLog {
   };
 }
 
-/** What cannot be written, as when the terminal was closed or the disk of a log file is full, is dropped. */
+/**
+ * If a line cannot be written, it is dropped: for example, when the terminal was closed or the disk of a log
+ * file is full.
+ */
 function openStandardOutput(): { write: (line: string) => void; flush: () => void } {
   const stream = destination({ dest: 1, sync: false, maxLength: BUFFERED_BYTES_MAX });
   const flushSync = stream.flushSync.bind(stream);

@@ -1,12 +1,14 @@
 /**
- * How much of the heap may be taken by what a start loads before it serves. Beyond that the gateway refuses
- * more: else it would accept what it could not load again. The rest of the heap is for the work itself.
+ * How much of the heap may be taken by what a start loads before it serves. When they are used up, the
+ * gateway refuses more: if it did not, it would accept what it could not load again. For example, if 512 MB
+ * of the heap count, open tasks may take 192 MB and agents 96 MB. The rest of the heap is for the work
+ * itself.
  */
 import { getHeapStatistics } from 'node:v8';
 
-/** What Node adds to `--max-old-space-size` for new objects, if `--max-semi-space-size` is not set. */
+/** Node adds so much to `--max-old-space-size` for new objects, if `--max-semi-space-size` is not set. */
 const YOUNG_BYTES = 192 * 2 ** 20;
-/** Of a heap that is hardly larger than that, at least so much counts. */
+/** If a heap is hardly larger than that, at least so much of it counts. */
 const OLD_SHARE_MIN = 1 / 4;
 const OPEN_TASKS_SHARE = 3 / 8;
 const AGENTS_SHARE = 3 / 16;

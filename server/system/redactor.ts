@@ -25,8 +25,8 @@ export type Redactor = {
   /** Returns the text without secrets. */
   redactText(text: string): string;
   /**
-   * Returns a copy of plain data without secrets: in strings, in keys, and numbers that are a secret. Every
-   * text goes through `filter` as well.
+   * Returns a copy of plain data without secrets: in strings, in keys, and in numbers: if a secret is
+   * `12345678`, the number is removed too. Every text goes through `filter` as well.
    */
   redactData(value: unknown, filter?: TextFilter): unknown;
   /** Whether a text contains a secret in any of these forms. */
@@ -34,7 +34,7 @@ export type Redactor = {
 };
 
 /**
- * Creates the redactor. Secrets should be ASCII: one that is not is found only as it is. Empty secrets are
+ * Creates the redactor. Secrets should be ASCII: if one is not, it is found only as it is. Empty secrets are
  * ignored.
  */
 export function createRedactor(secrets: readonly string[]): Redactor {

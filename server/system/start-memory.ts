@@ -1,6 +1,6 @@
 /**
  * Gives back the memory that only the start needed. While sources are loaded V8 grows its space for new
- * objects to its largest, and a gateway that is idle never collects it: it would keep 25 of 145 MB.
+ * objects to its largest, and while a gateway is idle it never collects it: it would keep 25 of 145 MB.
  */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -9,7 +9,7 @@ import { runInNewContext } from 'node:vm';
 const HEAP_BYTES_MAX = 64 * 2 ** 20;
 
 /**
- * Collects all garbage and makes the heap as small as it can be, which takes about 45 ms. Does nothing where
+ * Collects all garbage and makes the heap as small as it can be, which takes about 45 ms. Does nothing if
  * much is in use.
  */
 export function releaseStartMemory(): void {
