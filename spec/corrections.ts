@@ -3,7 +3,7 @@
  * longer fits what is emitted, so that no rule stays longer than it is needed.
  */
 import {
-  findReachableSchemas,
+  findReachableParts,
   isJson,
   type Json,
   listOperations,
@@ -221,8 +221,8 @@ function describeFrames(document: Json): void {
  */
 function dropUnreachable(document: Json, expected: readonly string[]): void {
   const schemas = requireObject(document, 'components', 'schemas');
-  const reachable = findReachableSchemas(document);
-  const dropped = Object.keys(schemas).filter((name) => !reachable.has(name));
+  const reachable = findReachableParts(document);
+  const dropped = Object.keys(schemas).filter((name) => !reachable.has(`schemas/${name}`));
   requireThat(
     dropped.join() === expected.join(),
     `the schemas without references are ${dropped.join()}, not ${expected.join()}`,

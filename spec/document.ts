@@ -37,17 +37,25 @@ export function* listOperations(
   }
 }
 
-/** Returns the names of the schemas that the paths refer to. */
-export function findReachableSchemas(document: Json): Set<string> {
-  const schemas = requireObject(document, 'components', 'schemas');
+/**
+ * Returns the parts of `components` that the paths and webhooks need, such as `schemas/TaskInfo`: those that
+ * they refer to, directly or by others, and the security schemes of their operations.
+ */
+export function findReachableParts(document: Json): Set<string> {
+  const components = requireObject(document, 'components');
   const reachable = new Set<string>();
-  const unread: unknown[] = [document.paths];
+  const unread: unknown[] = [document.paths, document.webhooks];
+  const need = (kind: string, name: string): void => {
+    if (reachable.has(`${kind}/${name}`)) return;
+    reachable.add(`${kind}/${name}`);
+    unread.push(requireObject(components, kind)[name]);
+  };
   while (unread.length > 0) {
-    for (const { $ref } of walkObjects(unread.pop())) {
-      const name = typeof $ref === 'string' ? $ref.replace('#/components/schemas/', '') : undefined;
-      if (name === undefined || reachable.has(name)) continue;
-      reachable.add(name);
-      unread.push(schemas[name]);
+    for (const { $ref, security } of walkObjects(unread.pop())) {
+      const [, kind, name] = /^#\/components\/(\w+)\/(.+)$/.exec(String($ref)) ?? [];
+      if (kind !== undefined && name !== undefined) need(kind, name);
+      for (const scheme of Array.isArray(security) ? security.filter(isJson) : [])
+        for (const key of Object.keys(scheme)) need('securitySchemes', key);
     }
   }
   return reachable;

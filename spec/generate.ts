@@ -22,6 +22,7 @@ import { readDocsFiles } from './docs-files.ts';
 import { type Json, requireObject } from './document.ts';
 import { writeForGenerators } from './generator-forms.ts';
 import { addLinks } from './links.ts';
+import { cutAdminDocument, cutClientDocument, requireUnion } from './published-documents.ts';
 import { shareParts } from './shared-parts.ts';
 
 const specFolder = dirname(fileURLToPath(import.meta.url));
@@ -46,8 +47,17 @@ function generateFiles(): ReadonlyMap<string, string> {
       return document;
     };
     const agent = readAgent('3.1');
-    addDocument(files, 'task-gateway.3.1', mergePush(gateway, agent));
-    addDocument(files, 'task-gateway.3.2', mergePush(streamed, agent));
+    const whole = mergePush(gateway, agent);
+    const wholeStreamed = mergePush(streamed, agent);
+    files.set('openapi/task-gateway.3.1.json', writeJson(whole));
+    files.set('openapi/task-gateway.3.2.json', writeJson(wholeStreamed));
+    const admin = cutAdminDocument(whole);
+    for (const [version, document] of [['3.1', whole] as const, ['3.2', wholeStreamed] as const]) {
+      const clients = cutClientDocument(document);
+      requireUnion(document, [clients, { ...admin, openapi: document.openapi }]);
+      addDocument(files, `clients-and-agents.${version}`, clients);
+    }
+    addDocument(files, 'admin.3.1', admin);
     addDocument(files, 'agent.3.1', agent);
     addDocument(files, 'agent.3.2', readAgent('3.2'));
     files.set('gateway.d.ts', generateTypes(folder, typed));
@@ -113,8 +123,12 @@ function runTool(name: string, options: readonly string[], cwd: string): void {
 }
 
 function addDocument(files: Map<string, string>, name: string, document: Json): void {
-  files.set(`openapi/${name}.json`, `${JSON.stringify(document, null, 2)}\n`);
+  files.set(`openapi/${name}.json`, writeJson(document));
   files.set(`openapi/${name}.yaml`, stringify(document, { lineWidth: 0, aliasDuplicateObjects: false }));
+}
+
+function writeJson(document: Json): string {
+  return `${JSON.stringify(document, null, 2)}\n`;
 }
 
 function readGenerated(path: string): string | undefined {

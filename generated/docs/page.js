@@ -1,8 +1,9 @@
 /**
- * The page at `/docs`: the gateway's own document, rendered by Swagger UI, with the code samples of each
- * operation. Everything comes from the gateway that serves the page, and every call it makes goes there; all
- * addresses are relative to the page, so it works below a path of a proxy too. A secret that is typed under
- * "Authorize" is sent by every call that takes it, wherever the call has it: in a header or in the body.
+ * The page at `/docs`: one of the gateway's two documents, rendered by Swagger UI, with the code samples of
+ * each operation: that of clients and agents, or the administrator's at `docs?document=admin`. Everything
+ * comes from the gateway that serves the page, and every call it makes goes there; all addresses are relative
+ * to the page, so it works below a path of a proxy too. A secret that is typed under "Authorize" is sent by
+ * every call that takes it, wherever the call has it: in a header or in the body.
  */
 
 /** The gateway's address as this page has it, without a slash at the end. */
@@ -24,8 +25,23 @@ const ORDER = [
   ],
 ];
 
+/**
+ * An address of one of its operations, such as `docs#/admin/getOverview`, leads to the administrator's too.
+ */
+const isAdminShown =
+  new URLSearchParams(location.search).get('document') === 'admin' ||
+  /^#(\/|operations-)admin\b/.test(location.hash);
+
+markShown();
 followColorScheme(matchMedia('(prefers-color-scheme: dark)'));
 await Promise.all([showDocument(), linkConsole()]);
+
+/** Marks the document that is shown, in the switch between the two. */
+function markShown() {
+  const links = document.querySelectorAll('.switch a');
+  links[isAdminShown ? 1 : 0].setAttribute('aria-current', 'page');
+  if (isAdminShown) document.title = 'Task Gateway: administration API';
+}
 
 /** Swagger UI has its dark colours under a class. */
 function followColorScheme(dark) {
@@ -37,7 +53,7 @@ function followColorScheme(dark) {
 async function showDocument() {
   const target = document.getElementById('docs');
   try {
-    const response = await fetch('openapi.3.2.json');
+    const response = await fetch(isAdminShown ? 'openapi.admin.json' : 'openapi.3.2.json');
     if (!response.ok) throw new Error(`it responded with ${response.status}`);
     const spec = await response.json();
     spec.servers = [{ url: baseUrl, description: 'This gateway.' }];

@@ -126,7 +126,7 @@ export function createFallback(): Middleware {
     if (layers.length === 0) {
       throw new Problem(
         'route_not_found',
-        'There is nothing at this path. The paths are listed at /openapi.json.',
+        'There is nothing at this path. The paths are listed at /openapi.json and /openapi.admin.json.',
       );
     }
     const allow = [...new Set(layers.flatMap(({ methods }) => methods)), 'OPTIONS'].join(', ');

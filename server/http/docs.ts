@@ -1,6 +1,6 @@
 /**
- * The page at `/docs`: the document, rendered by Swagger UI, and the files it loads. They are generated, and
- * are read with the first request for each: most gateways are never asked for them.
+ * The page at `/docs`: the two documents, rendered by Swagger UI, and the files it loads. They are generated,
+ * and are read with the first request for each: most gateways are never asked for them.
  */
 import { readFile } from 'node:fs/promises';
 import type { Middleware } from 'koa';

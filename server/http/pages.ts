@@ -17,6 +17,7 @@ const DOCUMENTS = [
   { path: '/openapi.json', file: 'openapi.json', contentType: 'application/json' },
   { path: '/openapi.yaml', file: 'openapi.yaml', contentType: 'application/yaml; charset=utf-8' },
   { path: '/openapi.3.2.json', file: 'openapi.3.2.json', contentType: 'application/json' },
+  { path: '/openapi.admin.json', file: 'openapi.admin.json', contentType: 'application/json' },
   { path: '/openapi.agent.json', file: 'openapi.agent.json', contentType: 'application/json' },
 ];
 

@@ -13,6 +13,7 @@ import { DEFAULT_GATEWAY_AUTH } from '../../server/config/settings.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { readBlocks } from '../harness/readme-blocks.ts';
 import { startTcpProxy } from '../harness/tcp-proxy.ts';
+import { listWords, readTable } from './guide.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../generated/agent-in-five-calls.md'), 'utf8');
 const WAIT = { timeout: 20_000, interval: 20 };
@@ -72,6 +73,19 @@ test('the other report ends the task as failed, with the reason for its client',
     status: 'failed',
     error_info: 'ValueError: the text is empty',
   });
+});
+
+test('the five calls of the guide, sent as they stand, take a task to its end', async () => {
+  const submission = { task_type: 'shout', task_tags: ['capitals'], payload: {}, queue_timeout: 60 };
+  const { request_id } = await client.submitTask(submission);
+  const statuses: string[] = [];
+  for (const { Call, Body } of readTable('An agent in five calls')) {
+    const body = (listWords(Body)[0] ?? '').replace('"SECRET"', JSON.stringify(SECRET));
+    const call = { method: 'POST', body: body.replace('"ID"', JSON.stringify(request_id)) };
+    statuses.push(String((await fetch(gateway.baseUrl + listWords(Call)[0], call)).status));
+  }
+  expect(statuses).toEqual(readTable('An agent in five calls').map(({ Response }) => Response?.slice(0, 3)));
+  expect(await client.getTask(request_id)).toMatchObject({ status: 'success', result: { output: 'HELLO' } });
 });
 
 /** Starts the program of the page; it is killed with the test if it still runs then. */

@@ -10,7 +10,11 @@ export type Generator = {
   readonly command: string;
   options(document: string): readonly string[];
   /** What it reads beside the document, by the files' names in that folder. */
-  files?(document: string, of: 'gateway' | 'agent', baseUrl: string): Readonly<Record<string, string>>;
+  files?(
+    document: string,
+    of: 'gateway' | 'admin' | 'agent',
+    baseUrl: string,
+  ): Readonly<Record<string, string>>;
   /** If it writes schemas: that of a task, as a name in the file from which it is imported. */
   readonly schema?: { readonly from: string; readonly name: string };
 };
@@ -64,7 +68,7 @@ const kubb: Generator = {
           pluginOas({ generators: [] }),
           pluginTs({ output: { path: './models' } }),
           pluginZod({ output: { path: './schemas' }, version: '3' }),
-          ${of === 'gateway' ? `pluginClient({ output: { path: './calls' }, client: 'fetch', bundle: true, parser: 'zod' })` : ''}
+          ${of !== 'agent' ? `pluginClient({ output: { path: './calls' }, client: 'fetch', bundle: true, parser: 'zod' })` : ''}
         ],
       });
     `,

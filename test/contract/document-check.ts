@@ -47,9 +47,9 @@ const EVERYWHERE = new Set([
   ...['access-control-allow-origin', 'access-control-expose-headers'],
 ]);
 
-/** The document that the server publishes as `/openapi.json`. */
+/** The whole document, of which the server publishes two parts. */
 export function readDocument(): Json {
-  const url = import.meta.resolve('@task-gateway/contract/openapi.json');
+  const url = import.meta.resolve('@task-gateway/contract/openapi.whole.json');
   return JSON.parse(readFileSync(new URL(url), 'utf8'));
 }
 

@@ -98,7 +98,7 @@ test('the published types are made with the generator and the flag that the page
 });
 
 test('a generator of another language meets what the page says of the document', () => {
-  const document = readText('generated/openapi/task-gateway.3.1.json');
+  const document = readText('generated/openapi/clients-and-agents.3.1.json');
   const besides = new Set<string>();
   const parsed = JSON.parse(document, (_, value) => {
     if (typeof value?.$ref === 'string') for (const key of Object.keys(value)) besides.add(key);

@@ -1,7 +1,7 @@
 /**
- * Public generators make clients of the gateway and of an agent from the published documents, without a
- * warning. The clients compile strictly, all in one program, and the programs of the page over those of the
- * gateway run, and send the secret as a header alone.
+ * Public generators make clients of the gateway, of its administration and of an agent from the published
+ * documents, without a warning. The clients compile strictly, all in one program, and the programs of the
+ * page over those of the gateway run, and send the secret as a header alone.
  */
 import { once } from 'node:events';
 import {
@@ -38,7 +38,8 @@ const tried = [
   })),
 ];
 const documents = [
-  ['gateway', 'task-gateway.3.1.json'],
+  ['gateway', 'clients-and-agents.3.1.json'],
+  ['admin', 'admin.3.1.json'],
   ['agent', 'agent.3.1.json'],
 ] as const;
 
@@ -125,7 +126,7 @@ async function generateAll(): Promise<void> {
 
 async function generate(
   { name, packages, command, options, files, schema }: Generator & { packages: string },
-  of: 'gateway' | 'agent',
+  of: 'gateway' | 'admin' | 'agent',
   document: string,
 ): Promise<void> {
   const own = join(folder, buildFolderName(name), of);

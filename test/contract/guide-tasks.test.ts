@@ -62,7 +62,7 @@ const CAUSES: Readonly<Record<string, (world: World) => Promise<string>>> = {
     await world.pass(301_000);
     return id;
   },
-  '`running`: the task moves (see below)': async (world) => {
+  '`running`: the task moves (see "When a running task moves")': async (world) => {
     world.pusher.script('http://A.test/tasks', GONE);
     const id = await startRunning(world);
     await world.gateway.registerAgent(buildRegistration('B'));

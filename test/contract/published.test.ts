@@ -14,7 +14,10 @@ import { runNode } from './run-tool.ts';
 
 const root = join(import.meta.dirname, '../..');
 const openapi = join(root, 'generated/openapi');
-const documents = ['task-gateway.3.1.json', 'task-gateway.3.2.json', 'agent.3.1.json', 'agent.3.2.json'];
+const documents = [
+  ...['clients-and-agents.3.1.json', 'clients-and-agents.3.2.json', 'admin.3.1.json'],
+  ...['agent.3.1.json', 'agent.3.2.json'],
+];
 
 function readDocument(name: string): Json {
   return JSON.parse(readFileSync(join(openapi, name), 'utf8'));
@@ -32,7 +35,7 @@ test('the versions of the document and of its package are the same', () => {
 test('3.2 differs from 3.1 only in the stream', () => {
   const streamContent = (document: Json) =>
     requireObject(document, 'paths', '/api/cli/events', 'get', 'responses', '200', 'content');
-  const [plain, streamed] = ['task-gateway.3.1.json', 'task-gateway.3.2.json'].map((name) => {
+  const [plain, streamed] = ['clients-and-agents.3.1.json', 'clients-and-agents.3.2.json'].map((name) => {
     const document = readDocument(name);
     expect(streamContent(document)).toHaveProperty('text/event-stream');
     streamContent(document)['text/event-stream'] = {};
@@ -118,6 +121,7 @@ describe('the package', () => {
     import type { components, operations, paths } from '@task-gateway/contract';
     import type { operations as agentOperations } from '@task-gateway/contract/agent';
     import document from '@task-gateway/contract/openapi.json' with { type: 'json' };
+    import adminDocument from '@task-gateway/contract/openapi.admin.json' with { type: 'json' };
 
     type TaskInfo = components['schemas']['TaskInfo'];
     type Path = keyof paths;
@@ -129,7 +133,7 @@ describe('the package', () => {
       auth: '', task_type: '', task_tags: [], payload: { any: { thing: 1 } },
     };
     export const pushed: agentOperations['pushTask']['requestBody']['content']['application/json']['agent_id'] = null;
-    export const version: string = document.info.version;
+    export const versions: string[] = [document.info.version, adminDocument.info.version];
   `;
 
   test.each([

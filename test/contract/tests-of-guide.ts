@@ -26,6 +26,8 @@ const SIGNATURE = 'push/signature.test.ts: ';
 const ACKNOWLEDGED = 'gateway/acknowledgements.test.ts: is pushed again under its id when the process dies';
 const SURFACE = 'http/surface.test.ts: ';
 const MODEL = 'properties/model.test.ts: the ten invariants hold after every operation';
+const FIVE_CALLS =
+  'contract/agent-page.test.ts: the five calls of the guide, sent as they stand, take a task to its end';
 const CONTRACT =
   'contract/contract.test.ts: every documented response has a row here, and every row is documented';
 
@@ -42,6 +44,11 @@ const TASKS_AND_AGENTS: StatementTests = {
       'http/body.test.ts: text outside ASCII arrives as it was sent, in every framing',
     ],
     ['What no schema can say', ADVICE],
+  ],
+  'An agent in five calls': [
+    ['|', FIVE_CALLS],
+    ['Each is a `POST`', FIVE_CALLS],
+    ['`capitals` is a tag', FIVE_CALLS],
   ],
   'The life of a task': [
     ['|', `${TASKS}$From: $Cause`],

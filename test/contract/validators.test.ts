@@ -40,7 +40,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe.each(Object.entries(validators))('%s', (_name, validate) => {
-  test.each(['task-gateway.3.1', 'agent.3.1'])('accepts %s', async (name) => {
+  test.each(['clients-and-agents.3.1', 'admin.3.1', 'agent.3.1'])('accepts %s', async (name) => {
     expect(await validate(join(openapi, `${name}.json`))).toBe('');
   });
 

@@ -22,7 +22,7 @@ export async function startPrism(
   print: (line: string) => void = () => undefined,
 ): Promise<Prism> {
   const program = createRequire(import.meta.url).resolve('@stoplight/prism-cli/dist/index.js');
-  const document = fileURLToPath(import.meta.resolve('@task-gateway/contract/openapi.json'));
+  const document = fileURLToPath(import.meta.resolve('@task-gateway/contract/openapi.whole.json'));
   const child = spawn(process.execPath, [program, 'mock', '--port', '0', ...options, document], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' },

@@ -71,7 +71,7 @@ describe('on the wire', () => {
   });
   afterAll(() => server.stop());
 
-  const open = ['/livez', '/readyz', '/', '/openapi.json', '/openapi.agent.json'];
+  const open = ['/livez', '/readyz', '/', '/openapi.json', '/openapi.admin.json', '/openapi.agent.json'];
   const paths = ['/metrics', '/docs', '/console/', '/nowhere', '/api/cli/tasks/x', '/api/admin/agents'];
 
   async function ask(method: string, path: string, headers: string): Promise<string> {

@@ -23,7 +23,7 @@ import {
 import { openConnection } from './raw-connection.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
-const document = fileURLToPath(import.meta.resolve('@task-gateway/contract/openapi.json'));
+const document = fileURLToPath(import.meta.resolve('@task-gateway/contract/openapi.whole.json'));
 const VERSION: string = JSON.parse(readFileSync(document, 'utf8')).info.version;
 const ORIGIN = 'https://page.example';
 

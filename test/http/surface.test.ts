@@ -91,6 +91,7 @@ describe('pages', () => {
     ['/openapi.json', 'openapi.json', 'application/json'],
     ['/openapi.yaml', 'openapi.yaml', 'application/yaml; charset=utf-8'],
     ['/openapi.3.2.json', 'openapi.3.2.json', 'application/json'],
+    ['/openapi.admin.json', 'openapi.admin.json', 'application/json'],
     ['/openapi.agent.json', 'openapi.agent.json', 'application/json'],
   ] as const;
 

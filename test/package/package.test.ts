@@ -151,7 +151,7 @@ describe('the tarball', () => {
   });
 
   test.each([
-    ['the contract’s', 0, ['.', './agent', './openapi.json', './openapi.3.2.json', './openapi.agent.json']],
+    ['the contract’s', 0, ['.', './agent', './openapi.json', './openapi.admin.json', './openapi.agent.json']],
     ['the SDK’s', 1, ['.', './agent', './testing']],
   ] as const)('attw finds nothing in %s types', async (_whose, index, entries) => {
     // node10 reads no exports; which programs compile with it is tried below.

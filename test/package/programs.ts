@@ -37,7 +37,7 @@ export const REQUIRED = `const { createClient } = require('@task-gateway/sdk');
 export const USED_CONTRACT = `const { exports: entries } = require('@task-gateway/contract/package.json');
         const { readFileSync } = require('node:fs');
         const documents = Object.keys(entries).filter((entry) => /openapi/.test(entry));
-        if (documents.length < 8) throw new Error('Documents are missing: ' + documents.join());
+        if (documents.length < 11) throw new Error('Documents are missing: ' + documents.join());
         for (const entry of documents) {
           const text = readFileSync(require.resolve('@task-gateway/contract' + entry.slice(1)), 'utf8');
           if (!/openapi"?: "?3/.test(text)) throw new Error(entry + ' is not a document.');
@@ -83,7 +83,7 @@ export const USED_SERVER = `const { spawn, execFileSync } = require('node:child_
         }
         async function use() {
           const first = await start();
-          for (const path of ['/readyz', '/console/', '/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/']) await read(first.url, path);
+          for (const path of ['/readyz', '/console/', '/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/openapi.admin.json', '/']) await read(first.url, path);
           const submission = { auth: secret, task_type: 'x', task_tags: ['x'], payload: { text: '你好' }, queue_timeout: 600 };
           const headers = { 'content-type': 'application/json' };
           const { request_id } = JSON.parse(await read(first.url, '/api/cli/tasks', { method: 'POST', headers, body: JSON.stringify(submission) }));

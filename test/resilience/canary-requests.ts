@@ -96,6 +96,7 @@ export function listOddities(): readonly string[] {
       '/openapi.json',
       '/openapi.yaml',
       '/openapi.3.2.json',
+      '/openapi.admin.json',
       '/openapi.agent.json',
     ].map((page) =>
       writeRequest('GET', `${page}?auth=${quoted}`, [

@@ -49,7 +49,9 @@ describe('the API page', () => {
   });
 
   /** Opens the page; `seen` gets what it asks for and what it complains of. */
-  async function open(options: { readonly width?: number; readonly dark?: boolean } = {}) {
+  async function open(
+    options: { readonly width?: number; readonly dark?: boolean; readonly address?: string } = {},
+  ) {
     const context = await browser.newContext({
       viewport: { width: options.width ?? 1_280, height: 900 },
       colorScheme: options.dark ? 'dark' : 'light',
@@ -62,16 +64,18 @@ describe('the API page', () => {
       if (['error', 'warning'].includes(one.type())) seen.complaints.push(one.text());
     });
     page.on('pageerror', (error) => seen.complaints.push(error.message));
-    await page.goto(`${origin}${PATH}/docs`);
+    await page.goto(`${origin}${PATH}/${options.address ?? 'docs'}`);
     await page.waitForSelector('.opblock-summary');
     return { page, seen };
   }
 
-  const listOperations = async () => {
-    const document = await (await fetch(`${gateway.baseUrl}/openapi.3.2.json`)).json();
+  const ADMIN = { address: 'docs?document=admin', document: 'openapi.admin.json' };
+
+  const listOperations = async (name = 'openapi.3.2.json') => {
+    const document = await (await fetch(`${gateway.baseUrl}/${name}`)).json();
     const items: object[] = [
       ...Object.values(document.paths),
-      ...Object.values(document.webhooks),
+      ...Object.values(document.webhooks ?? {}),
     ] as object[];
     return items.flatMap((item) => Object.values(item) as { operationId: string; summary: string }[]);
   };
@@ -113,15 +117,15 @@ describe('the API page', () => {
   });
 
   test('makes a call to the gateway that serves it, with the secret that was typed', async () => {
-    const { page, seen } = await open();
+    const { page, seen } = await open({ address: ADMIN.address });
     await page.getByRole('button', { name: 'Authorize' }).click();
     const dialog = page.locator('.dialog-ux');
     const admin = dialog.locator('.auth-container', { hasText: 'AdminAuth' });
     await admin.locator('input').fill(ADMIN_SECRET);
     await admin.getByRole('button', { name: /apply|authorize/i }).click();
     await dialog.getByRole('button', { name: 'Close' }).first().click();
-    const { summary } =
-      (await listOperations()).find(({ operationId }) => operationId === 'listAgents') ?? {};
+    const operations = await listOperations(ADMIN.document);
+    const { summary } = operations.find(({ operationId }) => operationId === 'listAgents') ?? {};
     await toggle(page, summary ?? '');
     await page.getByRole('button', { name: 'Try it out' }).click();
     await page.getByRole('button', { name: 'Execute' }).click();
@@ -139,14 +143,18 @@ describe('the API page', () => {
     await one.getByRole('button', { name: /apply|authorize/i }).click();
   }
 
-  test('executes each operation as its example shows it, once both secrets were typed', async () => {
-    const { page } = await open();
+  /** Executes each operation that a page shows; returns the statuses. */
+  async function executeAll(
+    address: string,
+    document: string,
+    secrets: Readonly<Record<string, string>>,
+  ): Promise<ReadonlyMap<string, number>> {
+    const { page } = await open({ address });
     await page.getByRole('button', { name: 'Authorize' }).click();
-    await authorize(page, 'HeaderAuth', SECRET);
-    await authorize(page, 'AdminAuth', ADMIN_SECRET);
+    for (const [scheme, secret] of Object.entries(secrets)) await authorize(page, scheme, secret);
     await page.locator('.dialog-ux').getByRole('button', { name: 'Close' }).first().click();
     const called = new Map<string, number>();
-    for (const { operationId, summary } of await listOperations()) {
+    for (const { operationId, summary } of await listOperations(document)) {
       if (/subscribeEvents|pushTask/.test(operationId)) continue;
       await toggle(page, summary);
       const block = page.locator('.opblock.is-open');
@@ -156,11 +164,56 @@ describe('the API page', () => {
       called.set(operationId, Number.parseInt(await status.innerText(), 10));
       await toggle(page, summary);
     }
+    return called;
+  }
+
+  test('executes each operation as its example shows it, once the secrets were typed', async () => {
+    const admin = { AdminAuth: ADMIN_SECRET };
+    const called = new Map([
+      ...(await executeAll('docs', 'openapi.3.2.json', { HeaderAuth: SECRET, ...admin })),
+      ...(await executeAll(ADMIN.address, ADMIN.document, admin)),
+    ]);
     // The task and the agent of some examples are not there.
     for (const [operationId, status] of called) expect([200, 204, 404], operationId).toContain(status);
     for (const name of ['submitTask', 'previewMatch', 'registerAgent', 'listTasks'])
       expect(called.get(name), name).toBe(200);
   }, 180_000);
+
+  /** Looks at the one operation that is open. */
+  async function expectNeed(page: Page, need: string, locks: number): Promise<void> {
+    const block = page.locator('.opblock.is-open');
+    expect(await block.locator('.operation-need').innerText()).toBe(need);
+    expect(await block.locator('.authorization__btn').count(), need).toBe(locks);
+  }
+
+  test('leads to the document of the administrator and back, and says which one is shown', async () => {
+    const { page, seen } = await open();
+    const current = page.locator('.switch [aria-current="page"]');
+    expect(await current.innerText()).toBe('Clients and agents');
+    await page.getByRole('link', { name: 'Administrator' }).click();
+    await page.getByText('Get the overview', { exact: true }).first().waitFor();
+    expect([page.url(), await current.innerText()]).toEqual([
+      `${origin}${PATH}/${ADMIN.address}`,
+      'Administrator',
+    ]);
+    const summaries = (await listOperations(ADMIN.document)).map(({ summary }) => summary);
+    const shown = await page.locator('.opblock-summary-description').allInnerTexts();
+    expect(shown.toSorted()).toEqual(summaries.toSorted());
+    expect(await page.locator('#contents a').allInnerTexts()).toEqual(shown);
+    await toggle(page, 'Get the overview');
+    await expectNeed(page, 'Needs the administrator’s secret.', 1);
+    await page.getByRole('link', { name: 'Clients and agents' }).click();
+    await page.getByText('Submit a task', { exact: true }).first().waitFor();
+    expect(await current.innerText()).toBe('Clients and agents');
+    expect(seen.complaints).toEqual([]);
+  });
+
+  test('shows the document of an operation that an address names', async () => {
+    const { page } = await open({ address: 'docs#/admin/getOverview' });
+    await page.locator('.opblock.is-open').waitFor();
+    await expectNeed(page, 'Needs the administrator’s secret.', 1);
+    expect(await page.locator('.switch [aria-current="page"]').innerText()).toBe('Administrator');
+  });
 
   test('begins with the submission, says what each call needs, and lists all with links', async () => {
     const { page } = await open();
@@ -179,13 +232,10 @@ describe('the API page', () => {
       'Submit a task': ['Needs the gateway secret.', 1],
       'Preview a match': ['Needs the gateway secret or the administrator’s secret.', 1],
       'Send a heartbeat': ['Needs no secret, unless the gateway requires its own of agents.', 0],
-      'Get the overview': ['Needs the administrator’s secret.', 1],
     };
     for (const [summary, [need, locks]] of Object.entries(needs)) {
       await toggle(page, summary);
-      const block = page.locator('.opblock.is-open');
-      expect(await block.locator('.operation-need').innerText()).toBe(need);
-      expect(await block.locator('.authorization__btn').count(), summary).toBe(locks);
+      await expectNeed(page, need, locks);
       await toggle(page, summary);
     }
     expect(await page.getByText('QueryAuth').count()).toBe(0);

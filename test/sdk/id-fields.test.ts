@@ -40,7 +40,7 @@ function holdsText(schema: unknown): boolean {
 }
 
 test('Each id of the document is one in the types of the SDK.', () => {
-  const url = import.meta.resolve('@task-gateway/contract/openapi.json');
+  const url = import.meta.resolve('@task-gateway/contract/openapi.whole.json');
   const document: unknown = JSON.parse(readFileSync(new URL(url), 'utf8'));
   expect([...findIdFields(document)].sort()).toEqual([...ID_FIELDS, ...ID_LISTS].sort());
 });

@@ -1,5 +1,5 @@
 /**
- * The published document, loaded once: its operations in the form that the server works with, and the
+ * The whole document, loaded once: its operations in the form that the server works with, and the
  * compiled validators of their requests. openapi-backend loads and compiles it; per request only those
  * validators run. To compile them takes longer than all else at the start, so that happens when an operation
  * is first used, or before, in `prepare()`.
@@ -73,7 +73,7 @@ const NAME_SCHEMAS = ['Name', 'RegistrationToken', 'RequestId', 'RequestIdEnd', 
 
 /** Loads the document. Throws when it is not a valid OpenAPI document. */
 export async function loadContract(): Promise<Contract> {
-  const path = fileURLToPath(import.meta.resolve('@task-gateway/contract/openapi.json'));
+  const path = fileURLToPath(import.meta.resolve('@task-gateway/contract/openapi.whole.json'));
   const document = JSON.parse(readFileSync(path, 'utf8'));
   for (const name of NAME_SCHEMAS) document.components.schemas[name].format = 'well-formed';
   const ajv = createAjv();

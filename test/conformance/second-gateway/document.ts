@@ -38,10 +38,10 @@ type Document = {
   readonly components: { readonly parameters: Readonly<Record<string, Parameter>> };
 };
 
-/** Reads the document that a gateway publishes as `/openapi.json`. */
+/** Reads the whole document, of which a gateway publishes two parts. */
 export function readContract(): { readonly version: string; readonly operations: readonly Operation[] } {
   const document: Document = JSON.parse(
-    readFileSync(new URL(import.meta.resolve('@task-gateway/contract/openapi.json')), 'utf8'),
+    readFileSync(new URL(import.meta.resolve('@task-gateway/contract/openapi.whole.json')), 'utf8'),
   );
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
