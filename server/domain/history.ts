@@ -8,10 +8,9 @@
  *   times          never fall from entry to entry
  *   the ending     is the last entry, and its event is the outcome
  *
- * Stored names are frozen: entries are stored as arrays, and tasks of older gateways have none.
+ * Entries are stored as arrays; the names of their events are frozen.
  */
 import { type HistoryEvent, type HistoryRecord, OUTCOMES, type TaskOutcome } from './history-record.ts';
-import { CANCELLED, NO_AGENT, TIMED_OUT } from './step.ts';
 import { type Delivery, isSettled, type TaskState } from './task.ts';
 import type { PushNote, Trigger } from './triggers.ts';
 
@@ -163,15 +162,7 @@ function add(history: HistoryRecord[], record: HistoryRecord, createdMs: number)
 
 /** The history of a task as the contract has it, from its submission to its ending. */
 export function describeHistory(state: TaskState): readonly HistoryEntry[] {
-  const stored = state.history ?? [];
-  const records: HistoryRecord[] = [['submitted', state.createdMs], ...stored];
-  const outcome = outcomeOf(state);
-  // A gateway without histories ended the task.
-  if (outcome !== null && records.at(-1)?.[0] !== outcome) {
-    const lastMs = stored.at(-1)?.[6] ?? stored.at(-1)?.[1] ?? state.createdMs;
-    const endedMs = Math.max(lastMs, state.settledMs ?? state.createdMs);
-    records.push(recordEnding(outcome, endedMs, state.agent_id));
-  }
+  const records: HistoryRecord[] = [['submitted', state.createdMs], ...(state.history ?? [])];
   return records.map(describeRecord);
 }
 
@@ -187,17 +178,10 @@ function describeRecord([event, ms, agent_id, what, tookMs, count, lastMs]: Hist
   };
 }
 
-/** How the task ended; null while it is open. If it has no history, its error text decides. */
-export function outcomeOf(state: TaskState): TaskOutcome | null {
-  if (!isSettled(state)) return null;
-  const last = state.history?.at(-1)?.[0];
-  if (isEnding(last)) return last;
-  if (state.status === 'success') return 'success';
-  const { agent_id, error_info } = state;
-  if (error_info === NO_AGENT && agent_id === null) return 'no_agent';
-  if (error_info === CANCELLED) return 'cancelled';
-  if (error_info === TIMED_OUT) return 'timeout';
-  return /^agent lost: no contact for \d+ s$/.test(error_info ?? '') ? 'agent_lost' : 'failed';
+/** How the task ended, as the last entry of its history says; null while it is open. */
+export function outcomeOf({ history }: TaskState): TaskOutcome | null {
+  const last = history?.at(-1)?.[0];
+  return isEnding(last) ? last : null;
 }
 
 const ENDINGS: ReadonlySet<string> = new Set(OUTCOMES);

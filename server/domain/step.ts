@@ -75,11 +75,11 @@ import { isSettled, mayBeTaken } from './task.ts';
 import type { Step, Trigger } from './triggers.ts';
 
 /** The error text of a task for which no agent qualified. */
-export const NO_AGENT = '无可用 Agent';
+const NO_AGENT = '无可用 Agent';
 /** The error text of an expired task. */
-export const TIMED_OUT = 'timeout';
+const TIMED_OUT = 'timeout';
 /** The error text of a cancelled task. */
-export const CANCELLED = 'cancelled by user';
+const CANCELLED = 'cancelled by user';
 
 /** Agents a task remembers having been assigned to; the oldest are forgotten beyond this. */
 const ASSIGNEES_MAX = 1_000;

@@ -1,10 +1,9 @@
-/** What a history records of each step, how it is folded and kept short, and what it says of old tasks. */
+/** What a history records of each step, and how it is folded and kept short. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   type AwaitedAcknowledgement,
   addHistory,
-  assignedAtMs,
   describeHistory,
   outcomeOf,
 } from '../../server/domain/history.ts';
@@ -192,24 +191,6 @@ describe('a history has', () => {
       ...['waiting A 161', 'push_not_taken A 170', 'waiting A 171', 'push_not_taken A 180', 'waiting A 181'],
       ...['push_not_taken A 190', 'waiting A 191', 'cancelled A 900'],
     ]);
-  });
-
-  test('of a task that an older gateway ended, its beginning and its end', () => {
-    const ended = run([[5, assign('A')]]);
-    const { history: _, ...old } = { ...ended, status: 'failed', settledMs: T0 + 9, delivery: null } as const;
-    const rows = [
-      ['无可用 Agent', null, 'no_agent'],
-      ['timeout', 'A', 'timeout'],
-      ['cancelled by user', null, 'cancelled'],
-      ['agent lost: no contact for 60 s', 'A', 'agent_lost'],
-      ['my own text', 'A', 'failed'],
-    ] as const;
-    for (const [error_info, agent_id, outcome] of rows) {
-      const state: TaskState = { ...old, error_info, agent_id };
-      expect(outcomeOf(state)).toBe(outcome);
-      expect(texts(state).map((text) => text.split(' ')[0])).toEqual(['submitted', outcome]);
-      expect(assignedAtMs(state)).toBeNull();
-    }
   });
 });
 

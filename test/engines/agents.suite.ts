@@ -182,7 +182,12 @@ export function describeAgentsAndSlots({ store, reopen, underTest }: SuiteContex
       await register(store(), 'A');
       await submit(store(), 't1');
       const first = await readState(store(), 't1');
-      const settled = { ...first.value, status: 'failed' as const, settledMs: 1 };
+      const settled = {
+        ...first.value,
+        status: 'failed' as const,
+        settledMs: 1,
+        history: [['failed', 1]] as const,
+      };
       const results = await Promise.all([
         store().commit(writeTask('t1', first, settled, { noneFree: ['a'] })),
         change(grant('A', 'other')),

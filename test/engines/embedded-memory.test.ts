@@ -105,7 +105,13 @@ describe('values', () => {
     const earlier = { ref: taskRef('t1'), atMs: 1 };
     must(await second.commit({ writes: [], due: [earlier] }));
     expect(await second.get('task', 't1')).toEqual({ value: later, revision });
-    const settled = { ...later, status: 'failed', reply: null, settledMs: 1 } as const;
+    const settled = {
+      ...later,
+      status: 'failed',
+      reply: null,
+      settledMs: 1,
+      history: [['failed', 1]],
+    } as const;
     must(await second.commit(writeTask('t1', { value: later, revision }, settled)));
     expect(written).toContain('reply/t1');
     expect((await readState(second, 't1')).value).toEqual(settled);

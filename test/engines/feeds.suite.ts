@@ -98,7 +98,9 @@ export function describeFeeds({ store, reopen, underTest }: SuiteContext): void 
     test('has no event of a commit with a conflict', async () => {
       await submit(store(), 't1');
       const before = await readState(store(), 't1');
-      const settled = buildState(store(), { status: 'failed', settledMs: store().nowMs() });
+      const settledMs = store().nowMs();
+      const history = [['failed', settledMs]] as const;
+      const settled = buildState(store(), { status: 'failed', settledMs, history });
       const event = { session: 's', request_id: 't1' };
       const results = await Promise.all([
         store().commit(writeTask('t1', before, settled, { event })),

@@ -226,6 +226,7 @@ export async function endingOf(store: Store, id: string, more: MoreOfTask = {}):
     delivery: null,
     waiting: false,
     settledMs: store.nowMs(),
+    history: [['success', store.nowMs()]],
   };
   return writeTask(id, before, settled, {
     due: [{ ref: taskRef(id), atMs: null }],
