@@ -42,8 +42,8 @@ export async function listAssigned(store: Store, agent_id: string): Promise<read
 }
 
 /**
- * Makes what the agent has not acknowledged due at once, because it became unavailable or is back. A push
- * under way keeps its lease.
+ * When the agent became unavailable or is back, makes the tasks due at once that it has not acknowledged. A
+ * push under way keeps its lease.
  */
 export async function lookAtUnacknowledged(
   { store, commits }: { store: Store; commits: TaskCommits },
@@ -57,8 +57,8 @@ export async function lookAtUnacknowledged(
 }
 
 /**
- * Acknowledges the tasks that an agent names and that are assigned to it; ignores the others it names. Costs
- * a read for each that it holds, and a commit for each that it had not acknowledged.
+ * Acknowledges the tasks an agent names, if they are assigned to it; ignores the others it names. Costs a
+ * read for each that it holds, and a commit for each that it had not acknowledged.
  */
 export async function acknowledgeNamed(
   { store, commits }: { store: Store; commits: TaskCommits },
@@ -74,9 +74,9 @@ export async function acknowledgeNamed(
 }
 
 /**
- * The tasks the agent should stop working on: of those it names, the ones that are settled or no longer its
- * own; of an agent that names none, the tasks assigned to it that settled without its report in the last ten
- * minutes.
+ * The tasks the agent should stop working on: if it names tasks, the ones already settled or no longer its
+ * own; if it names none, its tasks that settled without its report in the last ten minutes. For example, a
+ * client cancels a task while its agent works on it: the agent's next heartbeat returns the id.
  */
 export async function listCancelled(
   store: Store,

@@ -9,7 +9,10 @@ import type { Touch } from '../../ports/store.ts';
 
 const STEP_MS = 15_000;
 const STEPS = 40;
-/** The strips of so many agents are kept: those that had a contact or a push last. */
+/**
+ * The strips of so many agents are kept: when there are more, the one without contact or push for longest is
+ * forgotten.
+ */
 const AGENTS_MAX = 20_000;
 
 export type ContactStrips = {
@@ -66,7 +69,7 @@ function toStep(nowMs: number): number {
   return Math.floor(nowMs / STEP_MS);
 }
 
-/** Makes room for the steps that have begun since. */
+/** Makes room for the steps begun since. */
 function move(strip: Strip, step: number): void {
   const passed = step - strip.step;
   if (passed <= 0) return;

@@ -1,24 +1,24 @@
 /**
- * What this process has seen of the pushes to each agent: the last of them, and how many failed in a row.
- * It is kept in memory alone, starts empty, and is bounded: the last pushes of the agents that were pushed
- * to last.
+ * The pushes to each agent that this process has seen: the last of them, and how many failed in a row. They
+ * are kept in memory alone, empty at the start, and bounded: when there are too many agents, the one pushed
+ * to longest ago is forgotten.
  */
 import { createBoundedMap } from '../../async/bounded-map.ts';
 import type { AgentPush } from '../../ports/admin.ts';
 import type { PushOutcome } from '../../ports/pusher.ts';
 
-/** The last pushes of an agent that are kept. */
+/** So many of an agent's last pushes are kept. */
 const PUSHES_MAX = 20;
-/** Of so many agents: those that were pushed to last. About 4 KiB for each. */
+/** For so many agents, the ones pushed to last. About 4 KiB for each. */
 const AGENTS_MAX = 5_000;
 /** An error is kept up to so many characters. */
 const ERROR_CHARS_MAX = 200;
 
-/** What is seen of the pushes to one agent. */
+/** The pushes to one agent. For example, `failures` is 2 when it took a push and then failed to take two. */
 type PushRecord = {
   /** Newest first. */
   readonly pushes: readonly AgentPush[];
-  /** Pushes that failed since the last one that was taken, or that the agent was too busy for. */
+  /** How many pushes failed since the agent took one or was too busy for one. */
   readonly failures: number;
 };
 

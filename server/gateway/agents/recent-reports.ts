@@ -31,7 +31,7 @@ export function createRecentReports(): RecentReports {
       else counts.delete(oldest.agent_id);
       first += 1;
     }
-    // Each entry is moved at most once for each that was removed.
+    // Moves no more entries than were removed.
     if (first * 2 < queue.length) return;
     queue = queue.slice(first);
     first = 0;
@@ -50,7 +50,10 @@ export function createRecentReports(): RecentReports {
   };
 }
 
-/** How many of its tasks an agent has counted in its load: those it names, else about as many as it has. */
+/**
+ * How many of its tasks an agent has counted in its load: the ones it names, or about as many as it has if it
+ * names none.
+ */
 export function countOwnTasks(
   { store, recentReports }: { readonly store: Pick<Store, 'nowMs'>; readonly recentReports: RecentReports },
   agent_id: string,

@@ -1,6 +1,6 @@
 /**
- * The agents that are registered now: finding them, recording their contacts, changing their records. Every
- * call of an agent is a contact, and a contact brings an offline agent back. The contact itself is not a
+ * The registered agents: finding them, recording their contacts, changing their records. Every call of an
+ * agent is a contact, and when the agent was offline, its contact brings it back. The contact itself is not a
  * commit; coming back is.
  */
 import { type AgentFields, type AgentRecord, completeAgent } from '../../domain/agent.ts';
@@ -18,11 +18,11 @@ export type RegisteredAgents = {
    * `agent_not_found`.
    */
   noteContact(agent_id: string, touch: Touch): Promise<AgentRecord>;
-  /** The same; undefined for an agent that is not registered. */
+  /** The same; undefined when the agent is not registered. */
   noteContactIfRegistered(agent_id: string, touch: Touch): Promise<AgentRecord | undefined>;
   /**
-   * Changes an agent's record; the sweeper looks at the agent next. A change that makes no difference commits
-   * nothing. Throws `agent_not_found`.
+   * Changes an agent's record; the sweeper looks at the agent next. If the change makes no difference,
+   * nothing is committed. Throws `agent_not_found`.
    */
   changeRecord(
     agent_id: string,
@@ -86,7 +86,7 @@ export function createRegisteredAgents({ store, commits, observer }: Deps): Regi
   };
 }
 
-/** The error for an agent that is not registered. */
+/** The error when an agent is not registered. */
 export function agentNotFound(): GatewayError {
   return new GatewayError(
     'agent_not_found',

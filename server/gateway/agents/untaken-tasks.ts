@@ -1,8 +1,8 @@
 /**
  * The tasks that this process has assigned and whose agents have not taken them, as far as it has seen.
- * Another replica may have seen them taken, or settled them: so what is read is compared with the slots of
- * the agent, and what the agent does not have any more is dropped. Bounded: beyond so many those are
- * forgotten that nothing happened to for the longest time.
+ * Another replica may have seen them taken, or settled them: so a reading compares them with the slots of the
+ * agent, and drops a task when the agent does not have it any more. Bounded: when there are too many, the one
+ * without a change for longest is forgotten.
  */
 import { createBoundedMap } from '../../async/bounded-map.ts';
 import type { TaskStep } from '../../ports/observer.ts';
@@ -18,10 +18,11 @@ export type UntakenTasks = {
   noteStep(step: TaskStep): void;
   /** The agent has taken the task; the commit of that may still wait. */
   noteTaken(request_id: string): void;
-  /** When a task is pushed again that its agent has not taken. */
+  /** When a task is pushed again, because its agent has not taken it. */
   noteRetry(request_id: string, atMs: number): void;
   /**
-   * How many tasks the agent has not taken, for a figure: what another replica has seen taken is counted too.
+   * How many tasks the agent has not taken, for a figure: if only another replica saw one taken, it is
+   * counted too.
    */
   count(agent_id: string): number;
   /** How many tasks the agent has and has not taken, and when the first of them is pushed again. */

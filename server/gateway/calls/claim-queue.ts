@@ -17,9 +17,9 @@ import { agentRef, type Store } from '../../ports/store.ts';
 /** A task, and the trace it was submitted in. */
 export type ClaimedTask = { readonly task: TaskInfo; readonly trace: TraceContext | undefined };
 
-/** What one look found. */
+/** The findings of one look. */
 export type HandedOut = {
-  /** At most as many as were asked for. */
+  /** At most as many tasks as were asked for. */
   readonly tasks: readonly ClaimedTask[];
   /** Store time of the next look; null: only when something of the agent changes. */
   readonly nextLookMs: number | null;

@@ -13,7 +13,7 @@ import type { TaskCommits } from '../tasks/commit-step.ts';
 import { readTask } from '../tasks/read-task.ts';
 import { type ClaimedTask, createClaimQueues, type HandedOut } from './claim-queue.ts';
 
-/** Tasks of one agent that are handed out at the same time. */
+/** So many tasks of one agent are handed out at the same time. */
 const HAND_OUTS_AT_ONCE = 16;
 /** When no claimable task could be handed out, because each just changed, the next look comes after this. */
 const LOOK_AGAIN_MS = 250;
@@ -56,8 +56,9 @@ function createUnlimitedClaim(deps: Deps): Pick<Gateway, 'claimTask'> {
 }
 
 /**
- * Hands out the oldest assignments that are not acknowledged and were not handed out in the last 15 s. Costs
- * the same however many tasks the agent holds and however many claims wait.
+ * Hands out the oldest assignments, if the agent has not acknowledged them and no claim handed them out in
+ * the last 15 s. For example, when an agent dies after its claim, its next claim gets the task again 15 s
+ * after the first. Costs the same however many tasks the agent holds and however many claims wait.
  */
 async function handOut(deps: Deps, agent_id: string, count: number): Promise<HandedOut> {
   const { store, agents } = deps;

@@ -49,7 +49,10 @@ export function createExplainTask(deps: Deps): Pick<Gateway, 'explainTask'> {
   };
 }
 
-/** What the decision saw of a task that was abandoned; the match of now of one that waits; else null. */
+/**
+ * If the task was abandoned, the match the decision saw; if it waits, the match of now; null in any other
+ * state.
+ */
 async function findMatch(deps: Deps, state: TaskState): Promise<TaskMatch | null> {
   if (state.seenMatch) return await readSeenMatch(deps, decodeMatch(state.seenMatch, state.task_tags));
   if (isSettled(state) || (state.delivery !== null && !state.waiting)) return null;
@@ -59,14 +62,17 @@ async function findMatch(deps: Deps, state: TaskState): Promise<TaskMatch | null
   return await matchNow(deps, state.task_tags, { present: agent_id, refused });
 }
 
-/** What the decision saw, with the tags that are like missing ones now: it looked for none itself. */
+/**
+ * The match the decision saw. When a tag has no agent, the most similar tag of now is added: the decision
+ * looked for none.
+ */
 async function readSeenMatch({ agentIndex }: Deps, match: TaskMatch): Promise<TaskMatch> {
   if (match.tags.every(({ agents }) => agents > 0)) return match;
   await agentIndex.refresh();
   return { ...match, tags: agentIndex.addSimilarTags(match.tags) };
 }
 
-/** The agent that a running task is assigned to. */
+/** The agent to which a running task is assigned. */
 async function findPresentAgent(
   store: Store,
   { delivery, agent_id }: TaskState,

@@ -21,7 +21,7 @@ export function createHeartbeatAgent(deps: Deps): Pick<Gateway, 'heartbeatAgent'
     async heartbeatAgent({ agent_id, current_load, request_ids, registration, draining }) {
       await agents.noteContact(agent_id, { by: 'beat' });
       const agentStatus = await agents.changeRecord(agent_id, (record, { slots }) => {
-        // A process that has a successor under its agent_id must not drain or fill it.
+        // If a later process has registered under this agent_id, this one must not drain or fill it.
         if (registration !== undefined && registration !== record.registration) return record;
         return {
           ...record,

@@ -1,9 +1,9 @@
 /**
  * `previewMatch`: which agents a task with these tags would find now. It changes nothing.
  *
- * Cost of a call: what changed among the agents since the last refresh, a match (see
- * `agents/ranking/nearest-agents.ts`), and one read for each of the twenty agents that it names at
- * most. It grows neither with the number of tasks nor with that of agents.
+ * Cost of a call: the agents changed since the last refresh, a match (see
+ * `agents/ranking/nearest-agents.ts`), and one read for each agent it names, at most twenty. It grows neither
+ * with the number of tasks nor with that of agents.
  */
 import { isFailing } from '../../domain/match.ts';
 import { adviseOnMatch } from '../../domain/match-advice.ts';

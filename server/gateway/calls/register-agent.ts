@@ -130,9 +130,10 @@ async function writeRegistration(
 }
 
 /**
- * Tasks that were sent to the agent before this registration, and that it does not name, are pushed to it
- * again: those it had acknowledged, and those whose push is still under way and may have reached a process
- * that has ended since. A push under way keeps its lease, so that no second push runs beside it.
+ * When the agent does not name a task that was sent to it before this registration, the task is pushed to it
+ * again: if it had acknowledged it, and if a push is still under way, because that may have reached an
+ * earlier process. A push under way keeps its lease, so that no second push runs beside it. For example, an
+ * agent crashes with three tasks and registers again with `request_ids: []`: it gets all three once more.
  */
 async function disownOthers(
   deps: Deps,

@@ -53,13 +53,15 @@ async function applyReport(deps: Deps, report: Report, caller: Caller): ReturnTy
   }
 }
 
-/** Whether the agent is registered matters to a refusal alone, which finds out by itself. */
+/**
+ * Whether the agent is registered matters only when the report is refused, and the refusal looks by itself.
+ */
 async function noteContact(
   { store, agents, recentReports }: Deps,
   { agent_id, status }: Report,
 ): Promise<void> {
   const agent = await agents.noteContactIfRegistered(agent_id, { by: 'call', mayBeLate: true });
-  // Only of agents there are: what is kept of others would grow with what callers make up.
+  // Only if the agent exists: if not, callers could fill the memory with ids they make up.
   if (agent && status !== 'running') recentReports.note(agent_id, store.nowMs());
 }
 

@@ -67,7 +67,9 @@ type AcceptedTask = { readonly input: TaskInput; readonly state: TaskState };
 /** For whom a task is submitted, and in which trace. */
 type Origin = { readonly caller: Caller; readonly trace: TraceContext | undefined };
 
-/** What else a submission's commit writes, and for whom and until when it is made. */
+/**
+ * The rest of a submission's commit: its other writes, for whom it is made and until when it may be applied.
+ */
 type SubmissionCommit = {
   readonly writes?: readonly Write[];
   readonly caller: Caller;
@@ -101,7 +103,8 @@ async function submitOnce(deps: Deps, submission: Submission, origin: Origin): P
 }
 
 /**
- * A repeat under the same key returns the first response again; a different submission under it is refused.
+ * When a submission is repeated under the same key, it gets the first response again; if another submission
+ * comes under it, it is refused.
  */
 async function submitUnderKey(
   deps: Deps,

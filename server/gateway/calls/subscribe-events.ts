@@ -3,9 +3,9 @@
  * task; the event is read from the task itself, so that it equals what GET returns. Replay and live events
  * are the same loop.
  *
- * Readers that the store gives the same feed item share one read of the task and one rendering of it. The
- * cache holds an item only as long as a reader waits for it, so that a reader that stands still costs one
- * event, not all it passed.
+ * When the store gives several readers the same feed item, they share one read of the task and one rendering
+ * of it. The cache holds an item only as long as a reader waits for it, so that a reader that stands still
+ * costs one event, not all it passed.
  */
 import type { TaskState } from '../../domain/task.ts';
 import type { Caller } from '../../ports/caller.ts';
@@ -15,7 +15,7 @@ import type { Tracing } from '../../ports/tracing.ts';
 import type { LargeTasks, TaskReader } from '../tasks/large-tasks.ts';
 import { runTaskHop } from '../tasks/task-traces.ts';
 
-/** What one function rendered, by the feed item. */
+/** The texts of one rendering function, by the feed item. */
 type RenderedItems = WeakMap<FeedItem, WeakRef<Promise<unknown>>>;
 
 type Deps = { readonly store: Store; readonly largeTasks: LargeTasks; readonly tracing: Tracing };

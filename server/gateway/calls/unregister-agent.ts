@@ -1,4 +1,6 @@
-/** `unregisterAgent`: an agent leaves. What it has acknowledged stays with it, all else moves. */
+/**
+ * `unregisterAgent`: an agent leaves. If it has acknowledged a task, it keeps the task; all other tasks move.
+ */
 import { completeAgent } from '../../domain/agent.ts';
 import { GONE_AFTER_MS } from '../../domain/delivery.ts';
 import { mayBeTaken } from '../../domain/task.ts';
@@ -54,7 +56,10 @@ async function markUnregistered(
   });
 }
 
-/** What was never taken moves at once, what may have been taken after 90 s; acknowledged tasks stay. */
+/**
+ * If the agent never took a task, it moves at once; if it may have taken it, after 90 s; acknowledged tasks
+ * stay.
+ */
 async function rescheduleUnacknowledged({ store, commits }: Deps, agent_id: string): Promise<void> {
   const nowMs = store.nowMs();
   const due = (await listAssigned(store, agent_id))

@@ -3,8 +3,9 @@
  * starts. A task is assigned here when it comes due; in the commit that submits it, in
  * `calls/submit-task.ts`.
  *
- * Who waits is not overtaken: a slot that a waiting task may take is left to it. A task that does not wait
- * gives way for a moment, in which the agent's waiting tasks are offered to it, and is looked at again:
+ * Waiting tasks are not overtaken: if one may take the slot, the slot is left to it. For example, a task
+ * submitted now does not get the slot when another one has waited for it for a minute. A task that does not
+ * wait gives way for a moment, in which the agent's waiting tasks are offered to it, and is looked at again:
  *
  *   the task waits itself ────────────────────────────────────▶ assigned: it was offered the slot
  *   no task waits for this agent, or none that it may take ───▶ assigned
@@ -99,9 +100,7 @@ async function giveWay(deps: AssignDeps, task: LeasedTask, agent_id: string): Pr
 /** The part of the trigger that says to which agent a task is assigned, and when its delivery is due next. */
 type AssignedTo = { readonly agent_id: string; readonly attempted: boolean; readonly nextMs: number };
 
-/**
- * Counts the slot that is about to be granted; undefined when no further push to this agent may start now.
- */
+/** Counts the slot before it is granted; undefined when no further push to this agent may start now. */
 export function prepareAssignment(
   deps: AssignDeps,
   { agent_id, endpoint }: AgentRecord,
@@ -113,7 +112,7 @@ export function prepareAssignment(
   return { agent_id, attempted: !isPull, nextMs: isPull ? nowMs + UNCLAIMED_MS : nowMs };
 }
 
-/** Commits a step that starts a push, then starts the push with exactly the state that was written. */
+/** Commits a step that starts a push, then starts the push with exactly the written state. */
 export async function commitAndPush(
   deps: AssignDeps,
   task: LeasedTask,

@@ -4,7 +4,7 @@
  *   the agents cannot be read      tasks are assigned by the older copy, whose index logs that; what ends or
  *                                  expires needs none
  *   one entry fails                it is logged once by its ref, and looked at again after pauses that grow
- *                                  to an hour: what is damaged stays so; the others go on
+ *                                  to an hour: damage does not heal; the others go on
  *   the store is out               every entry is tried, then the pass throws; all of them come due again
  */
 import { type BoundedMap, createBoundedMap } from '../../async/bounded-map.ts';
@@ -33,7 +33,7 @@ const DUE_PER_TURN = 100;
 const FAILED_RETRY_MS = 30_000;
 /** … up to this. */
 const FAILED_RETRY_MAX_MS = 3_600_000;
-/** So many entries that failed are remembered; of older ones the next failure counts as the first. */
+/** So many failed entries are remembered; if an older one fails again, it counts as its first time. */
 const FAILED_MAX = 1_000;
 
 /** How often each entry has failed in a row. */

@@ -1,11 +1,12 @@
 /**
  * The running tasks of an agent that registered with `lost_after`: they fail once the agent has had no
- * contact for that long and they were assigned that long ago. So a task that was assigned after the last
- * contact has the same time from its assignment.
+ * contact for that long and they were assigned that long ago. So, if a task was assigned after the last
+ * contact, it has the same time from its assignment. For example, with a `lost_after` of 60 s, a task
+ * assigned 20 s after the last contact fails 80 s after that contact.
  *
  * An agent's oldest assignments are looked at first. Cost of a look: a page of the agent's tasks, however
- * many it has. All looks together commit a bounded number of losses at a time, so that other work that is due
- * goes on between them.
+ * many it has. All looks together commit a bounded number of losses at a time, so that other due work goes on
+ * between them.
  */
 
 import type { TaskState } from '../../domain/task.ts';
@@ -14,8 +15,8 @@ import type { TaskCommits } from '../tasks/commit-step.ts';
 
 export type LostTasks = {
   /**
-   * Fails a bounded number of the tasks that are lost at `nowMs`. Returns when to look at the agent's tasks
-   * again; null if time alone will not make one of them lost.
+   * Fails a bounded number of the tasks lost at `nowMs`. Returns when to look at the agent's tasks again;
+   * null if time alone will not make one of them lost.
    */
   lose(agentStatus: AgentStatus, nowMs: number): Promise<number | null>;
 };
@@ -26,9 +27,9 @@ type RunningTask = {
   readonly lostMs: number;
 };
 
-/** Tasks of one agent that are looked at in one look. */
+/** So many tasks of one agent are looked at in one look. */
 const PAGE = 100;
-/** Losses that are committed at a time, of all agents together. */
+/** So many losses are committed at a time, of all agents together. */
 const LOSSES_MAX = 500;
 /** After a conflict, or when too many losses are under way, the agent is looked at again after this. */
 const LOOK_AGAIN_MS = 100;

@@ -1,6 +1,6 @@
 /**
- * The delivery of a running task that is not acknowledged: moved to another agent, pushed again, or left for
- * later. The rules are `domain/delivery.ts`; the state table is `domain/step.ts`.
+ * The delivery of a running task until its agent acknowledges it: moved to another agent, pushed again, or
+ * left for later. The rules are `domain/delivery.ts`; the state table is `domain/step.ts`.
  *
  * A task that wants to move while no other agent is eligible waits: it is offered to each agent that gets a
  * free slot, while its own agent is tried on at the usual pauses.
@@ -70,7 +70,8 @@ async function tryOwnAgent(
 ): Promise<LeasedResult> {
   const state: TaskState = task.before.value;
   const nowMs = deps.store.nowMs();
-  // An agent that was busy for it, and has had room since, is not looked at for this task: the task is.
+  // When an agent that was busy for this task has room again, no look at the agent finds the task: a look at
+  // the task finds the agent.
   const restMs = state.waiting
     ? endOfRestMs(delivery, state.agent_id ?? '', nowMs)
     : Number.POSITIVE_INFINITY;
@@ -87,7 +88,9 @@ async function tryOwnAgent(
   return await pushAgain(deps, task, record);
 }
 
-/** The agent is not pushed to. A task that it may have taken is looked at when the agent is gone. */
+/**
+ * The agent is not pushed to. If it may have taken the task, the task is looked at when the agent is gone.
+ */
 function nextLookWithoutPushMs(
   { store, sweepTimes }: AssignDeps,
   delivery: Delivery,
@@ -102,8 +105,8 @@ function nextLookWithoutPushMs(
 }
 
 /**
- * Counts as a push that was not taken: until the agent claims, it ranks last, or a dead one would be picked
- * each time.
+ * Counts like a push that the agent did not take: until the agent claims, it ranks last. If it did not, a
+ * dead agent would be picked each time.
  */
 async function noteUnclaimed({ store }: AssignDeps, agent_id: string): Promise<void> {
   const error = `nothing was claimed for ${UNCLAIMED_MS / 1_000} s`;

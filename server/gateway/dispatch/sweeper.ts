@@ -1,11 +1,11 @@
 /**
  * The sweeper: looks at due agents. It offers waiting tasks to an agent with free slots, notices missing
- * contact (offline, lost), and removes records that are past their time. It also runs the bounded
- * passes of retention.
+ * contact (offline, lost), and removes records past their time. It also runs the bounded passes of retention.
  *
  * Agents are looked at lazily: a contact does not re-time the due entry. The look itself finds out how long
- * the agent has had no contact, and sets when to look again. What follows from missing contact is committed
- * only while there still was none: a contact between the look and its commit wins.
+ * the agent has had no contact, and sets when to look again. A consequence of missing contact is committed
+ * only if there still was none: when the agent has a contact between the look and its commit, the contact
+ * wins.
  *
  *   contact ── offlineAtMs() ──▶ offline
  *      ╰────── lost_after ─────▶ each task fails once it was assigned that long ago too
@@ -87,7 +87,7 @@ async function lookAtAgent(parts: Parts, agent_id: string, lease: Lease): Promis
     for (const { kind, value } of change.writes) {
       if (kind === 'agent' && value !== null) parts.observer.noteAgent('offline', value);
     }
-    // What an agent that is offline now certainly did not take moves at once.
+    // If the offline agent certainly did not take a task, the task moves at once.
     await lookAtUnacknowledged(parts, agent_id);
     return;
   }
@@ -103,8 +103,8 @@ async function lookAtAgent(parts: Parts, agent_id: string, lease: Lease): Promis
 type Times = { readonly nowMs: number; readonly resumedMs: number };
 
 /**
- * What an agent's silence changes in its record: it is removed, or marked offline and due again at once for
- * what follows from that. Undefined: nothing.
+ * The change that an agent's silence makes to its record: the record is removed, or marked offline and due
+ * again at once for the consequences. Undefined if there is none.
  */
 function changeForSilence(agentStatus: AgentStatus, times: Times, lease: Lease): Batch | undefined {
   const { nowMs } = times;

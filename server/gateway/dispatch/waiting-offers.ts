@@ -2,9 +2,9 @@
  * Offers waiting tasks to an agent with free slots: makes them due, so that a dispatcher looks at them.
  * Oldest first, as many as the agent has slots for. A newcomer gives way while there is one (`assign.ts`).
  *
- * A task is not offered to the agent it runs on, nor to one that was busy for it lately: that agent would
- * only be tried again and again. Such tasks may stand before others that the agent can take, so the next look
- * goes on behind them. A look costs at most `TASKS_PER_LOOK` reads, however many tasks wait.
+ * A task is not offered to the agent it runs on, nor to one that responded busy to it lately: if it were,
+ * that agent would be tried again and again. Such tasks may stand before others that the agent can take, so
+ * the next look goes on behind them. A look costs at most `TASKS_PER_LOOK` reads, however many tasks wait.
  */
 import type { SharedReads } from '../../async/shared-reads.ts';
 import type { AgentRecord } from '../../domain/agent.ts';
@@ -15,7 +15,7 @@ import type { AgentIndex } from '../agents/ranking/agent-index.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
 import type { SweepTimes } from './sweep-times.ts';
 
-/** While tasks wait for an agent that has free slots, it is looked at again after this. */
+/** While tasks wait for an agent with free slots, it is looked at again after this. */
 const LOOK_AGAIN_MS = 1_000;
 /** The next look goes on after this: other agents are looked at in between. */
 const GO_ON_MS = 10;
@@ -30,7 +30,7 @@ export type WaitingOffers = {
   offer(agentStatus: AgentStatus, nowMs: number): Promise<number | null>;
 };
 
-/** What a waiting task is to an agent. */
+/** A waiting task as an offer to an agent. */
 type Offer = { readonly request_id: string; readonly isOffered: boolean; readonly isCertain: boolean };
 
 /** Creates it. It remembers how far it has come only for agents that tasks are being offered to. */
@@ -118,7 +118,7 @@ async function lookForWaiting(deps: LookDeps, { agent_id, agent_tags }: AgentRec
   return false;
 }
 
-/** The state of a waiting task; undefined when it is gone. One that cannot be read hides no other. */
+/** The state of a waiting task; undefined when it is gone. If one cannot be read, it hides no other. */
 async function readWaiting(store: Store, request_id: string): Promise<TaskState | undefined> {
   try {
     return (await store.get('task', request_id))?.value;
@@ -129,8 +129,8 @@ async function readWaiting(store: Store, request_id: string): Promise<TaskState 
 }
 
 /**
- * A task whose present agent may have it is offered only in case that agent is gone, and takes no slot of
- * those that are offered for certain.
+ * If its present agent may have the task, the task is offered in case that agent is gone, and does not count
+ * among the tasks offered for certain.
  */
 function classifyOffer(
   request_id: string,

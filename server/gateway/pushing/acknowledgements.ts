@@ -21,7 +21,7 @@ export type Acknowledgements = {
   find(request_id: string): AwaitedAcknowledgement | null;
   /** The task was acknowledged or settled by a commit of this process. */
   drop(request_id: string): void;
-  /** What waits is to be committed now, and from now on nothing waits. */
+  /** Every waiting acknowledgement is to be committed now, and from now on none waits. */
   flush(): void;
 };
 

@@ -1,6 +1,6 @@
 /**
- * What becomes of a push that has ended: the agent's contact and statistics, and the commit of the outcome
- * under the lease of the task. An acknowledgement is committed late, and only if it is still needed then.
+ * The end of a push: the agent's contact and statistics, and the commit of the outcome under the lease of the
+ * task. An acknowledgement is committed late, and only if it is still needed then.
  */
 import { BUSY_REST_MS, retryAfterMs } from '../../domain/delivery.ts';
 import type { TaskState } from '../../domain/task.ts';
@@ -31,11 +31,10 @@ type Deps = {
 
 /** Notes the contact and commits the outcome of an attempt. Throws what the store throws. */
 export async function recordPush(deps: Deps, push: RunningPush, outcome: PushOutcome): Promise<void> {
-  // An agent that nothing was sent to is neither reachable nor unreachable for that.
+  // If nothing was sent to an agent, this says nothing of whether it is reachable.
   if (isNotSent(outcome)) return await recordOutcome(deps, push, outcome);
   keepRecord(deps, push, outcome);
-  // The next agent of a task that was not taken is picked only after the index knows which agent did not take
-  // it.
+  // When an agent did not take a task, the index learns it before the next agent is picked.
   const noted = notePushContact(deps, push, outcome);
   if (outcome.kind !== 'acknowledged') await noted.catch(() => undefined);
   // The task's outcome matters more than the agent's statistics: it is stored even where those cannot be.
@@ -44,7 +43,7 @@ export async function recordPush(deps: Deps, push: RunningPush, outcome: PushOut
   }
 }
 
-/** What administrators see of the pushes of this process. */
+/** The pushes of this process, as administrators see them. */
 function keepRecord(
   { store, clock, pushRecords, untakenTasks }: Deps,
   { attempt: { agent_id, request_id }, sentMs }: RunningPush,
@@ -119,15 +118,15 @@ async function recordOutcome(deps: Deps, push: RunningPush, outcome: PushOutcome
   }
 }
 
-/** What the history says of a push. */
+/** The push as the history has it. */
 function describePush({ clock }: Deps, { sentMs }: RunningPush, outcome: PushOutcome, ms: number): PushNote {
   const what = outcome.kind === 'acknowledged' ? String(outcome.status) : outcome.error;
   return sentMs === null ? { ms, what } : { ms, what, tookMs: Math.round(clock.monotonicMs() - sentMs) };
 }
 
 /**
- * Commits that the agent may have the task, and when it is pushed again. Without the lease another dispatcher
- * has the task, and what it finds counts.
+ * Commits that the agent may have the task, and when it is pushed again. If the lease is lost, another
+ * dispatcher has the task, and its findings count.
  */
 async function recordUnknown(
   { store, commits, untakenTasks }: Deps,
@@ -177,7 +176,7 @@ async function pushDisownedAgain(
 ): Promise<void> {
   const { lease } = push;
   if (delivery?.acknowledged !== false || lease === null) return;
-  // Given back before the entry is due: a lease that is held would say that a push is still under way.
+  // Given back before the entry is due: while the lease is held, it says that a push is still under way.
   push.lease = null;
   await commits.reschedule([{ ref: taskRef(push.attempt.request_id), atMs: store.nowMs(), lease }]);
 }

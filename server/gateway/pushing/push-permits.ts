@@ -6,8 +6,9 @@
  *   small   payload up to 64 KiB    counted: 512 at once, so at most 32 MiB
  *   large   longer                  by bytes: 48 MiB at once, read and encoded one at a time
  *
- * One origin may take a quarter of either, one agent an eighth. So an agent that takes all it can leaves the
- * rest to others. Where pushes wait, origins come in rotation, and in each of them its agents.
+ * One origin may take a quarter of either, one agent an eighth. For example, when one agent does not read, at
+ * most 64 small pushes to it are being sent, and 448 to others go on. Where pushes wait, origins come in
+ * rotation, and in each of them its agents.
  *
  *   waiting ── agent, origin and all are below their share ──▶ sending ── written ──▶ released
  *      ╰── the signal fires ──▶ released
@@ -17,7 +18,7 @@
  */
 
 export type PushPermits = {
-  /** Takes a permit that is free now, as `take()` does; returns null where the push must wait. */
+  /** Takes a free permit now, as `take()` does; returns null when the push must wait. */
   takeAtOnce(push: PushSize): (() => void) | null;
   /**
    * Waits for a permit; resolves with a function that returns it, which may be called again. Resolves with
@@ -29,11 +30,11 @@ export type PushPermits = {
 type PushSize = {
   readonly agent_id: string;
   readonly origin: string;
-  /** What this push takes of the whole. */
+  /** How much this push takes of the whole. */
   readonly size: number;
 };
 
-/** What may be sent at once. */
+/** How much may be sent at once. */
 export const SMALL_PUSHES_MAX = 512;
 export const LARGE_PUSH_BYTES_MAX = 48 * 2 ** 20;
 /** The payload of a small push has at most this many bytes. */
@@ -49,7 +50,7 @@ type Waiting = PushSize & {
 
 /** Creates the permits of one kind; `max` is what all pushes together may take. */
 export function createPushPermits(max: number): PushPermits {
-  /** By origin and agent, the next in rotation first. Only those that have a push waiting. */
+  /** By origin and agent, the next in rotation first, if a push of them waits. */
   const waiting = new Map<string, Map<string, Waiting[]>>();
   const used = { all: 0, origins: new Map<string, number>(), agents: new Map<string, number>() };
 
@@ -62,7 +63,7 @@ export function createPushPermits(max: number): PushPermits {
   const isOriginBelow = (origin: string) => (used.origins.get(origin) ?? 0) < max * ORIGIN_SHARE;
   const isAgentBelow = (agent_id: string) => (used.agents.get(agent_id) ?? 0) < max * AGENT_SHARE;
 
-  /** Passes over origins and agents that have used up their share: there are at most eight. */
+  /** Passes over an origin or agent when it has used up its share: there are at most eight. */
   function findNext(): Waiting | undefined {
     if (used.all >= max) return undefined;
     for (const [origin, agents] of waiting) {

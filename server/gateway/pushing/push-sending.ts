@@ -1,7 +1,7 @@
 /**
- * One push from its start to its outcome: it waits for a permit to send, reads the task only then (one that
- * was submitted just now and need not wait has it), and gives the permit back as soon as the request is
- * written. While the agent works on its response nothing is held but the connection.
+ * One push from its start to its outcome: it waits for a permit to send, reads the task only then (if the
+ * task was submitted just now and the push need not wait, it is in memory), and gives the permit back as soon
+ * as the request is written. While the agent works on its response nothing is held but the connection.
  *
  *   started ─▶ waits for its permit ─▶ reads, encodes, writes the task ─▶ waits for the response ─▶ outcome
  *                    ╰── longer than 30 s: not taken
@@ -29,7 +29,7 @@ export type PushAttempt = {
   readonly request_id: string;
   readonly agent_id: string;
   readonly endpoint: string;
-  /** The state that was written by the commit that allows this attempt. */
+  /** The state written by the commit that allows this attempt. */
   readonly written: Stored<TaskState>;
   readonly lease: Lease;
 };
@@ -49,7 +49,7 @@ export type RunningPush = {
   input: TaskInput | undefined;
 };
 
-/** Creates a push that was not sent yet, under the lease of its attempt. */
+/** Creates a push, not sent yet, under the lease of its attempt. */
 export function createRunningPush(
   attempt: PushAttempt,
   origin: string,
@@ -77,15 +77,15 @@ type Deps = {
   readonly tracing: Tracing;
 };
 
-/** A push that waits longer than this for its permit was not taken: another agent may be free. */
+/** When a push waits longer than this for its permit, it counts as not taken: another agent may be free. */
 const PERMIT_WITHIN_MS = 30_000;
 /**
- * After a longer wait, for its permit or for the commit that allows it, a push renews its lease first: the
- * time that is left of it may be too short, and another replica may have the task by now.
+ * When a push has waited longer, for its permit or for the commit that allows it, it renews its lease first:
+ * the rest of the lease may be too short, and another replica may have the task by now.
  */
 const LONG_WAIT_MS = 200;
 
-/** The outcome of a push that had no permit in time. */
+/** The outcome when a push had no permit in time. */
 const NOT_SENT: PushOutcome = {
   kind: 'untaken',
   status: null,
@@ -95,7 +95,7 @@ const NOT_SENT: PushOutcome = {
   retryAfterMs: null,
 };
 
-/** The outcome of a push whose task cannot be read: it is damaged, or the store is busy. */
+/** The outcome when the task of a push cannot be read: it is damaged, or the store is busy. */
 const UNREADABLE: PushOutcome = { ...NOT_SENT, error: 'not sent: the task cannot be read' };
 
 /** Whether nothing was sent, so that the outcome says nothing of the agent. */

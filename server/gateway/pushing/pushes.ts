@@ -3,7 +3,7 @@
  * the task's due entry, renewed every 0.4 s, so that no other replica pushes the same task beside it. It ends
  * in a commit of its outcome: acknowledged, untaken, or unknown with a later look.
  *
- * A push that has no response when the task's deadline or five minutes are over gives its lease back. Its
+ * When the task's deadline or five minutes are over and a push has no response, it gives its lease back. Its
  * connection stays open, and a late 2xx still counts.
  *
  *   started ─ response or failure ─▶ outcome recorded ─▶ finished
@@ -13,10 +13,11 @@
  *      │ its agent is gone, and another is eligible
  *      └──▶ stopped, lease given back: the task may move
  *
- * How many may be under way is bounded by what a connection costs, and one origin may have half of them. A
- * task beyond that is looked at again later; all that are turned away come back at a steady pace, so that
- * thousands of them cost the same as a few. A push that waits for its response costs about 25 KiB, nearly all
- * of it for the connection.
+ * How many may be under way is bounded by what a connection costs, and one origin may have half of them. If
+ * there are more, the next task is turned away and looked at again later; all of those come back at a steady
+ * pace, so that thousands of them cost the same as a few. For example, 10,000 tasks for agents that hang come
+ * back one after the other, not all at once. A push that waits for its response costs about 25 KiB, nearly
+ * all of it for the connection.
  */
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { TaskInput, TaskState } from '../../domain/task.ts';
@@ -60,7 +61,7 @@ export type Pushes = {
   isFree(endpoint: string): boolean;
   /** When a task that may not be pushed now is looked at again. Each call returns a later time. */
   nextRetryMs(): number;
-  /** Renews the leases of all that are under way. Called every 0.4 s. */
+  /** Renews the leases of all pushes under way. Called every 0.4 s. */
   renewLeases(): Promise<void>;
   /**
    * Waits for the pushes under way, then abandons the rest. The dispatcher that finds them due pushes them
@@ -88,7 +89,7 @@ type Deps = {
 
 /** Leases renewed in one call of the store, which serves no other call meanwhile. */
 const RENEW_AT_ONCE = 500;
-/** A task that was turned away is looked at again after this at the earliest … */
+/** When a task was turned away, it is looked at again after this at the earliest … */
 const RETRY_AFTER_MS = 250;
 /** … one after the other at this distance … */
 const RETRY_EVERY_MS = 4;
@@ -102,7 +103,7 @@ export function createPushes(deps: Deps): Pushes {
   /** All of them; one that gave its lease back may have a successor for the same task. */
   const running = new Set<RunningPush>();
   const latest = new Map<string, RunningPush>();
-  /** Those without a response, in all and by origin: what a connection costs. */
+  /** Those without a response, in all and by origin: each costs a connection. */
   let openCount = 0;
   const origins = createCounts();
   const nextRetryMs = createRetryPace();
@@ -188,7 +189,7 @@ async function renewLeases(store: Store, running: ReadonlySet<RunningPush>): Pro
   if (held.length > 0) await store.renewLeases(held);
 }
 
-/** Counts by name; one that is at zero takes no memory. */
+/** Counts by name; when a count is zero, it takes no memory. */
 function createCounts() {
   const counts = new Map<string, number>();
   const read = (name: string): number => counts.get(name) ?? 0;

@@ -12,16 +12,14 @@ import { TIME_BUDGETS } from '../../ports/limits.ts';
 import type { CommitConflict, CommitResult, DueChange, Store, Stored } from '../../ports/store.ts';
 import { batchFor, type CommitOptions, decideTransition, type Transition } from './task-batch.ts';
 
-/**
- * What became of one step. `unchanged`: the step is allowed and makes no difference, so nothing was written.
- */
+/** The end of one step. `unchanged`: the step is allowed and makes no difference, so nothing was written. */
 type StepResult =
   | { readonly kind: 'committed'; readonly written: Stored<TaskState> }
   | { readonly kind: 'unchanged'; readonly state: TaskState }
   | { readonly kind: 'refused'; readonly refusal: Refusal; readonly state: TaskState }
   | { readonly kind: 'conflict'; readonly conflict: CommitConflict };
 
-/** What became of a step that was retried until it met no conflict. `absent`: there is no such task. */
+/** The end of a step after its retries: no conflict any more. `absent`: there is no such task. */
 export type AdvanceResult = Exclude<StepResult, { kind: 'conflict' }> | { readonly kind: 'absent' };
 
 export type TaskCommits = {
@@ -35,7 +33,9 @@ export type TaskCommits = {
   /**
    * Reads the task and commits a step, again after each conflict: at most 8 tries, then `busy` (503). The
    * first try rests on a read that may not be durable yet, or on `lastRead`, what the caller read last; when
-   * it commits nothing, the step is decided again on a new read of what is durable.
+   * it commits nothing, the step is decided again on a new, durable read. For example, when the first read
+   * shows a cancel that may not be durable yet, a report is refused only if a durable read shows the cancel
+   * too.
    */
   advanceTask(
     request_id: string,

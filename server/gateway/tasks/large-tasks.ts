@@ -1,11 +1,11 @@
 /**
- * Reading tasks, the large ones one at a time. Nothing says how large a task is before it is read, so those
- * that were found to be large are remembered by their ids and wait in the rotation from then on; and once one
- * was found in a tick of the event loop, the other reads of this tick wait too. So many reads of large
- * tasks hold up no read of a small one, and none holds a value before it is next: a thousand reads of 2 MB at
- * once would end a heap of 512 MB.
+ * Reading tasks, the large ones one at a time. Nothing says how large a task is before it is read. So, when a
+ * task proves to be large, its id is remembered and its reads wait in the rotation from then on; and when one
+ * was found in a tick of the event loop, the other reads of this tick wait too. So many reads of large tasks
+ * hold up no read of a small one, and none holds a value before it is next: a thousand reads of 2 MB at once
+ * would end a heap of 512 MB.
  *
- * Cost: the ids of the last `REMEMBERED_MAX` large tasks that were read.
+ * Cost: the ids of the last `REMEMBERED_MAX` large tasks.
  */
 import type { LargeWork } from '../../async/large-work.ts';
 import { isLargeValue } from '../../domain/value-size.ts';

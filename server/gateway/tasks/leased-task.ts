@@ -17,14 +17,12 @@ export type LeasedTask = {
   readonly before: Stored<TaskState>;
 };
 
-/** What became of acting on a leased task. `written` is set when its state changed. */
+/** The result of acting on a leased task. `written` is set when its state changed. */
 export type LeasedResult = { readonly ok: true; readonly written?: Stored<TaskState> } | CommitConflict;
 
 type Deps = { readonly commits: TaskCommits };
 
-/**
- * Commits one step under the lease. A refused step means that the state has moved on, so it is read again.
- */
+/** Commits one step under the lease. If the step is refused, the state has moved on, so it is read again. */
 export async function commitLeased(
   { commits }: Deps,
   { request_id, lease, before }: LeasedTask,

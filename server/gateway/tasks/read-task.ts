@@ -1,4 +1,4 @@
-/** Reads one task as its client sees it, and the error of a task that is not kept. */
+/** Reads one task as its client sees it, and the error when a task is not kept. */
 import { describeTask, type TaskInfo } from '../../domain/task.ts';
 import type { Caller } from '../../ports/caller.ts';
 import { GatewayError } from '../../ports/gateway.ts';

@@ -33,15 +33,15 @@ export type Transition = {
   readonly trigger: Trigger;
 };
 
-/** What else the new state records. */
+/** Additions to the new state. */
 export type TransitionNotes = {
   /** The acknowledgement that this commit makes needless, if it does. */
   readonly awaited?: AwaitedAcknowledgement | null;
-  /** Of a task that is abandoned: the agents that the decision saw. */
+  /** The agents the decision saw, if the task is abandoned. */
   readonly seenMatch?: MatchRecord;
 };
 
-/** A step that was decided: refused, without a difference, or a transition to commit. */
+/** The decision on a step: refused, without a difference, or a transition to commit. */
 export type Decision =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'unchanged' }
@@ -63,7 +63,7 @@ export function decideTransition(
   return { kind: 'transition', transition: { request_id, before, after, trigger } };
 }
 
-/** What a commit may add to its transition. */
+/** Additions of a commit to its transition. */
 export type CommitOptions = {
   /** The lease under which the dispatcher acts. The commit fails if the due entry was re-timed since. */
   readonly lease?: Lease;
@@ -76,7 +76,7 @@ export type CommitOptions = {
   readonly dueAt?: number | 'held';
   /** Leaves the due entry alone while it is held, so that a push under way keeps its lease. */
   readonly unlessHeld?: boolean;
-  /** The registration that was matched. An assignment gets its slot only while the agent still has it. */
+  /** The registration in the match. An assignment gets its slot only if the agent still has it. */
   readonly registration?: string;
   /** The commit fails while an agent with one of these tags has a free slot. */
   readonly noneFree?: readonly string[];
@@ -86,7 +86,7 @@ export type CommitOptions = {
   readonly noContactAfter?: NonNullable<Batch['noContactAfter']>;
   /** For whom the commit is made. */
   readonly caller?: Caller;
-  /** Of a task that is abandoned: the agents that the decision saw. */
+  /** The agents the decision saw, if the task is abandoned. */
   readonly seenMatch?: MatchRecord;
 };
 
@@ -135,7 +135,10 @@ export function batchFor(transition: Transition, options: CommitOptions = {}): B
   };
 }
 
-/** How the task joins or leaves the waiting tasks; undefined: it does neither. None before: it is new. */
+/**
+ * How the task joins or leaves the waiting tasks; undefined: it does neither. If there is none before, it is
+ * new.
+ */
 export function waitChange(
   request_id: string,
   before: TaskState | undefined,
@@ -155,7 +158,7 @@ function dueChanges({ request_id, before, after }: Transition, options: CommitOp
   }
   if (unlessHeld) return [{ ref, atMs: dueMs(after) ?? after.deadlineMs, unlessHeld: true }];
   const atMs = dueAt === undefined || dueAt === 'held' ? dueMs(after) : dueAt;
-  // An entry whose time does not change keeps its lease: progress must not end the push that is under way.
+  // If its time does not change, the entry keeps its lease: progress must not end a push under way.
   return atMs === dueMs(before.value) && dueAt === undefined ? [] : [{ ref, atMs }];
 }
 

@@ -29,14 +29,14 @@ async function endAfter<T>(
   }
 }
 
-/** A hop of a task that is known by its id alone. */
+/** A hop of a task of which only the id is at hand. */
 type TaskHop<T> = {
   readonly hop: Hop;
   readonly request_id: string;
   /** The trace that the call names; absent: the one that the task was submitted in. */
   readonly parent?: TraceContext | undefined;
   readonly work: () => Promise<T>;
-  /** What is said of the hop once its result is there. */
+  /** The attributes of the hop when its result is there. */
   readonly describe: (result: T) => HopDetails;
 };
 
@@ -53,7 +53,7 @@ async function runBelowTask<T>(
   return await runInSpan(tracing.startSpan(hop, above, { request_id }), work, describe);
 }
 
-/** A task that cannot be read is no reason not to go on: what goes on reports it. */
+/** If the task cannot be read, the work goes on: it meets the error itself and reports it. */
 async function readTrace(store: Pick<Store, 'get'>, request_id: string): Promise<TraceContext | undefined> {
   return await store.get('input', request_id).then(
     (input) => input?.value.trace,

@@ -32,11 +32,11 @@ export type AgentGroups = {
   put(candidate: Candidate): void;
   remove(agent_id: string): void;
   clear(): void;
-  /** What the agents take of the memory. */
+  /** The memory of the agents. */
   readonly memory: Pick<AgentMemory, 'bytes' | 'estimateMore'>;
   /** Groups that share a tag. */
   readonly look: TagGroups['look'];
-  /** What the agents that share a tag have. */
+  /** The counts of the agents with one of the tags. */
   countSharing(tags: readonly string[]): ReturnType<TagGroups['countSharing']>;
   /** All groups. */
   all(): Iterable<AgentGroup>;
@@ -44,11 +44,11 @@ export type AgentGroups = {
   registered(): number;
   /** The agents by state, and their slots. */
   figures: AgentTally['figures'];
-  /** Whether an agent has the tag that is registered and not offline. */
+  /** Whether a registered agent has the tag and is not offline. */
   isServed(tag: string): boolean;
-  /** For each of these tags, which no agent has: the tag of an agent that is most like it, if one is. */
+  /** For each of these tags without an agent: the most similar tag of an agent, if there is one. */
   readonly findSimilarTags: TagGroups['findSimilarTags'];
-  /** What the agents with each tag have. */
+  /** The counts of the agents with each tag. */
   readonly supplies: Pick<TagGroups, 'find' | 'tagCount' | 'byUse' | 'unserved'>;
   /** The registered agents in the orders of the listing. */
   list: AgentOrder['list'];
@@ -212,7 +212,7 @@ function buildKey(tags: readonly string[]): string {
   return text.length <= SHORT_KEY_CHARS ? text : createHash('sha256').update(text).digest('base64');
 }
 
-/** The best free agent of a group that is wanted, among so many of the best. */
+/** The best free agent of a group among its first few, of those the caller wants. */
 export function firstFree(
   free: FreeAgents,
   isWanted: (candidate: Candidate) => boolean,

@@ -1,8 +1,8 @@
 /**
  * The gateway's own copy of the agents, kept only to rank them: which free agent is best for a task.
  *
- * A stale copy costs one more try, never a wrong result: the store refuses a grant to an agent that is full,
- * gone or registered anew, and refuses to abandon a task while an agent is free.
+ * A stale copy costs one more try, never a wrong result: the store refuses a grant if the agent is full, gone
+ * or registered anew, and refuses to abandon a task while an agent is free.
  */
 import { createPace, type KeepPace } from '../../../async/pace.ts';
 import type { AgentRecord } from '../../../domain/agent.ts';
@@ -16,16 +16,16 @@ import { addSimilarTags, matchAgents } from './nearest-agents.ts';
 
 export type AgentIndex = {
   /**
-   * Catches up with the store: reads only what changed, and no more than some pages at a time. What is left,
-   * as after the start with very many agents, comes with the next refreshes.
+   * Catches up with the store: reads only what changed, and no more than some pages at a time. If more
+   * changed (for example, after the start with very many agents), the rest comes with the next refreshes.
    */
   refresh(): Promise<void>;
   /**
-   * Begins a refresh when the last one began half a second ago or earlier. What fails is logged, and comes
-   * with the next one.
+   * Begins a refresh when the last one began half a second ago or earlier. If it fails, this is logged, and
+   * the next one reads the same again.
    */
   keepFresh(): void;
-  /** Resolves when the refresh that was begun last is over, whether it succeeded or failed. */
+  /** Resolves when the last refresh is over, whether it succeeded or failed. */
   whenRefreshed(): Promise<void>;
   /**
    * The best free agent that shares a tag and is not excluded; undefined when this copy knows none. One that
@@ -41,17 +41,17 @@ export type AgentIndex = {
    * it is `live`.
    */
   match(tags: readonly string[], task: MatchedTask, when: { nowMs: number; live: boolean }): TaskMatch;
-  /** What the agents that this copy knows take of the memory. */
+  /** The memory of the agents in this copy. */
   readonly memory: AgentGroups['memory'];
   /** The agents by state and their slots, as this copy has them. */
   figures(): AgentFigures;
-  /** Whether an agent has the tag that is registered and not offline. */
+  /** Whether a registered agent has the tag and is not offline. */
   isServed(tag: string): boolean;
-  /** For each of these tags, which no agent has: the tag of an agent that is most like it, if one is. */
+  /** For each of these tags without an agent: the most similar tag of an agent, if there is one. */
   readonly findSimilarTags: AgentGroups['findSimilarTags'];
-  /** Of these tags, names for each that no agent has the most similar one that an agent has. */
+  /** For each of these tags without an agent, names the most similar tag of an agent. */
   addSimilarTags(tags: readonly MatchTag[]): readonly MatchTag[];
-  /** What the agents with each tag have, as this copy has them. */
+  /** The counts of the agents with each tag, as this copy has them. */
   readonly supplies: AgentGroups['supplies'];
   /** The registered agents in the orders of the listing, as this copy has them. */
   list: AgentGroups['list'];
@@ -60,10 +60,11 @@ export type AgentIndex = {
   /** Reads one agent again, because the store disagreed with this copy about it. */
   reload(agent_id: string): Promise<void>;
   /**
-   * Counts a slot that is about to be granted, so that a burst spreads before the store reports the change.
+   * Counts a slot just before it is granted, so that a burst spreads before the store reports the change. For
+   * example, of ten tasks in one tick each sees the slots of those before it.
    */
   noteGrant(agent_id: string, nowMs: number): void;
-  /** Counts a slot that was released, before the store reports the change. */
+  /** Counts a slot as released, before the store reports the change. */
   noteRelease(agent_id: string): void;
 };
 
@@ -74,8 +75,8 @@ const FREE_ONES = ['taking', 'untaken'] as const;
 /** Of agents with equal tags so many are asked whether they can take a task now: a match stays cheap. */
 const TAKING_LOOKED_AT_MAX = 20;
 /**
- * Tasks that are assigned as they are submitted never come due, so no pass refreshes the index for them: this
- * is how far it may be behind other replicas.
+ * When a task is assigned in its submission it never comes due, so no pass refreshes the index for it: so far
+ * may the index be behind other replicas.
  */
 const FRESH_MS = 500;
 /** Pages read in one refresh, each of about a megabyte at most. */

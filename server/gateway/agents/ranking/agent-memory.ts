@@ -5,11 +5,11 @@
 import { createSharedTexts } from '../../../async/shared-texts.ts';
 import type { AgentRecord } from '../../../domain/agent.ts';
 
-/** What is estimated of an agent. */
+/** The part of an agent that the estimate counts. */
 type Named = Pick<AgentRecord, 'agent_id' | 'endpoint' | 'agent_tags'>;
 
 export type AgentMemory = {
-  /** Counts the agent; returns its tags as the strings that are held already. */
+  /** Counts the agent; returns its tags as the strings already in memory. */
   hold(agent: Named): readonly string[];
   /** Counts it no more. */
   giveBack(agent: Named): void;
@@ -20,7 +20,7 @@ export type AgentMemory = {
 
 /** An agent beside its texts: its record, contact, due entry, and its places in the index. */
 const AGENT_BYTES = 2_304;
-/** A tag that an agent has, also one that others have too. */
+/** A tag of an agent, also if others have it too. */
 const USE_BYTES = 96;
 /** A tag that any agent has, beside its text: it is a key of several maps. */
 const TAG_BYTES = 768;

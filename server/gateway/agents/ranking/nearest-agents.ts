@@ -26,7 +26,7 @@ import { createCounts } from './tag-supply.ts';
 
 /** From the least obstacle to the greatest. */
 const OBSTACLES: readonly Obstacle[] = ['full', 'draining', 'offline'];
-/** Tag sets that are looked at: of those with a free agent that took its last push, of those without, … */
+/** So many tag sets are looked at: with a free agent that took its last push, without one, … */
 const GROUPS_MAX = 500;
 /** … with similar tags, and for agents without a shared tag. */
 const UNRELATED_GROUPS_MAX = 100;
@@ -56,7 +56,7 @@ export function matchAgents(
   };
 }
 
-/** Names the nearest tag that agents have now for each of these that no agent has. */
+/** For each of these tags without an agent, names the nearest tag of an agent now. */
 export function addSimilarTags(groups: AgentGroups, tags: readonly MatchTag[]): readonly MatchTag[] {
   const missing = tags.filter(({ agents }) => agents === 0).map(({ tag }) => tag);
   const similar = groups.findSimilarTags(missing);
@@ -72,8 +72,8 @@ function countSupply(groups: AgentGroups, tag: string): TagSupply {
 }
 
 /**
- * Agents that the task is not offered to are among those that are named: they are few. One that something
- * else keeps from it too is counted under that.
+ * When the task is not offered to an agent (its present one, for example), the agent is among the named ones:
+ * there are few. If it is also full, draining or offline, it is counted under that.
  */
 function countSharing(
   groups: AgentGroups,

@@ -1,5 +1,5 @@
 /**
- * The tags that agents have, to name those that are most like tags which none of them has: `gpu` for `gpu2`
+ * The tags of agents. When no agent has a tag, it names the most similar one: for example, `gpu` for `gpu2`
  * or `GPU`.
  *
  * Cost of a call: at most `COMPARED_MAX` short comparisons in all, however many tags are looked for and
@@ -14,11 +14,11 @@ export type SimilarTags = {
   add(tag: string): void;
   remove(tag: string): void;
   clear(): void;
-  /** For each of these tags that another one is like: the one that is most like it. */
+  /** The most similar tag for each of these, if there is one. */
   find(tags: readonly string[]): ReadonlyMap<string, string>;
 };
 
-/** Tags that are compared in one call, for all the tags that it looks for. */
+/** So many tags are compared in one call, for all the tags it looks for. */
 const COMPARED_MAX = 2_000;
 /** Of these, the most that one tag is compared with, half of them before it and half behind. */
 const COMPARED_EACH_MAX = 500;

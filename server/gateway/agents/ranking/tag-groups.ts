@@ -1,7 +1,7 @@
 /**
  * The tags that agents have: for each the groups of agents with equal tags, and what its agents have. All
  * counts are kept as agents change, which costs what an agent's own tags cost. A look at groups begins with
- * the rarest tag and ends after so many; of each tag those that were granted a task longest ago come first.
+ * the rarest tag and ends after so many; of each tag the groups come first whose last grant is longest ago.
  *
  *   taking    the group has a free agent that took its last push
  *   untaken   all its free agents did not take their last push
@@ -22,7 +22,7 @@ export const FREEDOMS: readonly Freedom[] = ['taking', 'untaken', 'rest'];
 /** The free agents of one group, best first. */
 export type FreeAgents = InstanceType<typeof BTreeModule.default<Candidate, true>>;
 
-/** The agents with one set of tags: the free ones, and the ids of the others that are registered. */
+/** The agents with one set of tags: the free ones, and the ids of the other registered ones. */
 export type AgentGroup = {
   readonly tags: readonly Tag[];
   readonly free: FreeAgents;
@@ -34,7 +34,7 @@ export type AgentGroup = {
 /** A group, and how many of the tags it shares. */
 export type Sharing = { readonly group: AgentGroup; readonly shared: number };
 
-/** What the look under way has seen carries its number. */
+/** The look under way puts its number on each tag it has seen. */
 type Marked = { mark: number };
 type Tag = Marked & {
   readonly tag: string;
@@ -42,15 +42,18 @@ type Tag = Marked & {
   readonly groups: { [P in Freedom]?: InstanceType<typeof BTree<number, MarkedGroup>> };
   readonly counts: Counts;
 };
-/** `order`: its place among groups that are as free, which is one number for all its tags. */
+/** `order`: its place among equally free groups, one number for all its tags. */
 export type MarkedGroup = AgentGroup & Marked & { readonly counts: Counts; freedom: Freedom; order: number };
 
 export type TagGroups = TagUse & {
-  /** The tags with these names, for a group that is added then. */
+  /** The tags with these names, for a group about to be added. */
   open(names: readonly string[]): readonly Tag[];
   add(group: MarkedGroup): void;
   remove(group: MarkedGroup): void;
-  /** Notes how free the group is now; behind others that are as free when it was granted a task. */
+  /**
+   * Notes how free the group is now; when one of its agents was granted a task, the group goes behind the
+   * equally free ones.
+   */
   settle(group: MarkedGroup, isGranted: boolean): void;
   /** Counts that an agent of the group changed; without one before it is new, without one after gone. */
   count(group: MarkedGroup, before: Candidate | undefined, after: Candidate | undefined): void;
@@ -59,8 +62,8 @@ export type TagGroups = TagUse & {
   /** Groups that share a tag, those of the rarest tags first: of each freedom at most so many. */
   look(tags: readonly string[], freedoms: readonly Freedom[], max: number): readonly Sharing[];
   /**
-   * What the agents that share a tag have. The most common tag is counted already; beside it at most 5,000
-   * groups are looked at, so that beyond these it is at least so much.
+   * The counts of the agents with one of the tags. The most common tag is counted already; beside it at most
+   * 5,000 groups are looked at, so that beyond these it is at least so much.
    */
   countSharing(tags: readonly string[], agentsMax: number): Readonly<Counts>;
   readonly findSimilarTags: SimilarTags['find'];
@@ -77,7 +80,7 @@ export function createTagGroups(): TagGroups {
   let mark = 0;
   let lastOrder = 0;
 
-  /** Puts the group behind all others that are as free. */
+  /** Puts the group behind all equally free ones. */
   function add(group: MarkedGroup, freedom: Freedom): void {
     lastOrder += 1;
     group.freedom = freedom;
@@ -165,7 +168,7 @@ function takeOut({ tags, freedom, order }: MarkedGroup): void {
   for (const { groups } of tags) groups[freedom]?.delete(order);
 }
 
-/** Groups that are as free as this and share one of the tags that carry the mark. */
+/** The groups with this freedom and one of the marked tags. */
 function lookAt(wanted: readonly Tag[], at: Freedom, max: number, mark: number): readonly Sharing[] {
   const found: Sharing[] = [];
   const rarest = wanted.filter((tag) => sizeOf(tag, at) > 0).sort((a, b) => sizeOf(a, at) - sizeOf(b, at));

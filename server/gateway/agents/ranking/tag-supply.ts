@@ -36,12 +36,12 @@ export type TagUse = {
   unserved(limit: number): readonly string[];
 };
 
-/** Tags that are sorted by their use. */
+/** So many tags are sorted by their use. */
 const SORTED_MAX = 5_000;
 
 /** Creates the use of tags, without tags. */
 export function createTagUse(): TagUse {
-  /** The tags whose agents hold slots, those whose agents hold none, and those that no agent serves. */
+  /** The tags whose agents hold slots, those whose agents hold none, and those without an agent online. */
   const used = new Map<string, Readonly<Counts>>();
   const unused = new Map<string, Readonly<Counts>>();
   const unserved = new Set<string>();
