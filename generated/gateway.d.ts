@@ -339,51 +339,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/admin/task-counts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Count tasks
-         * @description Counts the tasks that match. Without a filter, and by `status`, `waiting` and `outcome` alone, all stored
-         *     tasks are counted. With any other filter, and where `waiting` is combined with one of the statuses
-         *     `pending` and `running` without the other, one call examines at most 1,000 tasks, the newest first: if
-         *     there are more, `exact` is false.
-         */
-        get: operations["countTasks"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/task-rows": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List tasks as rows
-         * @description Lists tasks as rows, newest first, in pages: without whole payloads and results, with the times and the
-         *     outcome of each. One call examines at most 1,000 tasks, so a page may be short or empty while
-         *     `next_cursor` is not null: continue with it.
-         */
-        get: operations["listTaskRows"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/admin/tasks": {
         parameters: {
             query?: never;
@@ -392,9 +347,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List tasks
-         * @description Lists tasks, newest first, in pages. A task is listed if it matches all filters. One call examines at
-         *     most 1,000 tasks, so a page may be short or empty while `next_cursor` is not null: continue with it.
+         * List and count tasks
+         * @description Lists tasks as rows, newest first, in pages, and counts them on request; `getTask` returns a task with
+         *     its whole payload and result. One call examines at most 1,000 tasks, so a page may be short or empty
+         *     while `next_cursor` is not null: continue with it.
+         *
+         *     Counts without a filter, and by `status`, `waiting` and `outcome` alone, are those of all stored tasks.
+         *     With any other filter, and where `waiting` is combined with one of the statuses `pending` and `running`
+         *     without the other, at most 1,000 tasks are examined for them, the newest first: if there are more,
+         *     `complete` is false.
          */
         get: operations["listTasks"];
         put?: never;
@@ -1440,12 +1401,10 @@ export interface components {
         };
         /** @description How many of the stored tasks match. */
         TaskCounts: {
-            /** @description When this was so: the `created_before` of a cancellation of just these tasks. */
-            time: components["schemas"]["EpochSeconds"];
             /** @description The tasks that match all filters. */
             total: components["schemas"]["Count"];
             /** @description Whether all tasks were looked at. Otherwise there are at least so many. */
-            exact: boolean;
+            complete: boolean;
             /** @description The tasks that match all filters but `status`, `waiting` and `outcome`, by status. */
             by_status: components["schemas"]["StatusCounts"];
             /**
@@ -1586,15 +1545,16 @@ export interface components {
          *     others.
          */
         TaskOutcome: string | ("success" | "failed" | "cancelled" | "timeout" | "no_agent" | "agent_lost");
-        /** @description A page of tasks. */
+        /** @description A page of tasks as rows. */
         TaskPage: {
+            /** @description When this was so: the `created_before` of a cancellation of just these tasks. */
+            time: components["schemas"]["EpochSeconds"];
             /** @description Newest first by `create_time`, then `request_id`. May be short or empty even if more tasks follow. */
-            tasks: components["schemas"]["TaskInfo"][];
-            /**
-             * @description The `cursor` of the next page; null if every task was looked at. Of a page that is full there may be one
-             *     although no other task matches.
-             */
+            tasks: components["schemas"]["TaskRow"][];
+            /** @description The `cursor` of the next page; null if there is none. */
             next_cursor: string | null;
+            /** @description How many tasks match, on all pages, if the call has `counts=true` and no `cursor`; else null. */
+            counts: components["schemas"]["TaskCounts"] | null;
         };
         /** @description The progress or the result of a task. */
         TaskReport: {
@@ -1683,15 +1643,6 @@ export interface components {
             payload_preview: string;
             /** @description Bytes of the payload's JSON. */
             payload_bytes: components["schemas"]["Count"];
-        };
-        /** @description A page of tasks as rows. */
-        TaskRowPage: {
-            /** @description When this was so. */
-            time: components["schemas"]["EpochSeconds"];
-            /** @description The `cursor` of the next page; null if there is none. */
-            next_cursor: string | null;
-            /** @description Newest first by `create_time`, then `request_id`. May be short or empty even if more tasks follow. */
-            rows: components["schemas"]["TaskRow"][];
         };
         /**
          * @description The status of a task: `pending` (queued, no agent yet), `running` (assigned to an agent), `success`, or
@@ -2041,32 +1992,10 @@ export interface components {
     parameters: {
         /** @description The `ETag` of an earlier response: if only `time` has changed since, the response is 304. */
         "If-None-Match": string;
-        /** @description Only tasks whose `agent_id` is this one. */
-        agent: components["schemas"]["Name"];
-        /** @description Only tasks that were submitted at this time or later. */
-        created_after: components["schemas"]["EpochSeconds"];
-        /** @description Only tasks that were submitted before this time. */
-        created_before: components["schemas"]["EpochSeconds"];
-        /** @description Where to continue: the `next_cursor` of the previous page, with the same filters. */
-        cursor: string;
-        /** @description Only tasks whose `request_id` is this one or ends in it. */
-        id: components["schemas"]["RequestIdEnd"];
         /** @description The maximum number of rows. */
         limit: number;
-        /** @description Only tasks that ended in one of these ways, separated by commas. */
-        outcome: components["schemas"]["OutcomeFilters"];
         /** @description The task's id as returned by `submitTask`. */
         request_id: string;
-        /** @description Only tasks of this `cli_session_id`. */
-        session: components["schemas"]["Name"];
-        /** @description Only tasks with one of these statuses, separated by commas. */
-        status: components["schemas"]["StatusFilters"];
-        /** @description Only tasks with this tag. */
-        tag: components["schemas"]["Name"];
-        /** @description Only tasks of this `task_type`. */
-        type: components["schemas"]["Name"];
-        /** @description `true`: only tasks that wait for an agent; `false`: only those that do not, ended ones included. */
-        waiting: boolean;
     };
     requestBodies: never;
     headers: {
@@ -2705,93 +2634,33 @@ export interface operations {
             default: components["responses"]["OtherProblem"];
         };
     };
-    countTasks: {
+    listTasks: {
         parameters: {
             query?: {
                 /** @description Only tasks with one of these statuses, separated by commas. */
-                status?: components["parameters"]["status"];
+                status?: components["schemas"]["StatusFilters"];
                 /** @description Only tasks that ended in one of these ways, separated by commas. */
-                outcome?: components["parameters"]["outcome"];
+                outcome?: components["schemas"]["OutcomeFilters"];
                 /** @description `true`: only tasks that wait for an agent; `false`: only those that do not, ended ones included. */
-                waiting?: components["parameters"]["waiting"];
+                waiting?: boolean;
                 /** @description Only tasks of this `task_type`. */
-                type?: components["parameters"]["type"];
+                type?: components["schemas"]["Name"];
                 /** @description Only tasks with this tag. */
-                tag?: components["parameters"]["tag"];
+                tag?: components["schemas"]["Name"];
                 /** @description Only tasks of this `cli_session_id`. */
-                session?: components["parameters"]["session"];
+                session?: components["schemas"]["Name"];
                 /** @description Only tasks whose `agent_id` is this one. */
-                agent?: components["parameters"]["agent"];
+                agent?: components["schemas"]["Name"];
                 /** @description Only tasks whose `request_id` is this one or ends in it. */
-                id?: components["parameters"]["id"];
+                id?: components["schemas"]["RequestIdEnd"];
                 /** @description Only tasks that were submitted at this time or later. */
-                created_after?: components["parameters"]["created_after"];
+                created_after?: components["schemas"]["EpochSeconds"];
                 /** @description Only tasks that were submitted before this time. */
-                created_before?: components["parameters"]["created_before"];
-            };
-            header?: {
-                /** @description The `ETag` of an earlier response: if only `time` has changed since, the response is 304. */
-                "If-None-Match"?: components["parameters"]["If-None-Match"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description How many tasks match. */
-            200: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TaskCounts"];
-                };
-            };
-            /** @description Nothing but `time` has changed since the response whose `ETag` was sent. */
-            304: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["Misdirected"];
-            422: components["responses"]["ValidationFailed"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["ServiceUnavailable"];
-            default: components["responses"]["OtherProblem"];
-        };
-    };
-    listTaskRows: {
-        parameters: {
-            query?: {
-                /** @description Only tasks with one of these statuses, separated by commas. */
-                status?: components["parameters"]["status"];
-                /** @description Only tasks that ended in one of these ways, separated by commas. */
-                outcome?: components["parameters"]["outcome"];
-                /** @description `true`: only tasks that wait for an agent; `false`: only those that do not, ended ones included. */
-                waiting?: components["parameters"]["waiting"];
-                /** @description Only tasks of this `task_type`. */
-                type?: components["parameters"]["type"];
-                /** @description Only tasks with this tag. */
-                tag?: components["parameters"]["tag"];
-                /** @description Only tasks of this `cli_session_id`. */
-                session?: components["parameters"]["session"];
-                /** @description Only tasks whose `agent_id` is this one. */
-                agent?: components["parameters"]["agent"];
-                /** @description Only tasks whose `request_id` is this one or ends in it. */
-                id?: components["parameters"]["id"];
-                /** @description Only tasks that were submitted at this time or later. */
-                created_after?: components["parameters"]["created_after"];
-                /** @description Only tasks that were submitted before this time. */
-                created_before?: components["parameters"]["created_before"];
+                created_before?: components["schemas"]["EpochSeconds"];
+                /** @description Whether the first page has `counts`. */
+                counts?: boolean;
                 /** @description Where to continue: the `next_cursor` of the previous page, with the same filters. */
-                cursor?: components["parameters"]["cursor"];
+                cursor?: string;
                 /** @description The maximum number of rows. */
                 limit?: components["parameters"]["limit"];
             };
@@ -2812,7 +2681,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TaskRowPage"];
+                    "application/json": components["schemas"]["TaskPage"];
                 };
             };
             /** @description Nothing but `time` has changed since the response whose `ETag` was sent. */
@@ -2823,51 +2692,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["Misdirected"];
-            422: components["responses"]["ValidationFailed"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["ServiceUnavailable"];
-            default: components["responses"]["OtherProblem"];
-        };
-    };
-    listTasks: {
-        parameters: {
-            query?: {
-                /** @description Only tasks with this status. */
-                status?: components["schemas"]["TaskStatus"];
-                /** @description Only tasks that ended in this way. */
-                outcome?: components["schemas"]["OutcomeFilter"];
-                /** @description Only tasks of this `task_type`. */
-                type?: components["parameters"]["type"];
-                /** @description Only tasks with this tag. */
-                tag?: components["parameters"]["tag"];
-                /** @description Only tasks of this `cli_session_id`. */
-                session?: components["parameters"]["session"];
-                /** @description Only tasks whose `agent_id` is this one. */
-                agent?: components["parameters"]["agent"];
-                /** @description Where to continue: the `next_cursor` of the previous page, with the same filters. */
-                cursor?: components["parameters"]["cursor"];
-                /** @description The maximum number of tasks. */
-                limit?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of tasks. */
-            200: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TaskPage"];
-                };
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];

@@ -11,9 +11,7 @@ import type {
   CancellationReceipt,
   GatewayOverview,
   TaskCancellation,
-  TaskCounts,
   TaskPage,
-  TaskRowPage,
 } from './contract.ts';
 import type { WithIds } from './id-kinds.ts';
 import { requireId } from './ids.ts';
@@ -23,9 +21,7 @@ import {
   checkAgentRowPage,
   checkCancellationReceipt,
   checkOverview,
-  checkTaskCounts,
   checkTaskPage,
-  checkTaskRowPage,
 } from './later-responses.ts';
 import type { Guard } from './responses.ts';
 import type { createSend } from './sending.ts';
@@ -35,14 +31,13 @@ type QueryOf<Path extends keyof paths> = paths[Path] extends { get: { parameters
   ? WithIds<NonNullable<Query>>
   : never;
 
-/** The filters of a list of tasks. `cursor` is the `next_cursor` of the previous page. */
+/**
+ * The filters of a list of tasks: `status` and `outcome` are lists. `cursor` is the `next_cursor` of the
+ * previous page. With `counts` the first page says how many tasks match.
+ */
 export type TaskQuery = QueryOf<'/api/admin/tasks'>;
 /** How much an overview holds. */
 export type OverviewQuery = QueryOf<'/api/admin/overview'>;
-/** The filters of tasks as rows: `status` and `outcome` are lists. `cursor` as in `TaskQuery`. */
-export type TaskRowQuery = QueryOf<'/api/admin/task-rows'>;
-/** The filters of a count of tasks. */
-export type TaskCountQuery = QueryOf<'/api/admin/task-counts'>;
 /** The filters and the order of agents as rows. `cursor` as in `TaskQuery`. */
 export type AgentRowQuery = QueryOf<'/api/admin/agent-rows'>;
 
@@ -68,20 +63,17 @@ type TaggedRead<Asked extends readonly unknown[], Data> = {
 export type AdminCalls = {
   /** Lists all agents. Needs `adminAuth`. */
   listAgents(options?: CallOptions): Promise<AgentListings>;
-  /** Lists tasks, newest first, one page per call. Needs `adminAuth`. */
-  listTasks(query?: TaskQuery, options?: CallOptions): Promise<TaskPage>;
+  /**
+   * Lists tasks as rows, newest first, one page per call: without whole payloads and results, which `getTask`
+   * returns. A page may be empty while `next_cursor` is not null. With `counts: true` the first page says how
+   * many tasks match; where `complete` is false, there are at least so many.
+   */
+  readonly listTasks: TaggedRead<[query?: TaskQuery], TaskPage>;
   /**
    * Returns what is going on now, in one read: counts, tags, the oldest waiting tasks and problems. It also
    * resolves while the gateway's store is out; then `store.ok` is false.
    */
   readonly getOverview: TaggedRead<[query?: OverviewQuery], GatewayOverview>;
-  /**
-   * Lists tasks as rows, newest first, one page per call: without whole payloads and results. A page may be
-   * empty while `next_cursor` is not null.
-   */
-  readonly listTaskRows: TaggedRead<[query?: TaskRowQuery], TaskRowPage>;
-  /** Counts the tasks that match. Where `exact` is false, there are at least so many. */
-  readonly countTasks: TaggedRead<[query?: TaskCountQuery], TaskCounts>;
   /**
    * Cancels the tasks that match, or counts them. One call looks at 1,000 tasks at most: repeat it with
    * `cursor: next_cursor` until that is null. Throws `ForbiddenError` (`read_only`) where the gateway allows
@@ -98,11 +90,7 @@ export type AdminCalls = {
 };
 
 type Send = ReturnType<typeof createSend>;
-type TaggedPath =
-  | '/api/admin/overview'
-  | '/api/admin/task-rows'
-  | '/api/admin/task-counts'
-  | '/api/admin/agent-rows';
+type TaggedPath = '/api/admin/overview' | '/api/admin/tasks' | '/api/admin/agent-rows';
 
 /** Sends one request of the contract, and reads its response. */
 export type Ask = (
@@ -132,14 +120,8 @@ export function createAdminCalls(ask: Ask, send: Send): AdminCalls {
     listAgents: (options) =>
       send(options, 'x-admin-auth', checkAgentListings, (init) => ask('get', '/api/admin/agents', init)),
 
-    listTasks: (query = {}, options) =>
-      send(options, 'x-admin-auth', checkTaskPage, (init) =>
-        ask('get', '/api/admin/tasks', { ...init, params: { query } }),
-      ),
-
     getOverview: read('/api/admin/overview', checkOverview) as AdminCalls['getOverview'],
-    listTaskRows: read('/api/admin/task-rows', checkTaskRowPage) as AdminCalls['listTaskRows'],
-    countTasks: read('/api/admin/task-counts', checkTaskCounts) as AdminCalls['countTasks'],
+    listTasks: read('/api/admin/tasks', checkTaskPage) as AdminCalls['listTasks'],
     listAgentRows: read('/api/admin/agent-rows', checkAgentRowPage) as AdminCalls['listAgentRows'],
 
     getAgent: ((agent_id: AgentId, options?: TaggedReadOptions) =>

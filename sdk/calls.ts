@@ -139,8 +139,8 @@ function createTaskCalls(api: Api, send: Send, { readsBy }: CallsDeps): TaskCall
 
 const LATER_CALLS = [
   ...(['registerAgent', 'heartbeatAgent', 'claimTask', 'reportResult', 'unregisterAgent'] as const),
-  ...(['explainTask', 'previewMatch', 'listAgents', 'listTasks', 'getOverview', 'listTaskRows'] as const),
-  ...(['countTasks', 'cancelTasks', 'listAgentRows', 'getAgent'] as const),
+  ...(['explainTask', 'previewMatch', 'listAgents', 'listTasks', 'getOverview', 'cancelTasks'] as const),
+  ...(['listAgentRows', 'getAgent'] as const),
 ] as const satisfies readonly (keyof LaterCalls)[];
 
 /** The calls whose code the first of them loads. */

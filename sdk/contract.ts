@@ -153,8 +153,6 @@ export type DepartureReceipt = Schemas['DepartureReceipt'];
 export type AgentListing = Schemas['AgentListing'];
 /** The administrator's list of all agents. */
 export type AgentListings = Schemas['AgentListings'];
-/** A page of tasks, newest first. `next_cursor` requests the next page. */
-export type TaskPage = Omit<Schemas['TaskPage'], 'tasks'> & { readonly tasks: Task[] };
 
 /** What is going on now: counts, tags, the oldest waiting tasks and problems. Times are epoch seconds. */
 export type GatewayOverview = Schemas['GatewayOverview'];
@@ -165,7 +163,7 @@ export type OverviewProblem = Schemas['OverviewProblem'];
 /** A task in one row, without its whole payload and result. */
 export type TaskRow = Schemas['TaskRow'];
 /** A page of tasks as rows, newest first. `next_cursor` requests the next page. */
-export type TaskRowPage = Schemas['TaskRowPage'];
+export type TaskPage = Schemas['TaskPage'];
 /** How many tasks match, by status and by outcome. */
 export type TaskCounts = Schemas['TaskCounts'];
 /** Which tasks to cancel. */

@@ -4,9 +4,7 @@ export type {
   AgentRowQuery,
   OverviewQuery,
   TaggedReadOptions,
-  TaskCountQuery,
   TaskQuery,
-  TaskRowQuery,
 } from './admin-calls.ts';
 export type { Calls } from './calls.ts';
 export { createClient, type TaskGatewayClient } from './client.ts';

@@ -14,10 +14,8 @@ import type {
   RegistrationReceipt,
   ReportReceipt,
   Task,
-  TaskCounts,
   TaskExplanation,
   TaskPage,
-  TaskRowPage,
 } from './contract.ts';
 import {
   checkTask,
@@ -75,10 +73,6 @@ export const checkAgentListings = createGuard<AgentListings>({
   total: isNumber,
   agents: isListOf(createGuard({ ...agentFields, running_request_ids: isTexts })),
 });
-export const checkTaskPage = createGuard<TaskPage>({
-  tasks: isListOf(checkTask),
-  next_cursor: orNull(isText),
-});
 
 const page = { time: isNumber, next_cursor: orNull(isText) };
 const agentRowFields = {
@@ -102,9 +96,18 @@ export const checkAgentDetail = createGuard<AgentDetail>({
   slots: isListOf(isObject),
   pushes: isListOf(isObject),
 });
-export const checkTaskRowPage = createGuard<TaskRowPage>({
+export const checkTaskPage = createGuard<TaskPage>({
   ...page,
-  rows: isListOf(
+  counts: orNull(
+    createGuard({
+      total: isNumber,
+      complete: isBoolean,
+      waiting: isNumber,
+      by_status: isObject,
+      by_outcome: isObject,
+    }),
+  ),
+  tasks: isListOf(
     createGuard({
       request_id: isText,
       task_type: isText,
@@ -126,14 +129,6 @@ export const checkTaskRowPage = createGuard<TaskRowPage>({
       payload_bytes: isNumber,
     }),
   ),
-});
-export const checkTaskCounts = createGuard<TaskCounts>({
-  time: isNumber,
-  total: isNumber,
-  exact: isBoolean,
-  waiting: isNumber,
-  by_status: isObject,
-  by_outcome: isObject,
 });
 export const checkCancellationReceipt = createGuard<CancellationReceipt>({
   matched: isNumber,

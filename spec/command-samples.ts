@@ -40,8 +40,6 @@ const COMMANDS: Readonly<Record<string, Write>> = {
   },
   listAgents: () => 'task-gateway agent list',
   listTasks: ({ query }) => ['task-gateway task list', ...writeOptions(query)].join(' '),
-  listTaskRows: ({ query }) => ['task-gateway task list', ...writeOptions(query)].join(' '),
-  countTasks: ({ query }) => ['task-gateway task list --count', ...writeOptions(query)].join(' '),
   cancelTasks({ body }) {
     const { filter } = body ?? {};
     const filters = Object.entries(isJson(filter) ? filter : {}).map(

@@ -135,7 +135,7 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
     largeTasks,
     recentReports,
   };
-  const { listAgents, listTasks } = createListings(shared);
+  const { listAgents } = createListings(shared);
   const { keepTasksMs } = deps.retention;
   const admin = createAdmin({ ...shared, keepTasksMs, overviewSettings, limits });
   const { getOverview, ...rowCalls } = admin.calls;
@@ -150,7 +150,6 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
         ...createHeartbeatAgent(shared),
         ...createUnregisterAgent(shared),
         ...createReportResult(shared),
-        listTasks,
         ...rowCalls,
         ...createExplainTask(shared),
         ...createPreviewMatch(shared),

@@ -23,7 +23,6 @@ import { createAdminHandlers } from './operations/admin.ts';
 import { createAgentHandlers } from './operations/agents.ts';
 import { createEventHandlers } from './operations/events.ts';
 import type { Handlers } from './operations/handlers.ts';
-import { createRowHandlers } from './operations/rows.ts';
 import { createTaskHandlers } from './operations/tasks.ts';
 import { loadPages } from './pages.ts';
 import { createProbes, PROBE_PATHS, servePage } from './probes.ts';
@@ -246,8 +245,7 @@ function joinOperations(
     ...createTaskHandlers(gateway),
     ...createEventHandlers(gateway),
     ...createAgentHandlers(gateway, settings),
-    ...createAdminHandlers(gateway),
-    ...createRowHandlers(gateway, contract.version),
+    ...createAdminHandlers(gateway, contract.version),
   };
   return contract.operations.map((operation) => {
     const handler = handlers[operation.operationId] as AnyHandler | undefined;

@@ -1,8 +1,8 @@
 /**
- * The calls of administrators beside the two plain listings: the overview, tasks and agents as rows, counts,
- * and the cancellation of many tasks. The shapes of what it returns are those of the contract. Nothing here
- * costs more the more tasks or agents there are: counts are kept as things change, listings come in pages,
- * and one call looks at no more than 1,000 tasks or agents.
+ * The calls of administrators beside the plain list of agents: the overview, tasks and agents as rows, and the
+ * cancellation of many tasks. The shapes of what they return are those of the contract. Nothing here costs more
+ * the more tasks or agents there are: counts are kept as things change, listings come in pages, and one call
+ * looks at no more than 1,000 tasks or agents.
  */
 import type { components } from '@task-gateway/contract';
 import type { AgentState } from '../domain/agent.ts';
@@ -19,7 +19,7 @@ export type OverviewProblem = DeepReadonly<Schemas['OverviewProblem']>;
 export type TagDemand = DeepReadonly<Schemas['TagDemand']>;
 export type AgentCounts = DeepReadonly<Schemas['AgentCounts']>;
 export type TaskRow = DeepReadonly<Schemas['TaskRow']>;
-export type TaskRowPage = DeepReadonly<Schemas['TaskRowPage']>;
+export type TaskPage = DeepReadonly<Schemas['TaskPage']>;
 export type TaskTotals = DeepReadonly<Schemas['TaskCounts']>;
 export type CancellationReceipt = DeepReadonly<Schemas['CancellationReceipt']>;
 export type AgentRow = DeepReadonly<Schemas['AgentRow']>;
@@ -54,7 +54,12 @@ export type TaskFilter = {
   readonly created_before?: number;
 };
 
-export type TaskRowQuery = TaskFilter & { readonly cursor?: string; readonly limit: number };
+export type TaskQuery = TaskFilter & {
+  readonly cursor?: string;
+  readonly limit: number;
+  /** Whether the first page has counts; other pages have none. */
+  readonly counts?: boolean;
+};
 
 /** Which tasks to cancel: all that match, or the named ones. */
 export type TaskSelection =
@@ -85,8 +90,7 @@ export type AgentRowQuery = {
 export type AdminCalls = {
   /** With at most so many tags. Resolves also while the store is out, with what was last read of it. */
   getOverview(tagsMax: number): Promise<Overview>;
-  listTaskRows(query: TaskRowQuery, caller?: Caller): Promise<TaskRowPage>;
-  countTasks(filter: TaskFilter, caller?: Caller): Promise<TaskTotals>;
+  listTasks(query: TaskQuery, caller?: Caller): Promise<TaskPage>;
   /** Throws `read_only` while the console may change nothing. */
   cancelTasks(cancellation: TaskCancellation, caller?: Caller): Promise<CancellationReceipt>;
   listAgentRows(query: AgentRowQuery): Promise<AgentRowPage>;

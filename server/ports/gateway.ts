@@ -109,17 +109,6 @@ export type AgentListing = {
   readonly push: { readonly last_status: number | null; readonly last_error: string | null };
 };
 
-export type TaskQuery = {
-  readonly status?: TaskStatus;
-  readonly outcome?: TaskOutcome;
-  readonly type?: string;
-  readonly tag?: string;
-  readonly session?: string;
-  readonly agent?: string;
-  readonly cursor?: string;
-  readonly limit: number;
-};
-
 /** A task explained. Times are epoch seconds; null where there is none. */
 type TaskExplanation = Advice & {
   readonly request_id: string;
@@ -155,9 +144,6 @@ export type StreamItem =
 
 /** Turns an item into the form its readers want. Returns the same for the same item. */
 export type RenderItem<T> = (item: StreamItem) => T;
-
-/** Renders a task as JSON. */
-export type RenderTask = (task: TaskInfo) => Buffer;
 
 /** The signal of a call fires when its caller leaves or the gateway drains, and ends a long wait. */
 export type Gateway = AdminCalls & {
@@ -201,12 +187,6 @@ export type Gateway = AdminCalls & {
   ): Promise<{ readonly ok: true; readonly agent_id: string }>;
   /** Yields all agents; no more of them are read than the caller takes. */
   listAgents(): AsyncIterable<AgentListing>;
-  /** A page, whose tasks are rendered one by one: no two large ones are held as values. */
-  listTasks(
-    query: TaskQuery,
-    render: RenderTask,
-    caller?: Caller,
-  ): Promise<{ readonly tasks: readonly Buffer[]; readonly next_cursor: string | null }>;
   /** Whether calls can succeed now, and if not why. */
   health(): Health;
 };

@@ -43,7 +43,7 @@ type Names = { readonly request_id: string; readonly agent_id: string };
 
 /** The calls by name: what the pages ask for again and again, then what a person asks for now and then. */
 function pathsOf({ request_id, agent_id }: Names): ReadonlyMap<string, string> {
-  const rows = '/api/admin/task-rows?limit=50';
+  const rows = '/api/admin/tasks?limit=50';
   return new Map([
     ['overview', '/api/admin/overview'],
     ['rows of tasks', rows],
@@ -52,8 +52,8 @@ function pathsOf({ request_id, agent_id }: Names): ReadonlyMap<string, string> {
     ['… that failed', `${rows}&outcome=failed`],
     ['… of an agent', `${rows}&agent=${agent_id}`],
     ['… by the end of an id', `${rows}&id=${request_id.slice(-8)}`],
-    ['counts of tasks', '/api/admin/task-counts'],
-    ['counts of those that wait', '/api/admin/task-counts?waiting=true'],
+    ['counts of tasks', '/api/admin/tasks?limit=1&counts=true'],
+    ['counts of those that wait', '/api/admin/tasks?limit=1&counts=true&waiting=true'],
     ['rows of agents', '/api/admin/agent-rows?limit=50'],
     ['an agent', `/api/admin/agents/${agent_id}`],
     ['… with a combined filter', `${rows}&outcome=failed&tag=tag-1&type=none`],

@@ -2,6 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { TaskQuery } from '../../sdk/admin-calls.ts';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { type CommandExit, envFor, runCommand } from './cli-process.ts';
@@ -25,6 +26,10 @@ beforeAll(async () => {
 });
 
 afterAll(() => gateway?.stop());
+
+async function countTasks(filter: TaskQuery): Promise<number | undefined> {
+  return (await client.listTasks({ ...filter, limit: 1, counts: true })).counts?.total;
+}
 
 function run(...words: readonly string[]): Promise<CommandExit> {
   return runCommand(words, { env: envFor(gateway) });
@@ -61,14 +66,14 @@ test('agent show has the agent, and says that there is none', async () => {
   expect(missing.stderr).toContain('No agent is registered under this agent_id.');
 });
 
-test('task list filters and counts; tasks in JSON are whole, whatever the filters', async () => {
+test('task list filters and counts; in JSON it prints the rows of the gateway', async () => {
   const { stdout } = await run('task', 'list', '--status', 'pending,running', '--after', '1h', '-o', 'jsonl');
   const tasks = stdout
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line));
-  expect(tasks.map(({ payload }) => payload.n)).toEqual([3, 2, 1]);
-  expect(Object.keys(tasks[0])).toHaveLength(12);
+  expect(tasks.map(({ payload_preview }) => JSON.parse(payload_preview).n)).toEqual([3, 2, 1]);
+  expect(tasks[0]).toMatchObject({ status: 'pending', waiting: true, outcome: null, ended_time: null });
   const id = String(tasks[0].request_id);
   expect((await run('task', 'list', '--id', id.slice(-8))).stdout).toContain(id);
   const { stdout: shown } = await run('task', 'get', id.slice(-8), '-o', 'json');
@@ -87,7 +92,7 @@ test('task cancel takes an id or filters, and a dry run cancels nothing', async 
   expect((await run('task', 'cancel', ...filters, '--dry-run')).stdout).toBe('Would cancel 3 tasks.\n');
   const others = ['--filter', 'waiting=false', '--dry-run'];
   expect((await run('task', 'cancel', ...others)).stdout).toBe('Would cancel 0 tasks.\n');
-  expect((await client.countTasks({ status: ['pending'] })).total).toBe(3);
+  expect(await countTasks({ status: ['pending'] })).toBe(3);
   for (const words of [
     [],
     ['x', ...filters],
@@ -99,7 +104,7 @@ test('task cancel takes an id or filters, and a dry run cancels nothing', async 
     expect((await run('task', 'cancel', ...words)).code, words.join(' ')).toBe(2);
   }
   expect((await run('task', 'cancel', ...filters)).stdout).toBe('Cancelled 3 tasks.\n');
-  expect((await client.countTasks({ outcome: ['cancelled'] })).total).toBe(3);
+  expect(await countTasks({ outcome: ['cancelled'] })).toBe(3);
 });
 
 test('task list says which running tasks wait for an agent', async () => {
@@ -110,9 +115,7 @@ test('task list says which running tasks wait for an agent', async () => {
     const endpoint = `http://127.0.0.1:${port}/tasks`;
     await client.registerAgent({ agent_id: 'busy', endpoint, agent_tags: ['busy'] });
     await client.submitTask({ task_type: 'offered', task_tags: ['busy'], payload: {} });
-    await expect
-      .poll(async () => (await client.countTasks({ waiting: true, tag: 'busy' })).total, { timeout: 10_000 })
-      .toBe(1);
+    await expect.poll(() => countTasks({ waiting: true, tag: 'busy' }), { timeout: 10_000 }).toBe(1);
     const { stdout } = await run('task', 'list', '--waiting', '--tag', 'busy');
     expect(stdout).toMatch(/ running, waits +0 +offered +busy +busy /);
   } finally {

@@ -113,7 +113,7 @@ describe('run', () => {
     const short = await run(['run', 'echo', ...options, '--timeout', '0.3']);
     expect(short.code).toBeGreaterThanOrEqual(5);
     await expect
-      .poll(async () => (await client.listTasks({ session, status: 'pending' })).tasks.length, {
+      .poll(async () => (await client.listTasks({ session, status: ['pending'] })).tasks.length, {
         timeout: 15_000,
       })
       .toBe(1);
@@ -168,7 +168,7 @@ describe('run', () => {
 /** Returns the id of the session's task once an agent runs it. */
 async function waitForRunningTask(session: string): Promise<string> {
   return expect
-    .poll(async () => (await client.listTasks({ session, status: 'running' })).tasks[0]?.request_id, {
+    .poll(async () => (await client.listTasks({ session, status: ['running'] })).tasks[0]?.request_id, {
       timeout: 15_000,
     })
     .toBeTruthy()

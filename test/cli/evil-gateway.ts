@@ -23,7 +23,7 @@ const TASK = {
   progress: 100,
 };
 export const SUCCESS = { ...TASK, status: 'success', result: { output: EVIL }, error_info: null };
-export const FAILED = { ...TASK, status: 'failed', result: null, error_info: EVIL };
+const FAILED = { ...TASK, status: 'failed', result: null, error_info: EVIL };
 const PENDING = { ...TASK, status: 'pending', agent_id: null, result: null, error_info: null };
 export const AGENT = {
   agent_id: EVIL,
@@ -39,6 +39,26 @@ export const AGENT = {
   last_contact_time: -1e300,
   running_request_ids: [EVIL],
   push: { last_error: { toString: EVIL }, last_status: null },
+};
+export const ROW = {
+  request_id: `id ${EVIL}`,
+  task_type: EVIL,
+  task_tags: [EVIL],
+  cli_session_id: EVIL,
+  status: EVIL,
+  waiting: false,
+  outcome: EVIL,
+  agent_id: EVIL,
+  progress: 100,
+  acknowledged: false,
+  create_time: 1e300,
+  assigned_time: null,
+  ended_time: -1e300,
+  deadline_time: 1,
+  gives_up_time: null,
+  error_info: EVIL,
+  payload_preview: EVIL,
+  payload_bytes: 2,
 };
 const EVENT = {
   event: 'task_done',
@@ -66,7 +86,7 @@ export function findObeyed(text: string): string | undefined {
 const ANSWERS: readonly (readonly [path: RegExp, body: unknown])[] = [
   [/^\/readyz/, { status: 'ok', warning: EVIL }],
   [/^\/api\/admin\/agents/, { agents: [AGENT], total: 1 }],
-  [/^\/api\/admin\/tasks/, { tasks: [SUCCESS, FAILED], next_cursor: null }],
+  [/^\/api\/admin\/tasks/, { time: 1, tasks: [ROW, ROW], next_cursor: null, counts: null }],
   [/\/cancel$/, { ok: true, request_id: EVIL }],
   [/\/tasks\/problem/, PROBLEM],
   [/\/tasks\/pending/, PENDING],

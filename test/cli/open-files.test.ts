@@ -105,14 +105,14 @@ test('what it refuses goes at once to an agent that has files', async () => {
   await expect
     .poll(
       async () => {
-        const { tasks } = await client.listTasks({ tag: 'shared', status: 'success' });
+        const { tasks } = await client.listTasks({ tag: 'shared', status: ['success'] });
         return tasks.length + taken();
       },
       { timeout: 20_000 },
     )
     .toBe(TASKS);
   expect(taken()).toBeLessThan(TASKS);
-  expect((await client.listTasks({ tag: 'shared', status: 'failed' })).tasks).toEqual([]);
+  expect((await client.listTasks({ tag: 'shared', status: ['failed'] })).tasks).toEqual([]);
   for (const request_id of ids) await client.cancelTask(request_id).catch(() => undefined);
   await other.stop({ drainMs: 0 });
 }, 60_000);

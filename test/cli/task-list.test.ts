@@ -4,22 +4,28 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCommand } from './cli-process.ts';
 
-/** 100 tasks of 15 kB. */
+/** 100 rows of 15 kB. */
 const TASKS = Array.from({ length: 100 }, (_, index) => ({
   request_id: `id-${index}`,
   task_type: 'x',
-  task_tags: [],
-  payload: { text: 'x'.repeat(15_000) },
-  status: 'failed',
-  agent_id: null,
+  task_tags: ['x'.repeat(15_000)],
   cli_session_id: '',
-  create_time: 1,
-  timeout: 1,
+  status: 'failed',
+  waiting: false,
+  outcome: 'failed',
+  agent_id: null,
   progress: 0,
-  result: null,
+  acknowledged: false,
+  create_time: 1,
+  assigned_time: null,
+  ended_time: 1,
+  deadline_time: 2,
+  gives_up_time: null,
   error_info: 'no',
+  payload_preview: '{}',
+  payload_bytes: 2,
 }));
-const PAGE = JSON.stringify({ tasks: TASKS, next_cursor: 'more' });
+const PAGE = JSON.stringify({ time: 1, tasks: TASKS, next_cursor: 'more', counts: null });
 /** How many pages without a task there are of the type `none`. */
 const EMPTY_PAGES = 12;
 let emptyPages = 0;
@@ -35,7 +41,8 @@ beforeAll(async () => {
       emptyPages += 1;
       if (emptyPages === 1) firstMs = performance.now();
       lastMs = performance.now();
-      response.end(JSON.stringify({ tasks: [], next_cursor: emptyPages < EMPTY_PAGES ? 'more' : null }));
+      const next_cursor = emptyPages < EMPTY_PAGES ? 'more' : null;
+      response.end(JSON.stringify({ time: 1, tasks: [], next_cursor, counts: null }));
       return;
     }
     response.writeHead(200, { 'content-type': 'application/json' }).end(PAGE);

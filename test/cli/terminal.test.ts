@@ -83,7 +83,7 @@ describe('in a terminal', { tags: 'tmux' }, () => {
     } finally {
       process.kill(gateway.pid, 'SIGCONT');
     }
-    for (const { request_id } of (await client.listTasks({ status: 'running' })).tasks) {
+    for (const { request_id } of (await client.listTasks({ status: ['running'] })).tasks) {
       await client.cancelTask(request_id).catch(() => undefined);
     }
   });

@@ -131,7 +131,7 @@ const listed: Scenario = async (peer, tag) => {
     `&tag=t2`,
     `&session=${tag}-1`,
     '&agent=x',
-    '&limit=1000',
+    '&limit=200',
   ]) {
     await peer.send(
       `list ${query.replaceAll(tag, '')}`,

@@ -21,7 +21,7 @@ import {
 const COUNTS = {
   time: 1,
   total: 60,
-  exact: true,
+  complete: true,
   waiting: 11,
   by_status: { pending: 9, running: 14, success: 1_022, failed: 37 },
 };
@@ -29,7 +29,7 @@ const COUNTS = {
 describe('before', () => {
   test('of all that match a filter', () => {
     const counts = countMatching(COUNTS, { status: ['pending', 'running', 'failed'] });
-    expect(counts).toEqual({ total: 60, waiting: 11, running: 12, ended: 37, exact: true });
+    expect(counts).toEqual({ total: 60, waiting: 11, running: 12, ended: 37, complete: true });
     expect(countOpen(counts)).toBe(23);
     expect(describeCancel(counts, true)).toBe(
       '60 tasks match. 23 are open: 11 wait and 12 run. They end as `cancelled by user`, and their clients ' +
@@ -61,14 +61,14 @@ describe('before', () => {
   });
 
   test('of a count that looked at some only: at least so many', () => {
-    const counts = countMatching({ ...COUNTS, total: 0, exact: false }, { waiting: true });
+    const counts = countMatching({ ...COUNTS, total: 0, complete: false }, { waiting: true });
     expect(describeCancel(counts, true)).toMatch(
       /^At least 11 tasks match\. 11 are open: 11 wait\. They end/,
     );
   });
 
   test('of a filter whose tasks a dry run has counted: its number, without the parts of another', () => {
-    const counts = countMatching({ ...COUNTS, total: 9, exact: false }, { status: ['pending'] });
+    const counts = countMatching({ ...COUNTS, total: 9, complete: false }, { status: ['pending'] });
     expect(describeCancel(counts, true, 2_300)).toMatch(
       /^At least 2,300 tasks match\. 2,300 are open\. They end as/,
     );

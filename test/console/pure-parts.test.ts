@@ -44,10 +44,10 @@ describe('the field leads', () => {
   });
 
   const page = (rows: readonly object[], next_cursor: string | null = null) =>
-    Promise.resolve({ value: { rows, next_cursor }, etag: null });
+    Promise.resolve({ value: { rows, tasks: rows, next_cursor }, etag: null });
   const lookups = {
     readAgentRows: () => () => page([{ agent_id: 'gpu-node-a' }, { agent_id: 'cafe0001' }]),
-    readTaskRows:
+    readTasks:
       ({ id, session }: { readonly id?: string; readonly session?: string }) =>
       () => {
         const rows = [{ request_id: '01a2-55723c3c' }, { request_id: '02b3-55723c3c' }];
@@ -76,7 +76,7 @@ describe('the field leads', () => {
   test('nowhere where nothing has that name', async () => {
     const none = {
       readAgentRows: () => () => page([]),
-      readTaskRows: () => () => page([]),
+      readTasks: () => () => page([]),
     } as unknown as Lookups;
     expect(await findTarget('absent', none, new Set(), new AbortController().signal)).toBeNull();
   });
@@ -130,10 +130,10 @@ test('Rows that were cancelled here are shown so until a read says it.', () => {
 test('Types of tasks are looked for until all are found, in three calls at most.', async () => {
   let calls = 0;
   const client = {
-    readTaskRows: () => () => {
+    readTasks: () => () => {
       calls += 1;
-      const rows = [{ request_id: `id-${calls}`, task_type: `type-${calls}` }];
-      return Promise.resolve({ value: { rows, next_cursor: 'more' }, etag: null });
+      const tasks = [{ request_id: `id-${calls}`, task_type: `type-${calls}` }];
+      return Promise.resolve({ value: { tasks, next_cursor: 'more' }, etag: null });
     },
   } as unknown as Parameters<typeof readTypes>[0];
   const { signal } = new AbortController();

@@ -63,12 +63,12 @@ describe('counts', () => {
   });
 
   test.each([
-    [{ total: 60, exact: true }, true, '60 tasks match'],
-    [{ total: 1, exact: true }, true, '1 task matches'],
-    [{ total: 0, exact: true }, true, 'No task matches'],
-    [{ total: 1_000, exact: false }, true, 'at least 1,000 tasks match'],
-    [{ total: 1_204, exact: true }, false, '1,204 tasks are kept'],
-    [{ total: 0, exact: true }, false, 'No task is kept'],
+    [{ total: 60, complete: true }, true, '60 tasks match'],
+    [{ total: 1, complete: true }, true, '1 task matches'],
+    [{ total: 0, complete: true }, true, 'No task matches'],
+    [{ total: 1_000, complete: false }, true, 'at least 1,000 tasks match'],
+    [{ total: 1_204, complete: true }, false, '1,204 tasks are kept'],
+    [{ total: 0, complete: true }, false, 'No task is kept'],
   ])('%j (filter: %s): %s', (total, hasFilter, words) => {
     expect(describeTotal(total, hasFilter)).toBe(words);
   });

@@ -38,31 +38,26 @@ export const adminRows: readonly Row[] = [
     ask('getOverview', 'tags=0'),
     code('validation_failed'),
   ),
-  row('listTaskRows', 200, 'tasks wait', async (server) => {
+  row('listTasks', 200, 'tasks wait, and are counted', async (server) => {
     await submitWaiting(server);
-    return await ask('listTaskRows', 'status=pending,running&waiting=true&limit=1')(server);
+    return await ask('listTasks', 'status=pending,running&waiting=true&limit=1&counts=true')(server);
   }),
-  row('listTaskRows', 304, 'nothing has changed', askAgain('listTaskRows')),
-  row('listTaskRows', 422, 'an outcome is unknown', ask('listTaskRows', 'outcome=lost'), {
+  row('listTasks', 304, 'nothing has changed', askAgain('listTasks')),
+  row('listTasks', 422, 'an outcome is unknown', ask('listTasks', 'outcome=lost'), {
     ...code('validation_failed'),
   }),
-  row('countTasks', 200, 'tasks wait', async (server) => {
-    await submitWaiting(server);
-    return await ask('countTasks', 'type=t')(server);
-  }),
   row(
-    'countTasks',
+    'listTasks',
     422,
     'a value is not true or false',
-    ask('countTasks', 'waiting=1'),
+    ask('listTasks', 'waiting=1'),
     code('validation_failed'),
   ),
-  row('countTasks', 304, 'nothing has changed', askAgain('countTasks')),
   row(
-    'countTasks',
+    'listTasks',
     422,
     'the end of an id is too short',
-    ask('countTasks', 'id=1234567'),
+    ask('listTasks', 'id=1234567'),
     code('validation_failed'),
   ),
   row(
@@ -102,13 +97,6 @@ export const adminRows: readonly Row[] = [
     'a filter is misspelt',
     (server) => server.build('cancelTasks', { request_ids: null, filter: { task_type: 't' } }),
     { serverOnly: 'needs to tell bodies apart', ...code('validation_failed') },
-  ),
-  ...(['listTaskRows', 'countTasks'] as const).map((one) =>
-    row(one, 503, 'there is too much to do', ask(one, 'type=t'), {
-      server: 'busy',
-      serverOnly: 'needs state',
-      ...code('busy'),
-    }),
   ),
   row('listAgentRows', 200, 'agents are registered', async (server) => {
     await registerAgent(server);

@@ -132,9 +132,12 @@ async function tryClientCalls(label: Label): Promise<void> {
   const { client, run, start } = await prepare(label);
   expect(await run('submitTask')).toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-7/);
   const { tasks } = await client.listTasks();
-  expect(tasks).toMatchObject([{ task_type: 'translate', cli_session_id: EXAMPLE.session, timeout: 300 }]);
-  expect(tasks[0]?.payload).toEqual({ prompt: '把这份周报翻译成英文', file: '周报-47.md', pages: 3 });
+  expect(tasks).toMatchObject([{ task_type: 'translate', cli_session_id: EXAMPLE.session }]);
   const { request_id } = tasks[0] ?? { request_id: '' };
+  expect(await client.getTask(request_id)).toMatchObject({
+    timeout: 300,
+    payload: { prompt: '把这份周报翻译成英文', file: '周报-47.md', pages: 3 },
+  });
   expect(await run('getTask', request_id)).toContain(request_id);
 
   expect(await run('explainTask', request_id)).toContain('submitted');

@@ -123,8 +123,8 @@ describe('the checks report', () => {
     },
     {
       title: 'a parameter without a description',
-      file: 'admin.tsp',
-      from: '/** The maximum number of tasks. */',
+      file: 'task-rows.tsp',
+      from: '/** The maximum number of rows. */',
       to: '',
       says: 'task-gateway/doc: limit needs a doc comment',
     },

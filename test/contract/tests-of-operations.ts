@@ -154,19 +154,11 @@ const ADMINISTRATION: StatementTests = {
     ],
     ['It costs the same', `${OVERVIEW}the overview stays at what it read last, and says since when`],
   ],
-  countTasks: [
-    ['Counts the tasks', `${ROWS}counts are by status and by outcome, whatever of these is asked for`],
-    ['Without a filter', MANY],
-    ['With any other filter', MANY],
-  ],
-  listTaskRows: [
+  listTasks: [
     ['Lists tasks as rows', `${ROWS}a row says when, how and with what, without the whole payload`],
     ['One call examines', MANY],
-  ],
-  listTasks: [
-    ['Lists tasks, newest first', `${AGENTS}the listing pages through all tasks, newest first, each once`],
-    ['A task is listed if', `${ROWS}rows are found by each filter and by several, newest first`],
-    ['One call examines', MANY],
+    ['Counts without a filter', MANY],
+    ['With any other filter', MANY],
   ],
   cancelTasks: [
     ['Cancels the pending', `${ROWS}many are cancelled: those that match, are open and came before`],

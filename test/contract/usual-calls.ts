@@ -70,13 +70,9 @@ export function buildCall(
     case 'listAgents':
       return { method: 'GET', path: '/api/admin/agents', headers: admin };
     case 'listTasks':
-      return { method: 'GET', path: '/api/admin/tasks?limit=2', headers: admin };
+      return { method: 'GET', path: '/api/admin/tasks', headers: admin };
     case 'getOverview':
       return { method: 'GET', path: '/api/admin/overview', headers: admin };
-    case 'listTaskRows':
-      return { method: 'GET', path: '/api/admin/task-rows', headers: admin };
-    case 'countTasks':
-      return { method: 'GET', path: '/api/admin/task-counts', headers: admin };
     case 'listAgentRows':
       return { method: 'GET', path: '/api/admin/agent-rows', headers: admin };
     case 'getAgent':
@@ -92,7 +88,7 @@ export function buildCall(
 export const OPERATIONS: readonly OperationId[] = [
   ...(['submitTask', 'getTask', 'cancelTask', 'explainTask', 'previewMatch', 'subscribeEvents'] as const),
   ...(['claimTask', 'heartbeatAgent', 'registerAgent', 'reportResult', 'unregisterAgent'] as const),
-  ...(['listAgents', 'listTasks', 'getOverview', 'listTaskRows', 'countTasks', 'cancelTasks'] as const),
+  ...(['listAgents', 'listTasks', 'getOverview', 'cancelTasks'] as const),
   ...(['listAgentRows', 'getAgent'] as const),
 ];
 

@@ -1,7 +1,8 @@
 /** Agents: their states, and what is submitted and listed. */
 import { describe, expect, test } from 'vitest';
+import type { TaskPage } from '../../server/ports/admin.ts';
 import { REFUSED } from '../harness/fake-pusher.ts';
-import { listAgents, listTasks, type TasksPage } from '../harness/listings.ts';
+import { listAgents } from '../harness/listings.ts';
 import { describeEachStore, QUICK_STORES } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, NEVER } from '../harness/world.ts';
 import { agentOf, read, submit } from '../harness/world-calls.ts';
@@ -151,7 +152,7 @@ describeEachStore('on %s', (_name, open) => {
       await expect(world.gateway.submitTask(buildSubmission({ timeout: 5 }), 'key-1')).rejects.toMatchObject({
         code: 'idempotency_conflict',
       });
-      expect((await listTasks(world.gateway, { limit: 10 })).tasks).toHaveLength(1);
+      expect((await world.gateway.listTasks({ limit: 10 })).tasks).toHaveLength(1);
       // The key is kept longer than the task: the first response is returned again, and no new task is
       // submitted.
       await world.pass(5_000);
@@ -204,7 +205,7 @@ describeEachStore('on %s', (_name, open) => {
       const seen: string[] = [];
       let cursor: string | null = null;
       do {
-        const page: TasksPage = await listTasks(world.gateway, {
+        const page: TaskPage = await world.gateway.listTasks({
           limit: 10,
           ...(cursor !== null && { cursor }),
         });
@@ -212,8 +213,8 @@ describeEachStore('on %s', (_name, open) => {
         cursor = page.next_cursor;
       } while (cursor !== null);
       expect(seen).toEqual(ids);
-      expect((await listTasks(world.gateway, { limit: 50, session: 'odd' })).tasks).toHaveLength(12);
-      await expect(listTasks(world.gateway, { limit: 5, cursor: '!' })).rejects.toMatchObject({
+      expect((await world.gateway.listTasks({ limit: 50, session: 'odd' })).tasks).toHaveLength(12);
+      await expect(world.gateway.listTasks({ limit: 5, cursor: '!' })).rejects.toMatchObject({
         code: 'validation_failed',
       });
     });

@@ -1,7 +1,6 @@
 /** What an agent's load is, and whom a task is assigned to because of it. */
 import { expect, test } from 'vitest';
 import { REFUSED } from '../harness/fake-pusher.ts';
-import { listTasks } from '../harness/listings.ts';
 import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, type World } from '../harness/world.ts';
 import { agentOf, read, submit } from '../harness/world-calls.ts';
@@ -83,7 +82,7 @@ describeEachStore('the load on %s', (_name, open) => {
     await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
     await Promise.all(Array.from({ length: 20 }, () => world.gateway.submitTask(buildSubmission())));
     await world.runUntilIdle();
-    const { tasks } = await listTasks(world.gateway, { limit: 50 });
+    const { tasks } = await world.gateway.listTasks({ limit: 50 });
     expect(tasks.filter(({ status }) => status === 'running')).toHaveLength(3);
     expect(tasks.filter(({ error_info }) => error_info === '无可用 Agent')).toHaveLength(17);
   });

@@ -5,6 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import type { TaskFilter } from '../../server/ports/admin.ts';
 import { REFUSED } from '../harness/fake-pusher.ts';
+import { countTasks } from '../harness/listings.ts';
 import { describeEachStore, QUICK_STORES } from '../harness/stores.ts';
 import { buildRegistration, type World } from '../harness/world.ts';
 import { read, submit, submitLong } from '../harness/world-calls.ts';
@@ -12,8 +13,6 @@ import { useWorlds } from '../harness/worlds.ts';
 
 /** Later than every task of these tests. */
 const LATER = 9_999_999_999;
-/** For a listing whose content does not matter. */
-const NOTHING = (): Buffer => Buffer.alloc(0);
 /** More pages than any list of these tests has. */
 const PAGES_MAX = 30;
 
@@ -41,9 +40,9 @@ async function listNames(world: World, filter: TaskFilter, limit = 100): Promise
   let pages = 0;
   let cursor: string | undefined;
   do {
-    const page = await world.gateway.listTaskRows({ ...filter, limit, ...(cursor && { cursor }) });
-    expect(page.rows.length).toBeLessThanOrEqual(limit);
-    for (const { payload_preview } of page.rows) names.push(JSON.parse(payload_preview).name);
+    const page = await world.gateway.listTasks({ ...filter, limit, ...(cursor && { cursor }) });
+    expect(page.tasks.length).toBeLessThanOrEqual(limit);
+    for (const { payload_preview } of page.tasks) names.push(JSON.parse(payload_preview).name);
     cursor = page.next_cursor ?? undefined;
     pages += 1;
     expect(pages, JSON.stringify(filter)).toBeLessThan(PAGES_MAX);
@@ -86,8 +85,11 @@ describeEachStore('on %s', (_name, open) => {
       const what = JSON.stringify(filter);
       expect((await listNames(world, filter)).join(' '), what).toBe(names);
       expect((await listNames(world, filter, 1)).join(' '), `${what}, one by one`).toBe(names);
-      const { total, exact } = await world.gateway.countTasks(filter);
-      expect({ total, exact }, what).toEqual({ total: names.split(' ').filter(Boolean).length, exact: true });
+      const { total, complete } = (await countTasks(world.gateway, filter)) ?? {};
+      expect({ total, complete }, what).toEqual({
+        total: names.split(' ').filter(Boolean).length,
+        complete: true,
+      });
     }
   });
 
@@ -105,7 +107,7 @@ describeEachStore('on %s', (_name, open) => {
     const world = await start();
     const text = '好'.repeat(50_000);
     const id = await submit(world, { task_tags: ['none'], payload: { text } });
-    const [row] = (await world.gateway.listTaskRows({ limit: 1 })).rows;
+    const [row] = (await world.gateway.listTasks({ limit: 1 })).tasks;
     expect(row).toMatchObject({
       request_id: id,
       status: 'failed',
@@ -128,16 +130,16 @@ describeEachStore('on %s', (_name, open) => {
       waiting: 3,
       by_outcome: { success: 1, failed: 0, cancelled: 1, timeout: 0, no_agent: 1, agent_lost: 0 },
     };
-    expect(await world.gateway.countTasks({})).toMatchObject({ total: 7, exact: true, ...counts });
+    expect(await countTasks(world.gateway, {})).toMatchObject({ total: 7, complete: true, ...counts });
     const filter = { status: ['failed'], outcome: ['no_agent'] } as const;
-    expect(await world.gateway.countTasks(filter)).toMatchObject({ total: 1, exact: true, ...counts });
-    expect(await world.gateway.countTasks({ ...filter, tag: 'none' })).toMatchObject({
+    expect(await countTasks(world.gateway, filter)).toMatchObject({ total: 1, complete: true, ...counts });
+    expect(await countTasks(world.gateway, { ...filter, tag: 'none' })).toMatchObject({
       total: 1,
-      exact: true,
+      complete: true,
       by_status: { pending: 0, running: 0, success: 0, failed: 1 },
     });
-    expect(await world.gateway.countTasks({ waiting: false })).toMatchObject({ total: 4, ...counts });
-    expect(await world.gateway.countTasks({ waiting: true, tag: 'gpu' })).toMatchObject({
+    expect(await countTasks(world.gateway, { waiting: false })).toMatchObject({ total: 4, ...counts });
+    expect(await countTasks(world.gateway, { waiting: true, tag: 'gpu' })).toMatchObject({
       total: 3,
       waiting: 3,
       by_status: { pending: 3, running: 0, success: 0, failed: 1 },
@@ -159,18 +161,22 @@ describeEachStore('on %s', (_name, open) => {
     expect(await listNames(world, { waiting: true })).toEqual(['pending', 'untaken']);
     expect(await listNames(world, { waiting: true, status: ['running'] }, 1)).toEqual(['untaken']);
     expect(await listNames(world, { waiting: false })).toEqual(['taken']);
-    const { rows } = await world.gateway.listTaskRows({ limit: 9 });
+    const { tasks } = await world.gateway.listTasks({ limit: 9 });
     expect(
-      rows.map(({ status, waiting, gives_up_time }) => [status, waiting, gives_up_time !== null]),
+      tasks.map(({ status, waiting, gives_up_time }) => [status, waiting, gives_up_time !== null]),
     ).toEqual([
       ['pending', true, true],
       ['running', true, false],
       ['running', false, false],
     ]);
-    const counts = { by_status: { pending: 1, running: 2, success: 0, failed: 0 }, waiting: 2, exact: true };
-    expect(await world.gateway.countTasks({})).toMatchObject({ total: 3, ...counts });
+    const counts = {
+      by_status: { pending: 1, running: 2, success: 0, failed: 0 },
+      waiting: 2,
+      complete: true,
+    };
+    expect(await countTasks(world.gateway, {})).toMatchObject({ total: 3, ...counts });
     for (const more of [{}, { type: 't' }]) {
-      const count = async (filter: TaskFilter) => await world.gateway.countTasks({ ...more, ...filter });
+      const count = async (filter: TaskFilter) => await countTasks(world.gateway, { ...more, ...filter });
       expect(await count({ waiting: true })).toMatchObject({ total: 2, ...counts });
       expect(await count({ waiting: false })).toMatchObject({ total: 1, ...counts });
       expect(await count({ waiting: true, status: ['running'] })).toMatchObject({ total: 1, ...counts });
@@ -179,7 +185,7 @@ describeEachStore('on %s', (_name, open) => {
     const overview = await world.gateway.getOverview(1);
     expect(overview.tasks).toEqual({ waiting: 2, running: 1 });
     expect([overview.series.waiting.at(-1), overview.series.running.at(-1)]).toEqual([2, 1]);
-    expect(overview.oldest_waiting[0]).toMatchObject({ gives_up_time: rows[1]?.deadline_time });
+    expect(overview.oldest_waiting[0]).toMatchObject({ gives_up_time: tasks[1]?.deadline_time });
     const filter = { waiting: true, status: ['running'] } as const;
     const cancellation = { filter, request_ids: null, created_before: LATER, dry_run: false, cursor: null };
     expect(await world.gateway.cancelTasks(cancellation)).toMatchObject({ matched: 1, cancelled: 1 });
@@ -247,8 +253,7 @@ describeEachStore('on %s', (_name, open) => {
     const world = await start();
     const refusal = { code: 'validation_failed' };
     const others = { created_before: 1, dry_run: true, cursor };
-    await expect(world.gateway.listTasks({ limit: 1, cursor }, NOTHING)).rejects.toMatchObject(refusal);
-    await expect(world.gateway.listTaskRows({ limit: 1, cursor })).rejects.toMatchObject(refusal);
+    await expect(world.gateway.listTasks({ limit: 1, cursor })).rejects.toMatchObject(refusal);
     for (const named of [
       { request_ids: ['a'], filter: null },
       { request_ids: null, filter: {} },
@@ -271,7 +276,7 @@ describe.each(QUICK_STORES)('on %s, with more tasks than are read at once', (_na
     const filter = { status: ['pending', 'failed'], tag: 'a' } as const;
     expect(await listNames(world, filter, 1_000)).toEqual(names);
     expect(await listNames(world, filter, 30)).toEqual(names);
-    expect(await world.gateway.countTasks(filter)).toMatchObject({ total: 210, exact: true });
+    expect(await countTasks(world.gateway, filter)).toMatchObject({ total: 210, complete: true });
   });
 
   test('all that match are cancelled, the last of each page too', async () => {
@@ -293,20 +298,26 @@ describe.each(QUICK_STORES)('on %s, with more tasks than a call looks at', (_nam
     for (let n = 0; n < 1_100; n += 1) {
       await submit(world, { queue_timeout: 600, task_tags: [n === 0 ? 'rare' : 'common'] });
     }
-    expect(await world.gateway.countTasks({})).toMatchObject({ total: 1_100, exact: true });
-    expect(await world.gateway.countTasks({ tag: 'common' })).toMatchObject({ total: 1_000, exact: false });
-    const first = await world.gateway.listTaskRows({ tag: 'rare', limit: 10 });
-    expect(first.rows).toEqual([]);
+    expect(await countTasks(world.gateway, {})).toMatchObject({ total: 1_100, complete: true });
+    expect(await countTasks(world.gateway, { tag: 'common' })).toMatchObject({
+      total: 1_000,
+      complete: false,
+    });
+    const first = await world.gateway.listTasks({ tag: 'rare', limit: 10 });
+    expect(first.tasks).toEqual([]);
     expect(first.next_cursor).not.toBeNull();
-    const next = await world.gateway.listTaskRows({
+    const next = await world.gateway.listTasks({
       tag: 'rare',
       limit: 10,
       cursor: first.next_cursor ?? '',
     });
-    expect(next.rows).toHaveLength(1);
-    expect(await world.gateway.countTasks({ waiting: true })).toMatchObject({ total: 1_100, exact: true });
+    expect(next.tasks).toHaveLength(1);
+    expect(await countTasks(world.gateway, { waiting: true })).toMatchObject({
+      total: 1_100,
+      complete: true,
+    });
     const rare = { waiting: true, tag: 'rare' };
-    expect(await world.gateway.countTasks(rare)).toMatchObject({ total: 0, exact: false });
+    expect(await countTasks(world.gateway, rare)).toMatchObject({ total: 0, complete: false });
     const cancellation = { filter: {}, request_ids: null, created_before: LATER, dry_run: true };
     const half = await world.gateway.cancelTasks({ ...cancellation, cursor: null });
     expect(half.matched).toBe(1_000);

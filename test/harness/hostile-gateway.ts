@@ -61,8 +61,10 @@ const WRONG_VALUES = {
   accepted: true,
   agents: [],
   total: 0,
+  time: 1,
   tasks: [],
   next_cursor: null,
+  counts: null,
 };
 
 const send = (status: number, body: unknown, headers: Record<string, string> = {}) =>

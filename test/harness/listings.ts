@@ -1,9 +1,8 @@
-/** The gateway's two listings as whole values, without HTTP. */
-import type { TaskInfo } from '../../server/domain/task.ts';
-import type { AgentListing, Gateway, TaskQuery } from '../../server/ports/gateway.ts';
+/** All agents as one value, and the counts of tasks, without HTTP. */
+import type { TaskFilter, TaskTotals } from '../../server/ports/admin.ts';
+import type { AgentListing, Gateway } from '../../server/ports/gateway.ts';
 
 type AgentsPage = { readonly agents: readonly AgentListing[]; readonly total: number };
-export type TasksPage = { readonly tasks: readonly TaskInfo[]; readonly next_cursor: string | null };
 
 export async function listAgents(gateway: Gateway): Promise<AgentsPage> {
   const agents: AgentListing[] = [];
@@ -11,7 +10,6 @@ export async function listAgents(gateway: Gateway): Promise<AgentsPage> {
   return { agents, total: agents.length };
 }
 
-export async function listTasks(gateway: Gateway, query: TaskQuery): Promise<TasksPage> {
-  const page = await gateway.listTasks(query, (task) => Buffer.from(JSON.stringify(task)));
-  return { ...page, tasks: page.tasks.map((task) => JSON.parse(String(task))) };
+export async function countTasks(gateway: Gateway, filter: TaskFilter): Promise<TaskTotals | null> {
+  return (await gateway.listTasks({ ...filter, limit: 1, counts: true })).counts;
 }

@@ -62,7 +62,10 @@ describe('draining', () => {
   test('an open call is completed, and new connections are refused', async () => {
     let finish = (): void => {};
     const gateway = createFakeGateway({
-      listTasks: () => new Promise((resolve) => (finish = () => resolve({ tasks: [], next_cursor: null }))),
+      listTasks: () =>
+        new Promise(
+          (resolve) => (finish = () => resolve({ time: 1, tasks: [], next_cursor: null, counts: null })),
+        ),
     });
     const server = await startTestServer(gateway);
     const connection = await openConnection(server.port);

@@ -78,16 +78,6 @@ export const OVERVIEW = {
   problems: [],
 } as const;
 
-/** What the fake gateway returns for counts. */
-export const TOTALS = {
-  time: 1_700_000_000.123,
-  total: 0,
-  exact: true,
-  waiting: 0,
-  by_status: { pending: 0, running: 0, success: 0, failed: 0 },
-  by_outcome: OUTCOMES,
-} as const;
-
 /** What the fake gateway returns for a cancellation. */
 export const CANCELLATION = {
   matched: 0,
@@ -157,10 +147,8 @@ export function createFakeGateway(replaced: Partial<Gateway> = {}): FakeGateway 
     reportResult: async ({ request_id }) => ({ ok: true, request_id, status: 'success', accepted: true }),
     unregisterAgent: async (agent_id) => ({ ok: true, agent_id }),
     listAgents: async function* () {},
-    listTasks: async () => ({ tasks: [], next_cursor: null }),
+    listTasks: async () => ({ time: OVERVIEW.time, tasks: [], next_cursor: null, counts: null }),
     getOverview: async () => OVERVIEW,
-    listTaskRows: async () => ({ time: OVERVIEW.time, next_cursor: null, rows: [] }),
-    countTasks: async () => TOTALS,
     cancelTasks: async () => CANCELLATION,
     listAgentRows: async () => ({
       time: OVERVIEW.time,

@@ -133,8 +133,6 @@ const table: readonly (readonly [OperationId, readonly Fault[]])[] = [
   ['listAgents', [path, method, adminSecret]],
   ['listTasks', [path, method, adminSecret, parameter]],
   ['getOverview', [path, method, adminSecret, parameter]],
-  ['listTaskRows', [path, method, adminSecret, parameter]],
-  ['countTasks', [path, method, adminSecret, parameter]],
   ['listAgentRows', [path, method, adminSecret, parameter]],
   ['getAgent', [path, method, adminSecret]],
   ['cancelTasks', [path, method, adminSecret, size, encoding, json, field]],

@@ -18,7 +18,6 @@ import {
   OVERVIEW,
   PREVIEW,
   TASK,
-  TOTALS,
 } from './fake-gateway.ts';
 import { openConnection } from './raw-connection.ts';
 
@@ -50,10 +49,8 @@ const BODIES: Readonly<Record<OperationId, string | null>> = {
   reportResult: '{"ok":true,"request_id":"x1","status":"success","accepted":true}',
   unregisterAgent: '{"ok":true,"agent_id":"a"}',
   listAgents: '{"agents":[],"total":0}',
-  listTasks: '{"tasks":[],"next_cursor":null}',
+  listTasks: '{"time":1700000000.123,"tasks":[],"next_cursor":null,"counts":null}',
   getOverview: JSON.stringify({ time, version: VERSION, ...overview }),
-  listTaskRows: '{"time":1700000000.123,"next_cursor":null,"rows":[]}',
-  countTasks: JSON.stringify(TOTALS),
   cancelTasks: JSON.stringify(CANCELLATION),
   listAgentRows:
     '{"time":1700000000.123,"next_cursor":null,"counts":{"total":0,"ready":0,"processing":0,"draining":0,' +
@@ -62,9 +59,7 @@ const BODIES: Readonly<Record<OperationId, string | null>> = {
 };
 
 /** Reads with an `ETag`, which names the content without its `time`. */
-const TAGGED: ReadonlySet<string> = new Set([
-  ...['getOverview', 'listTaskRows', 'countTasks', 'listAgentRows', 'getAgent'],
-]);
+const TAGGED: ReadonlySet<string> = new Set(['getOverview', 'listTasks', 'listAgentRows', 'getAgent']);
 
 const JSON_HEAD = `HTTP/1.1 200 OK
 Task-Gateway-Version: VERSION

@@ -277,7 +277,7 @@ describe('errors that the gateway throws', () => {
       { pointer: '/cursor', detail: 'must be the `next_cursor` of the previous page' },
     ]);
     expect(await ask('limit=0&cursor=x&status=none')).toMatchObject([
-      { pointer: '/status' },
+      { pointer: '/status/0' },
       { pointer: '/limit' },
       { pointer: '/cursor' },
     ]);

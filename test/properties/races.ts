@@ -5,7 +5,7 @@ import { isSettled } from '../../server/domain/task.ts';
 import { GatewayError, type StreamItem } from '../../server/ports/gateway.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { type FakeClock, flushMicrotasks } from '../harness/fake-clock.ts';
-import { listAgents, listTasks } from '../harness/listings.ts';
+import { listAgents } from '../harness/listings.ts';
 import { buildRegistration, buildSubmission, NEVER } from '../harness/world.ts';
 import { requireHistory } from './invariants.ts';
 import { createPair, type Pair, type Replica } from './pair.ts';
@@ -119,7 +119,7 @@ export const RACES: Record<string, Race> = {
     work: ({ one, two }) => [submit(one), submit(two), runDuePass(one), runDuePass(two)],
     async requireResults(_results, pair) {
       await pair.runUntilIdle();
-      const { tasks } = await listTasks(pair.one.gateway, { limit: 10 });
+      const { tasks } = await pair.one.gateway.listTasks({ limit: 10 });
       expect(tasks.map(({ status }) => status).sort()).toEqual(['failed', 'running']);
     },
   },
@@ -138,7 +138,7 @@ export const RACES: Record<string, Race> = {
     work: ({ one, two }) => [submit(one), submit(two)],
     async requireResults(_results, pair, before) {
       await pair.runUntilIdle();
-      const { tasks } = await listTasks(pair.one.gateway, { limit: 2 });
+      const { tasks } = await pair.one.gateway.listTasks({ limit: 2 });
       expect(tasks.map(({ status }) => status).sort()).toEqual(['failed', 'running']);
       expect(pair.pusher.sent.length - Number(before)).toBe(1);
     },
@@ -190,7 +190,7 @@ export const RACES: Record<string, Race> = {
       // The third task gives way for a moment. Without the slot it fails.
       await pair.clock.advance(100);
       await pair.runUntilIdle();
-      const { tasks } = await listTasks(pair.one.gateway, { limit: 10 });
+      const { tasks } = await pair.one.gateway.listTasks({ limit: 10 });
       expect(tasks.map(({ status }) => status)).toEqual(['failed', 'running', 'success']);
     },
   },
@@ -282,7 +282,7 @@ async function readFeed(on: Replica): Promise<readonly string[]> {
  * slots are the running tasks.
  */
 async function requireConsistency(pair: Pair): Promise<void> {
-  const { tasks } = await listTasks(pair.one.gateway, { limit: 100 });
+  const { tasks } = await pair.one.gateway.listTasks({ limit: 100 });
   const events = await readFeed(pair.one);
   for (const { request_id, status } of tasks) {
     const state = (await pair.store.get('task', request_id))?.value;

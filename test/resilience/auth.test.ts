@@ -38,8 +38,6 @@ const LOCATIONS: Readonly<Record<OperationId, readonly Location[]>> = {
   listAgents: ['admin'],
   listTasks: ['admin'],
   getOverview: ['admin'],
-  listTaskRows: ['admin'],
-  countTasks: ['admin'],
   cancelTasks: ['admin'],
   listAgentRows: ['admin'],
   getAgent: ['admin'],

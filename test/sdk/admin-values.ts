@@ -1,6 +1,6 @@
 /** What a gateway returns to administrators, as small as the SDK accepts it. */
 
-export const TASK_ROW = {
+const TASK_ROW = {
   request_id: 't',
   task_type: 'x',
   task_tags: ['a'],
@@ -41,13 +41,11 @@ export const AGENT_ROW = {
   activity: null,
 } as const;
 
-export const COUNTS = {
+export const TASK_PAGE = {
   time: 1,
-  total: 0,
-  exact: true,
-  by_status: { pending: 0 },
-  waiting: 0,
-  by_outcome: {},
+  tasks: [TASK_ROW],
+  next_cursor: null,
+  counts: { total: 1, complete: true, by_status: { pending: 0 }, waiting: 0, by_outcome: {} },
 } as const;
 
 export const OVERVIEW = {

@@ -1,7 +1,7 @@
 /** The client’s calls: what each sends, where its secret is, and which options createClient rejects. */
 import { describe, expect, test } from 'vitest';
 import { createClient, type TaskGatewayClient, TaskGatewayError } from '../../sdk/index.ts';
-import { AGENT_ROW, COUNTS, OVERVIEW, TASK_ROW } from './admin-values.ts';
+import { AGENT_ROW, OVERVIEW, TASK_PAGE } from './admin-values.ts';
 import { ADMIN, AUTH, connect, submission } from './calls-fixture.ts';
 import { json, someTask } from './scripted-fetch.ts';
 
@@ -92,13 +92,6 @@ describe('each operation is sent as the contract says', () => {
       received: { agents: [], total: 0 },
     },
     {
-      name: 'listTasks',
-      call: (c) => c.listTasks({ status: 'failed', session: '会' }),
-      request: `GET /api/admin/tasks?status=failed&session=${encodeURIComponent('会')}`,
-      secretIn: 'x-admin-auth',
-      received: { tasks: [someTask()], next_cursor: null },
-    },
-    {
       name: 'getOverview',
       call: (c) => c.getOverview({ tags: 5 }),
       request: 'GET /api/admin/overview?tags=5',
@@ -106,18 +99,11 @@ describe('each operation is sent as the contract says', () => {
       received: OVERVIEW,
     },
     {
-      name: 'listTaskRows',
-      call: (c) => c.listTaskRows({ status: ['pending', 'running'], outcome: ['no_agent'], tag: 'a,b' }),
-      request: 'GET /api/admin/task-rows?status=pending,running&outcome=no_agent&tag=a%2Cb',
+      name: 'listTasks',
+      call: (c) => c.listTasks({ status: ['pending', 'running'], tag: 'a,b', counts: true }),
+      request: 'GET /api/admin/tasks?status=pending,running&tag=a%2Cb&counts=true',
       secretIn: 'x-admin-auth',
-      received: { time: 1, next_cursor: null, rows: [TASK_ROW] },
-    },
-    {
-      name: 'countTasks',
-      call: (c) => c.countTasks(),
-      request: 'GET /api/admin/task-counts',
-      secretIn: 'x-admin-auth',
-      received: COUNTS,
+      received: TASK_PAGE,
     },
     {
       name: 'cancelTasks',

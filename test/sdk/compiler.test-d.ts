@@ -83,12 +83,12 @@ export async function wrongCallsDoNotCompile(): Promise<void> {
   // @ts-expect-error There is no such filter.
   await client.listTasks({ colour: 'red' });
   // @ts-expect-error There is no such outcome.
-  await client.listTaskRows({ outcome: ['lost'] });
+  await client.listTasks({ outcome: ['lost'] });
   // @ts-expect-error What is cancelled was submitted before a time.
   await client.cancelTasks({ request_ids: [] });
   // @ts-expect-error A read that may be unchanged may be null.
-  (await client.countTasks({}, { ifNoneMatch: '"1"' })).total;
-  (await client.countTasks({}, { timeoutMs: 1 })).total.toFixed();
+  (await client.listTasks({}, { ifNoneMatch: '"1"' })).tasks;
+  (await client.listTasks({}, { timeoutMs: 1 })).tasks.map(({ request_id }) => request_id);
   // @ts-expect-error There is no such option.
   await client.getTask('t', { waitSeconds: 3 });
   // @ts-expect-error A session is needed.

@@ -47,7 +47,7 @@ async function startShouting(): Promise<void> {
 }
 
 /** The tasks that have ended, the newest first. */
-const outcomes = async () => (await client.listTaskRows()).rows.map(({ outcome }) => outcome);
+const outcomes = async () => (await client.listTasks()).tasks.map(({ outcome }) => outcome);
 
 describe('fastify-events.ts', () => {
   async function startServer(): Promise<string> {
@@ -134,10 +134,7 @@ describe('route.ts', () => {
     const leaving = new AbortController();
     const { output, post } = await startFramework();
     const response = post('{"text":"slow"}', leaving.signal).catch((error: Error) => error.name);
-    await until(
-      async () => (await client.listTaskRows({ status: ['running'] })).rows.length === 1,
-      'it runs',
-    );
+    await until(async () => (await client.listTasks({ status: ['running'] })).tasks.length === 1, 'it runs');
     leaving.abort();
     expect(await response).toBe('AbortError');
     await until(() => output.error.includes('responded with 499'), 'the run ends');

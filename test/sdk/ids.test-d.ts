@@ -58,12 +58,10 @@ export async function filtersTakeTheirOwnIds(): Promise<void> {
   // 6: the filters of tasks.
   // @ts-expect-error A task is not an agent.
   await client.listTasks({ agent: request_id });
-  // @ts-expect-error A task is not an agent.
-  await client.listTaskRows({ agent: request_id });
   // @ts-expect-error An agent is not a task.
-  await client.listTaskRows({ id: agent_id });
+  await client.listTasks({ id: agent_id });
   // @ts-expect-error A task is not a session.
-  await client.countTasks({ session: request_id });
+  await client.listTasks({ session: request_id });
   // @ts-expect-error A task is not an agent.
   await client.cancelTasks({ created_before: 1, filter: { agent: request_id } });
   // @ts-expect-error Agents are not tasks.
@@ -91,7 +89,7 @@ export async function responsesGiveIdsOfTheirKind(): Promise<void> {
   for (const one of beaten.cancelled_request_ids) await client.getAgent(one);
   // 9: the listings, and what stands deep in them.
   const [agent] = (await client.listAgents()).agents;
-  const [row] = (await client.listTaskRows()).rows;
+  const [row] = (await client.listTasks()).tasks;
   const overview = await client.getOverview();
   const { match, history } = await client.explainTask(request_id);
   const detail = await client.getAgent(agent_id);

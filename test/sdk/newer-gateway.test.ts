@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { createClient, type TaskDone, type TaskGatewayClient } from '../../sdk/index.ts';
 import { runCommand } from '../cli/cli-process.ts';
+import { TASK_PAGE } from './admin-values.ts';
 import { gateway as agentGateway, assigned, clock, events, startPulling } from './agent-fixture.ts';
 import { createGateway, submission } from './run-gateway.ts';
 import { createScriptedFetch, json, someTask } from './scripted-fetch.ts';
@@ -38,8 +39,8 @@ describe('a call', () => {
   });
 
   test('lists tasks although one is in an unknown state', async () => {
-    const page = { tasks: [someTask(), paused], next_cursor: null };
-    expect((await clientOf(json(page)).listTasks()).tasks).toEqual(page.tasks);
+    const tasks = [...TASK_PAGE.tasks, { ...TASK_PAGE.tasks[0], status: 'paused', priority: 7 }];
+    expect((await clientOf(json({ ...TASK_PAGE, tasks })).listTasks()).tasks).toEqual(tasks);
   });
 
   test.each([
@@ -143,7 +144,7 @@ test('The command shows and lists tasks in unknown states.', async () => {
   };
   const server = createServer(({ url = '' }, response) => {
     const isList = url.startsWith('/api/admin/');
-    const list = { time: 1, next_cursor: null, rows: [row], tasks: [paused] };
+    const list = { time: 1, next_cursor: null, tasks: [row], counts: null };
     response.setHeader('content-type', 'application/json').end(JSON.stringify(isList ? list : paused));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

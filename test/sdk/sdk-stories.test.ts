@@ -231,6 +231,6 @@ test('The administrator sees agents and tasks.', async () => {
   expect(all).toContainEqual(
     expect.objectContaining({ agent_id: 'seen', state: 'ready', max_concurrent: 3, full: false }),
   );
-  const { tasks } = await client.listTasks({ session: 'listed', status: 'success' });
+  const { tasks } = await client.listTasks({ session: 'listed', status: ['success'] });
   expect(tasks.map((task) => task.request_id)).toEqual([request_id]);
 });

@@ -3,21 +3,21 @@
  * sent.
  */
 import { expect, test } from 'vitest';
-import { COUNTS } from './admin-values.ts';
+import { TASK_PAGE } from './admin-values.ts';
 import { ADMIN, connect } from './calls-fixture.ts';
 import { json } from './scripted-fetch.ts';
 
 const unchanged = (): Response => new Response(null, { status: 304, headers: { etag: 'W/"1"' } });
 
 test('A read that names the response before resolves to null if nothing has changed.', async () => {
-  const { client, sent } = connect([json(COUNTS), unchanged()]);
+  const { client, sent } = connect([json(TASK_PAGE), unchanged()]);
   let etag: string | null = null;
   const onResponse = ({ headers }: Response): void => {
     etag = headers.get('etag');
   };
-  expect(await client.countTasks({}, { onResponse })).toEqual(COUNTS);
+  expect(await client.listTasks({}, { onResponse })).toEqual(TASK_PAGE);
   expect(sent[0]?.headers.get('if-none-match')).toBeNull();
-  expect(await client.countTasks({}, { onResponse, ifNoneMatch: 'W/"0"' })).toBeNull();
+  expect(await client.listTasks({}, { onResponse, ifNoneMatch: 'W/"0"' })).toBeNull();
   expect(etag).toBe('W/"1"');
   expect(sent[1]?.headers.get('if-none-match')).toBe('W/"0"');
   expect(sent[1]?.headers.get('x-admin-auth')).toBe(ADMIN);
@@ -42,8 +42,8 @@ test('A 304 that was not asked for is no response of a gateway.', async () => {
 test('A read has options, a query, both or neither.', async () => {
   const stop = new AbortController();
   stop.abort();
-  const { client, sent } = connect([json(COUNTS)]);
-  expect(await client.countTasks()).toEqual(COUNTS);
+  const { client, sent } = connect([json(TASK_PAGE)]);
+  expect(await client.listTasks()).toEqual(TASK_PAGE);
   await expect(client.getOverview({}, { signal: stop.signal })).rejects.toMatchObject({ code: 'aborted' });
   await expect(client.listAgents({ signal: stop.signal })).rejects.toMatchObject({ code: 'aborted' });
   await expect(client.getAgent('..')).rejects.toMatchObject({ code: 'invalid_option' });

@@ -1,12 +1,12 @@
 /** The filters of tasks, as options of `task list` and as `key=value` of `task cancel --filter`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { TaskRowQuery } from '../../admin-calls.ts';
+import type { TaskQuery } from '../../admin-calls.ts';
 import type { CancelFilter } from '../../contract.ts';
 
 /** Tasks must match all that is given. Times are epoch seconds. */
 export type TaskFilters = {
-  readonly status?: NonNullable<TaskRowQuery['status']>;
-  readonly outcome?: NonNullable<TaskRowQuery['outcome']>;
+  readonly status?: NonNullable<TaskQuery['status']>;
+  readonly outcome?: NonNullable<TaskQuery['outcome']>;
   readonly waiting?: boolean;
   readonly type?: string;
   readonly tag?: string;
@@ -54,7 +54,7 @@ export function addFilterOptions(command: Command): Command {
 }
 
 /** The filters as the gateway has them. */
-export function toRowQuery({ after, before, ...filters }: TaskFilters): TaskRowQuery {
+export function toTaskQuery({ after, before, ...filters }: TaskFilters): TaskQuery {
   return {
     ...filters,
     ...(after !== undefined && { created_after: after }),
@@ -90,7 +90,7 @@ export function collectFilter(text: string, before: TaskFilters = {}): TaskFilte
 
 /** The filters of a cancellation, whose latest time is apart from them. */
 export function toCancelFilter(filters: TaskFilters): CancelFilter {
-  const { created_before: _before, ...filter } = toRowQuery(filters);
+  const { created_before: _before, ...filter } = toTaskQuery(filters);
   return filter as CancelFilter;
 }
 

@@ -29,8 +29,8 @@ export async function resolveTaskId(
 ): Promise<string> {
   if (adminAuth === undefined || !/^[\da-f]{8,35}$/i.test(text)) return text;
   const query = { id: text.toLowerCase(), limit: NAMED_MAX };
-  const page = await client.listTaskRows(query, { signal }).catch(ignoreRefusal);
-  const found = page?.rows.map(({ request_id }) => request_id) ?? [];
+  const page = await client.listTasks(query, { signal }).catch(ignoreRefusal);
+  const found = page?.tasks.map(({ request_id }) => request_id) ?? [];
   if (found.length > 1) {
     throw createUsageError(`"${text}" is the end of several ids: give one of ${found.join(', ')}.`);
   }

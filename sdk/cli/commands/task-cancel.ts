@@ -4,13 +4,7 @@ import type { TaskGatewayClient } from '../../client.ts';
 import type { CancellationReceipt } from '../../contract.ts';
 import { BadRequestError } from '../../errors.ts';
 import { createPagePause } from '../arguments/pages.ts';
-import {
-  collectFilter,
-  FILTER_HELP,
-  type TaskFilters,
-  toCancelFilter,
-  toRowQuery,
-} from '../arguments/task-filters.ts';
+import { collectFilter, FILTER_HELP, type TaskFilters, toCancelFilter } from '../arguments/task-filters.ts';
 import { resolveTaskId } from '../arguments/task-ids.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from '../command-context.ts';
 import { callAsAdmin } from '../connection.ts';
@@ -100,7 +94,7 @@ async function cancelInSteps(
   signal: AbortSignal,
 ): Promise<Totals> {
   // The gateway's time: what is submitted from now on is left alone.
-  const { time } = await client.countTasks(toRowQuery({ status: ['pending'] }), { signal });
+  const { time } = await client.listTasks({ limit: 1 }, { signal });
   const created_before = Math.min(time, filters.before ?? time);
   const totals = { matched: 0, cancelled: 0, already_ended: 0 };
   let cursor: string | null = null;

@@ -3,13 +3,11 @@
  * is read, so a list of any length takes the memory of one page.
  */
 import type { Command } from 'commander';
-import type { TaskQuery } from '../../admin-calls.ts';
 import type { TaskGatewayClient } from '../../client.ts';
-import type { Task, TaskCounts, TaskRow } from '../../contract.ts';
-import { NotFoundError } from '../../errors.ts';
+import type { TaskCounts, TaskPage, TaskRow } from '../../contract.ts';
 import { parseCount } from '../arguments/option-values.ts';
 import { createPagePause } from '../arguments/pages.ts';
-import { addFilterOptions, FILTER_HELP, type TaskFilters, toRowQuery } from '../arguments/task-filters.ts';
+import { addFilterOptions, FILTER_HELP, type TaskFilters, toTaskQuery } from '../arguments/task-filters.ts';
 import { shortenId } from '../arguments/task-ids.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from '../command-context.ts';
 import { callAsAdmin } from '../connection.ts';
@@ -23,8 +21,6 @@ type ListOptions = TaskFilters & { readonly limit: number; readonly count?: true
 
 const DEFAULT_LIMIT = 50;
 const PAGE_MAX = 100;
-/** Whole tasks that are read at once. */
-const READ_AT_ONCE = 10;
 /** From this width on a terminal shows whole ids. */
 const WHOLE_ID_COLUMNS = 120;
 
@@ -59,112 +55,43 @@ export function addTaskList(parent: Command, context: CommandContext): void {
       const format = getOutputFormat(command);
       await callAsAdmin(connection, async () => {
         if (count) return await printCounts(terminal, client, filters, format, signal);
-        if (format === 'table')
-          await writeAll(readPages(client, filters, limit, signal), createTableWriter(terminal));
-        else await writeAll(readTasks(client, filters, limit, signal), createJsonWriter(terminal, format));
+        const writer = format === 'table' ? createTableWriter(terminal) : createJsonWriter(terminal, format);
+        for await (const rows of readPages(client, filters, limit, signal)) await writer.write(rows);
+        await writer.end();
       });
     });
 }
 
-async function writeAll<Row>(pages: AsyncIterable<readonly Row[]>, writer: ListWriter<Row>): Promise<void> {
-  for await (const rows of pages) await writer.write(rows);
-  await writer.end();
-}
-
-/** What a table shows of a task. */
-type ListedTask = Pick<
-  TaskRow,
-  | ('request_id' | 'status' | 'progress' | 'task_type' | 'task_tags')
-  | ('agent_id' | 'create_time' | 'error_info')
-> &
-  Partial<Pick<TaskRow, 'waiting'>>;
-
-/** The pages of tasks that match: with filters that a list of whole tasks has not, of rows. */
-function readPages(
-  client: TaskGatewayClient,
-  filters: TaskFilters,
-  limit: number,
-  signal: AbortSignal,
-): AsyncGenerator<readonly ListedTask[], void, undefined> {
-  const simple = toTaskQuery(filters);
-  return simple
-    ? readAll(limit, signal, (page) => readTaskPage(client, { ...simple, ...page }, signal))
-    : readAll(limit, signal, (page) => client.listTaskRows({ ...toRowQuery(filters), ...page }, { signal }));
-}
-
-/** The same as whole tasks: those of rows are read one by one. */
-async function* readTasks(
-  client: TaskGatewayClient,
-  filters: TaskFilters,
-  limit: number,
-  signal: AbortSignal,
-): AsyncGenerator<readonly Task[], void, undefined> {
-  const simple = toTaskQuery(filters);
-  if (simple) {
-    yield* readAll(limit, signal, (page) => readTaskPage(client, { ...simple, ...page }, signal));
-    return;
-  }
-  for await (const rows of readPages(client, filters, limit, signal)) {
-    for (let from = 0; from < rows.length; from += READ_AT_ONCE) {
-      const some = rows.slice(from, from + READ_AT_ONCE);
-      const tasks = await Promise.all(
-        some.map(({ request_id }) => client.getTask(request_id, { signal }).catch(ignoreMissing)),
-      );
-      yield tasks.filter((task) => task !== undefined);
-    }
-  }
-}
-
-async function readTaskPage(client: TaskGatewayClient, query: TaskQuery, signal: AbortSignal) {
-  const { tasks: rows, next_cursor } = await client.listTasks(query, { signal });
-  return { rows, next_cursor };
-}
-
-/** A task may be removed between a page and its reading. */
-function ignoreMissing(error: unknown): undefined {
-  if (!(error instanceof NotFoundError)) throw error;
-}
-
-/** The filters that a list of whole tasks has, too; undefined where one is among them that it has not. */
-function toTaskQuery(filters: TaskFilters): TaskQuery | undefined {
-  const { status, outcome, waiting, id, after, before, ...others } = filters;
-  const isSimple = [waiting, id, after, before].every((value) => value === undefined);
-  if (!isSimple || (status?.length ?? 0) > 1 || (outcome?.length ?? 0) > 1) return undefined;
-  return {
-    ...(status?.[0] && { status: status[0] }),
-    ...others,
-    ...(outcome?.[0] && { outcome: outcome[0] }),
-  };
-}
-
 /** Yields pages until there are enough rows or no further page. A page may be empty and not be the last. */
-async function* readAll<Row>(
+async function* readPages(
+  client: Pick<TaskGatewayClient, 'listTasks'>,
+  filters: TaskFilters,
   limit: number,
   signal: AbortSignal,
-  read: (page: { readonly limit: number; readonly cursor?: string }) => Promise<{
-    readonly rows: readonly Row[];
-    readonly next_cursor: string | null;
-  }>,
-): AsyncGenerator<readonly Row[], void, undefined> {
+): AsyncGenerator<readonly TaskRow[], void, undefined> {
   let cursor: string | undefined;
   const pause = createPagePause(signal);
   for (let rest = limit; rest > 0; ) {
-    const page = await read({ limit: Math.min(rest, PAGE_MAX), ...(cursor !== undefined && { cursor }) });
-    yield page.rows.slice(0, rest);
-    rest -= page.rows.length;
+    const query = { ...toTaskQuery(filters), limit: Math.min(rest, PAGE_MAX) };
+    const page: TaskPage = await client.listTasks(
+      { ...query, ...(cursor !== undefined && { cursor }) },
+      { signal },
+    );
+    yield page.tasks.slice(0, rest);
+    rest -= page.tasks.length;
     if (page.next_cursor === null) return;
     cursor = page.next_cursor;
-    await pause(page.rows.length);
+    await pause(page.tasks.length);
   }
 }
 
 /** Writes a list in pieces; all of them together are what the whole list would be in the format. */
-type ListWriter<Row> = {
-  write(rows: readonly Row[]): Promise<void>;
+type ListWriter = {
+  write(rows: readonly TaskRow[]): Promise<void>;
   end(): Promise<void>;
 };
 
-function createJsonWriter(terminal: Terminal, format: 'json' | 'jsonl'): ListWriter<Task> {
+function createJsonWriter(terminal: Terminal, format: 'json' | 'jsonl'): ListWriter {
   if (format === 'json') return createArrayWriter(terminal);
   return {
     write: (tasks) => terminal.print(tasks.map((task) => renderJson(task, format)).join('')),
@@ -172,7 +99,7 @@ function createJsonWriter(terminal: Terminal, format: 'json' | 'jsonl'): ListWri
   };
 }
 
-function createArrayWriter(terminal: Terminal): ListWriter<Task> {
+function createArrayWriter(terminal: Terminal): ListWriter {
   let separator = '[\n';
   return {
     async write(tasks) {
@@ -185,7 +112,7 @@ function createArrayWriter(terminal: Terminal): ListWriter<Task> {
   };
 }
 
-function createTableWriter(terminal: Terminal): ListWriter<ListedTask> {
+function createTableWriter(terminal: Terminal): ListWriter {
   const { columns: widthMax, paint } = terminal.out;
   const columns = widthMax === undefined ? listFileColumns() : listTerminalColumns(terminal, widthMax);
   const table = createTable(columns, { widthMax, paintHead: (text) => paint('bold', text) });
@@ -203,12 +130,12 @@ function createTableWriter(terminal: Terminal): ListWriter<ListedTask> {
 }
 
 /** A running task waits that its agent has not taken; that a pending one does goes without saying. */
-function describeStatus({ status, waiting = false }: ListedTask): string {
+function describeStatus({ status, waiting }: TaskRow): string {
   return status === 'running' && waiting ? 'running, waits' : status;
 }
 
 /** The columns of a table that goes to a file or another program. */
-function listFileColumns(): readonly Column<ListedTask>[] {
+function listFileColumns(): readonly Column<TaskRow>[] {
   return [
     { title: 'REQUEST ID', cell: ({ request_id }) => request_id, whole: true },
     { title: 'STATUS', cell: describeStatus },
@@ -222,7 +149,7 @@ function listFileColumns(): readonly Column<ListedTask>[] {
 }
 
 /** The columns for a person: what distinguishes the tasks comes first, and all fit into 80 columns. */
-function listTerminalColumns(terminal: Terminal, widthMax: number): readonly Column<ListedTask>[] {
+function listTerminalColumns(terminal: Terminal, widthMax: number): readonly Column<TaskRow>[] {
   const nowSeconds = Date.now() / 1_000;
   const showId = widthMax < WHOLE_ID_COLUMNS ? shortenId : (id: string) => id;
   return [
@@ -245,24 +172,25 @@ function listTerminalColumns(terminal: Terminal, widthMax: number): readonly Col
 /** Counts the tasks and prints the counts. */
 async function printCounts(
   terminal: Terminal,
-  client: Pick<TaskGatewayClient, 'countTasks'>,
+  client: Pick<TaskGatewayClient, 'listTasks'>,
   filters: TaskFilters,
   format: OutputFormat,
   signal: AbortSignal,
 ): Promise<void> {
-  const counts = await client.countTasks(toRowQuery(filters), { signal });
+  const { counts } = await client.listTasks({ ...toTaskQuery(filters), counts: true, limit: 1 }, { signal });
+  if (counts === null) throw new Error('The response has no counts.');
   await terminal.print(format === 'table' ? renderCounts(terminal, counts) : renderJson(counts, format));
 }
 
 function renderCounts({ out }: Terminal, counts: TaskCounts): string {
-  const { total, exact, by_status, waiting, by_outcome } = counts;
+  const { total, complete, by_status, waiting, by_outcome } = counts;
   const list = (counts: object): string =>
     Object.entries(counts)
       .map(([name, count]) => `${name} ${count}`)
       .join(', ');
   return renderFields(
     [
-      ['Tasks', exact ? String(total) : `at least ${total}`],
+      ['Tasks', complete ? String(total) : `at least ${total}`],
       ['By status', list(by_status)],
       ['Waiting', String(waiting)],
       ['By outcome', list(by_outcome)],

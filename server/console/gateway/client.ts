@@ -8,10 +8,9 @@ import {
   createClient,
   type RequestId,
   type TaskCancellation as SdkTaskCancellation,
-  type TaskRowQuery as SdkTaskRowQuery,
+  type TaskQuery as SdkTaskQuery,
   type TaggedReadOptions,
   type Task,
-  type TaskCountQuery,
   type TaskExplanation,
   type TaskGatewayClient,
 } from '@task-gateway/sdk';
@@ -26,8 +25,8 @@ import type {
   GatewayOverview,
   TaskCancellation,
   TaskCounts,
-  TaskRowPage,
-  TaskRowQuery,
+  TaskPage,
+  TaskQuery,
 } from './shapes.ts';
 
 export type ConsoleClient = {
@@ -37,8 +36,9 @@ export type ConsoleClient = {
   readonly hasGatewaySecret: boolean;
   /** What a poll reads, without retries of its own: `polling.watch(client.readOverview())`. */
   readOverview(query?: { readonly tags?: number }): Read<GatewayOverview>;
-  readTaskRows(query: TaskRowQuery): Read<TaskRowPage>;
-  readTaskCounts(query: TaskRowQuery): Read<TaskCounts>;
+  readTasks(query: TaskQuery): Read<TaskPage>;
+  /** To be read every `COUNTS_MS`: to count costs the gateway more than a page. */
+  readTaskCounts(query: TaskQuery): Read<TaskCounts>;
   readAgentRows(query: AgentRowQuery): Read<AgentRowPage>;
   readAgent(agent_id: AgentId): Read<AgentDetail>;
   readTask(request_id: RequestId): Read<Task>;
@@ -47,6 +47,8 @@ export type ConsoleClient = {
   cancelTasks(request: TaskCancellation, signal?: AbortSignal): Promise<CancellationReceipt>;
 };
 
+/** The pause between two counts. */
+export const COUNTS_MS = 10_000;
 /** A poll waits no longer for one read. */
 const READ_MS = 10_000;
 
@@ -62,14 +64,24 @@ export function createConsoleClient(secrets: Secrets): ConsoleClient {
     sdk,
     hasGatewaySecret: secrets.gateway !== '',
     readOverview: (query = {}) => readTagged((options) => sdk.getOverview(query, options)),
-    readTaskRows: (query) => readTagged((options) => sdk.listTaskRows(query as SdkTaskRowQuery, options)),
-    readTaskCounts: (query) => readTagged((options) => sdk.countTasks(query as TaskCountQuery, options)),
+    readTasks: (query) => readTagged((options) => sdk.listTasks(query as SdkTaskQuery, options)),
+    readTaskCounts: (query) => readTagged((options) => countTasks(sdk, query, options)),
     readAgentRows: (query) => readTagged((options) => sdk.listAgentRows(query, options)),
     readAgent: (agent_id) => readTagged((options) => sdk.getAgent(agent_id, options)),
     readTask: (request_id) => readCompared((options) => sdk.getTask(request_id, options)),
     readExplanation: (request_id) => readCompared((options) => sdk.explainTask(request_id, options)),
     cancelTasks: (request, signal) => sdk.cancelTasks(request as SdkTaskCancellation, { signal }),
   };
+}
+
+/** The counts of a page, with its time. */
+async function countTasks(
+  sdk: TaskGatewayClient,
+  query: TaskQuery,
+  options: TaggedReadOptions,
+): Promise<TaskCounts | null> {
+  const page = await sdk.listTasks({ ...(query as SdkTaskQuery), limit: 1, counts: true }, options);
+  return page?.counts ? { ...page.counts, time: page.time } : null;
 }
 
 /** Makes a call a read that asks for nothing it already has. */

@@ -35,12 +35,12 @@ export function useConsole(): Console {
 
 /**
  * Keeps a value current while the component is shown. It begins anew when `key` changes, which must name all
- * that `read` depends on.
+ * that `read` depends on. `everyMs`: the pause between two reads, by default that of `polling.watch()`.
  */
-export function useWatch<Value>(key: string, read: Read<Value>): Watch<Value> {
+export function useWatch<Value>(key: string, read: Read<Value>, everyMs?: number): Watch<Value> {
   const { polling } = useConsole();
   // The read belongs to its key: another function with the same key reads the same.
-  const watch = useMemo(() => polling.watch(read), [polling, key]);
+  const watch = useMemo(() => polling.watch(read, everyMs), [polling, key]);
   useEffect(() => () => watch.stop(), [watch]);
   return watch;
 }

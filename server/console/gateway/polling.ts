@@ -1,6 +1,6 @@
 /**
- * Reads that repeat: every 2 s while the page is visible, at once when it is visible again, after a failure
- * with pauses of 2, 4 … 30 s, and not at all while paused. A response that has not changed changes nothing.
+ * Reads that repeat: every 2 s, unless they name another pause, while the page is visible; at once when it is
+ * visible again, after a failure with pauses of 2, 4 … 30 s, and not at all while paused. A response that has not changed changes nothing.
  */
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 
@@ -44,7 +44,8 @@ export type PollClock = {
 };
 
 export type Polling = {
-  watch<Value>(read: Read<Value>): Watch<Value>;
+  /** `everyMs`: the pause behind a read that succeeded. */
+  watch<Value>(read: Read<Value>, everyMs?: number): Watch<Value>;
   /** Whether a person has paused it. */
   readonly isPaused: ReadonlySignal<boolean>;
   setPaused(paused: boolean): void;
@@ -75,8 +76,9 @@ export function createPolling(clock: PollClock): Polling {
   };
   return {
     isPaused,
-    watch(read) {
-      const { watch, ...control } = createWatch(clock, read, runs, () => repeated.delete(control));
+    watch(read, everyMs = POLL_MS) {
+      const onStop = (): boolean => repeated.delete(control);
+      const { watch, ...control } = createWatch(clock, read, everyMs, runs, onStop);
       repeated.add(control);
       return watch;
     },
@@ -96,6 +98,7 @@ export function createPolling(clock: PollClock): Polling {
 function createWatch<Value>(
   clock: PollClock,
   read: Read<Value>,
+  everyMs: number,
   runs: () => boolean,
   onStop: () => void,
 ): Repeated & { readonly watch: Watch<Value> } {
@@ -139,7 +142,7 @@ function createWatch<Value>(
       reading = undefined;
       if (stopped.signal.aborted || !runs()) return;
       const { count } = failure.peek() ?? { count: 0 };
-      unschedule = clock.schedule(count === 0 ? POLL_MS : chooseBackoffMs(count), refresh);
+      unschedule = clock.schedule(count === 0 ? everyMs : chooseBackoffMs(count), refresh);
     });
     return reading;
   }

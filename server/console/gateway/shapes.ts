@@ -5,7 +5,8 @@ import type {
   GatewayOverview,
   CancelFilter as SdkCancelFilter,
   TaskCancellation as SdkTaskCancellation,
-  TaskRowQuery as SdkTaskRowQuery,
+  TaskCounts as SdkTaskCounts,
+  TaskQuery as SdkTaskQuery,
 } from '@task-gateway/sdk';
 
 export type {
@@ -18,9 +19,8 @@ export type {
   GatewayOverview,
   OverviewProblem,
   TagDemand,
-  TaskCounts,
+  TaskPage,
   TaskRow,
-  TaskRowPage,
 } from '@task-gateway/sdk';
 
 /** How many agents there are, in all and of each kind. */
@@ -40,7 +40,9 @@ type Typed<Filter> = Omit<Filter, 'status' | 'outcome'> & {
   readonly outcome?: readonly string[];
 };
 /** The filters of tasks. The lists mean any of; different filters must all match. */
-export type TaskRowQuery = Typed<SdkTaskRowQuery>;
+export type TaskQuery = Typed<SdkTaskQuery>;
+/** How many tasks match a filter, and when this was so. */
+export type TaskCounts = SdkTaskCounts & { readonly time: number };
 /** The same, of a bulk action. */
 type CancelFilter = Typed<SdkCancelFilter>;
 /** Exactly one of `filter` and `request_ids`. Nothing created at or after `created_before` is touched. */

@@ -1,5 +1,6 @@
 /** The Overview: is work waiting that no agent will take, and on which tag? */
 import type { VNode } from 'preact';
+import { COUNTS_MS } from '../gateway/client.ts';
 import { useConsole, useWatch } from '../gateway/console.ts';
 import type { GatewayOverview } from '../gateway/shapes.ts';
 import { useHeldValue } from '../parts/held-value.ts';
@@ -41,7 +42,7 @@ function isQuiet({ agents, tasks, ended, store }: GatewayOverview): boolean {
 /** Without agents and tasks of late: first steps, unless older tasks are stored. */
 function QuietOverview({ overview }: { readonly overview: GatewayOverview }): VNode {
   const { client } = useConsole();
-  const counts = useWatch('all tasks', client.readTaskCounts({})).value.value;
+  const counts = useWatch('all tasks', client.readTaskCounts({}), COUNTS_MS).value.value;
   if (!counts) return <h1 class="vh">Overview</h1>;
   return counts.total === 0 ? <FirstSteps /> : <Figures overview={overview} />;
 }

@@ -28,7 +28,7 @@ function hrefTasks(key: string, value: string): string {
 }
 
 /** What is asked of the gateway. */
-export type Lookups = Pick<ConsoleClient, 'readAgentRows' | 'readTaskRows'>;
+export type Lookups = Pick<ConsoleClient, 'readAgentRows' | 'readTasks'>;
 
 /**
  * Looks for what a text names: the agent with this id, the tasks whose ids end in it (a single one is opened
@@ -49,19 +49,19 @@ export async function findTarget(
   };
   const [agents, byId, bySession] = await Promise.all([
     read(client.readAgentRows({ id: typed, limit: AGENTS_LIMIT })),
-    isIdEnd ? read(client.readTaskRows({ id: typed.toLowerCase(), limit: 2 })) : null,
-    read(client.readTaskRows({ session: typed, limit: 1 })),
+    isIdEnd ? read(client.readTasks({ id: typed.toLowerCase(), limit: 2 })) : null,
+    read(client.readTasks({ session: typed, limit: 1 })),
   ]);
   if (agents?.rows.some(({ agent_id }) => agent_id === typed)) {
     return hrefOf({ page: 'agent', agent_id: typed });
   }
-  const [task, ...others] = byId?.rows ?? [];
+  const [task, ...others] = byId?.tasks ?? [];
   if (task) {
     const { request_id } = task;
     return others.length === 0 ? hrefOf({ page: 'task', request_id }) : hrefTasks('id', typed.toLowerCase());
   }
   // With a cursor not all tasks were looked at, and the list goes on.
-  if (bySession && (bySession.rows.length > 0 || bySession.next_cursor !== null)) {
+  if (bySession && (bySession.tasks.length > 0 || bySession.next_cursor !== null)) {
     return hrefTasks('session', typed);
   }
   if (tags.has(typed)) return hrefTasks('tag', typed);

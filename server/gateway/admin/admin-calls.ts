@@ -1,6 +1,6 @@
 /**
- * What administrators see and do beside the two plain listings, put together: the overview, tasks and
- * agents as rows, counts, and the cancellation of many tasks; and what this process keeps in memory for
+ * What administrators see and do beside the plain list of agents, put together: the overview, tasks and
+ * agents as rows, and the cancellation of many tasks; and what this process keeps in memory for
  * them as things happen.
  */
 import type { LargeWork } from '../../async/large-work.ts';
@@ -17,9 +17,8 @@ import type { TaskCommits } from '../tasks/commit-step.ts';
 import type { LargeTasks } from '../tasks/large-tasks.ts';
 import { createAgentRows } from './agent-rows.ts';
 import { createOverview, type OverviewReader, type OverviewSettings } from './overview/overview.ts';
+import { createListTasks } from './tasks/list-tasks.ts';
 import { createTaskCancellation } from './tasks/task-cancellation.ts';
-import { createTaskRows } from './tasks/task-rows.ts';
-import { createTaskTotals } from './tasks/task-totals.ts';
 
 /** What this process has seen, for administrators. */
 export type Seen = {
@@ -94,8 +93,7 @@ export function createAdmin(deps: Deps): {
     noteHealth,
     calls: {
       getOverview,
-      ...createTaskRows(deps),
-      ...createTaskTotals(deps),
+      ...createListTasks(deps),
       ...createTaskCancellation({ ...deps, consoleMode }),
       ...createAgentRows(deps),
     },

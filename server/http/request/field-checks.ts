@@ -14,7 +14,6 @@ const FIELD_CHECKS: Partial<Record<OperationId, FieldCheck>> = {
     ...validateAgentId(readText(requestBody, 'agent_id')),
   ],
   listTasks: ({ query }) => validateCursor(readText(query, 'cursor')),
-  listTaskRows: ({ query }) => validateCursor(readText(query, 'cursor')),
   listAgentRows: ({ query }) => validateCursor(readText(query, 'cursor')),
   cancelTasks: ({ requestBody }) => [
     ...validateSelection(requestBody),

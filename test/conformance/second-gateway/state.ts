@@ -5,6 +5,7 @@ import type { components } from '@task-gateway/contract';
 type Schemas = components['schemas'];
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 export type TaskInfo = Writable<Schemas['TaskInfo']>;
+export type TaskRow = Schemas['TaskRow'];
 type Registration = Schemas['AgentRegistration'];
 
 export type Task = {

@@ -1,7 +1,7 @@
 /** What the operations of clients do in the second gateway once their request is right. */
 import { randomUUID } from 'node:crypto';
 import { type Call, Refusal, type Reply, requireTask, seconds, waitFor, waitMs } from './request.ts';
-import type { State, Task, TaskInfo } from './state.ts';
+import type { State, Task, TaskInfo, TaskRow } from './state.ts';
 
 const keys = new WeakMap<State, Map<string, { text: string; first: string }>>();
 
@@ -77,14 +77,45 @@ function listTasks({ state, query }: Call): Reply {
   const limit = Number(query.get('limit') ?? 100);
   const from = Number(query.get('cursor') ?? 0);
   const isAsked = ({ info }: Task): boolean =>
-    (!query.has('status') || query.get('status') === info.status) &&
+    (!query.has('status') || query.get('status')?.split(',').includes(info.status) === true) &&
     (!query.has('type') || query.get('type') === info.task_type) &&
     (!query.has('tag') || info.task_tags.includes(query.get('tag') ?? '')) &&
     (!query.has('session') || query.get('session') === info.cli_session_id) &&
     (!query.has('agent') || query.get('agent') === info.agent_id);
   const found = [...state.tasks.values()].reverse().filter(isAsked);
   const next_cursor = found.length > from + limit ? String(from + limit) : null;
-  return { tasks: found.slice(from, from + limit).map(({ info }) => info), next_cursor };
+  const tasks = found.slice(from, from + limit).map((task) => toRow(task, state));
+  return { time: seconds(Date.now()), tasks, next_cursor, counts: null };
+}
+
+function toRow(task: Task, state: State): TaskRow {
+  const { info, queueMs, assignedMs, endedMs } = task;
+  const { payload, timeout: _timeout, result: _result, ...shown } = info;
+  const isPending = info.status === 'pending';
+  const text = JSON.stringify(payload);
+  return {
+    ...shown,
+    waiting: isPending || (info.status === 'running' && task.mayMove),
+    outcome: state.isOver(task) ? outcomeOf(task) : null,
+    acknowledged: info.status === 'running' && task.isTaken,
+    assigned_time: assignedMs === 0 ? null : seconds(assignedMs),
+    ended_time: endedMs === 0 ? null : seconds(endedMs),
+    deadline_time: info.create_time + Math.min(info.timeout, 604_800),
+    gives_up_time: isPending && queueMs !== null ? info.create_time + queueMs / 1_000 : null,
+    error_info: info.error_info?.slice(0, 240) ?? null,
+    payload_preview: text.slice(0, 240),
+    payload_bytes: Buffer.byteLength(text),
+  };
+}
+
+function outcomeOf({ info, isReported }: Task): string {
+  if (isReported) return info.status;
+  const outcomes: Readonly<Record<string, string>> = {
+    'cancelled by user': 'cancelled',
+    timeout: 'timeout',
+    '无可用 Agent': 'no_agent',
+  };
+  return outcomes[info.error_info ?? ''] ?? 'agent_lost';
 }
 
 /** The operations by their names; undefined is a stream. */

@@ -108,7 +108,6 @@ const callFromB = (call: Call): Call => ({ ...call, headers: { ...call.headers, 
 const kinds = [
   ['one large answer each', (n: number) => largeGet(n)],
   ['many large answers, all asked for at once', (n: number) => largeGet(n).repeat(20)],
-  ['pages of large tasks', () => `GET /api/admin/tasks?limit=1000 ${HEAD_OF_A}`],
 ] as const;
 
 /** One timer disconnects readers of every kind. A long run waits for it with each, another with the first. */

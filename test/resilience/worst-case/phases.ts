@@ -15,7 +15,7 @@ import {
   buildWaiting,
 } from './worst-calls.ts';
 
-/** The counts of `countTasks`. */
+/** The counts of `listTasks`. */
 export type Counts = {
   readonly waiting: number;
   readonly by_status: Readonly<Record<'success' | 'failed', number>>;
@@ -115,5 +115,6 @@ export const FALLS_DUE: Readonly<Record<keyof Duties | Trigger['type'], keyof ty
 
 /** How many tasks there are now, by class. */
 export async function readCounts(baseUrl: string): Promise<Counts> {
-  return JSON.parse((await send(baseUrl, buildCounts())).text) as Counts;
+  const page = JSON.parse((await send(baseUrl, buildCounts())).text) as { readonly counts: Counts };
+  return page.counts;
 }

@@ -74,7 +74,7 @@ export const buildRegistration = (body: object): Call =>
   usual('registerAgent', { agent_tags: LONG, max_concurrent: WAITING, ...body });
 export const buildUnregistration = (agent_id: string): Call => usual('unregisterAgent', { agent_id });
 export const buildPreview = (): Call => usual('previewMatch', { task_tags: TAG_ROWS[0][1] });
-export const buildCounts = (): Call => usual('countTasks');
+export const buildCounts = (): Call => withQuery('listTasks', { counts: 'true', limit: '1' });
 export const buildGet = (id: string): Call => usual('getTask', {}, id);
 
 export const ROWS: { readonly [O in OperationId]: readonly [Row, ...Row[]] } = {
@@ -191,41 +191,40 @@ export const ROWS: { readonly [O in OperationId]: readonly [Row, ...Row[]] } = {
   ],
   listAgents: [{ at: 'all', elements: AGENTS, call: () => usual('listAgents') }],
   listTasks: [
-    { at: '1,000', elements: 1_000, call: () => withQuery('listTasks', { limit: '1000' }) },
-    {
-      at: 'of a session, none of the looked at',
-      elements: 1_000,
-      call: () => withQuery('listTasks', { limit: '1000', session: SESSION, type: 'none' }),
-    },
-  ],
-  getOverview: [{ at: '1,000 tags', call: () => withQuery('getOverview', { tags: '1000' }) }],
-  listTaskRows: [
-    { at: '200 rows', elements: 200, call: () => withQuery('listTaskRows', { limit: '200' }) },
+    { at: '200 rows', elements: 200, call: () => withQuery('listTasks', { limit: '200' }) },
     {
       at: '100 with a result of 1 MiB',
       elements: LARGE_ENDED * BODY_KIB,
-      call: () => withQuery('listTaskRows', { limit: '200', session: LARGE_SESSION }),
+      call: () => withQuery('listTasks', { limit: '200', session: LARGE_SESSION }),
     },
     {
       at: 'none of the looked at',
       elements: 1_000,
-      call: () => withQuery('listTaskRows', { limit: '200', type: 'none' }),
+      call: () => withQuery('listTasks', { limit: '200', type: 'none' }),
+    },
+    {
+      at: 'of a session, none of the looked at',
+      elements: 1_000,
+      call: () => withQuery('listTasks', { limit: '200', session: SESSION, type: 'none' }),
     },
     {
       at: 'the end of an id',
       elements: 20_000,
-      call: (store) => withQuery('listTaskRows', { id: endOf(store) }),
+      call: (store) => withQuery('listTasks', { id: endOf(store) }),
     },
-  ],
-  countTasks: [
-    { at: 'all', call: buildCounts },
-    { at: 'none of the looked at', elements: 1_000, call: () => withQuery('countTasks', { type: 'none' }) },
+    { at: 'the counts of all', call: buildCounts },
     {
-      at: 'the end of an id',
+      at: 'counts, none of the looked at',
+      elements: 2_000,
+      call: () => withQuery('listTasks', { limit: '200', type: 'none', counts: 'true' }),
+    },
+    {
+      at: 'counts, the end of an id',
       elements: 20_000,
-      call: (store) => withQuery('countTasks', { id: endOf(store) }),
+      call: (store) => withQuery('listTasks', { id: endOf(store), counts: 'true' }),
     },
   ],
+  getOverview: [{ at: '1,000 tags', call: () => withQuery('getOverview', { tags: '1000' }) }],
   cancelTasks: [
     {
       at: '1,000 ids of tasks that have ended',

@@ -25,7 +25,7 @@ const COLUMNS: readonly Column[] = [
 export function EndedPanel({ agent_id }: { readonly agent_id: string }): VNode {
   const { client } = useConsole();
   const query = { agent: agent_id, status: ['success', 'failed'], limit: ROWS_MAX };
-  const watch = useWatch(`ended at ${agent_id}`, client.readTaskRows(query));
+  const watch = useWatch(`ended at ${agent_id}`, client.readTasks(query));
   const page = watch.value.value;
   const failure = watch.failure.value;
   const all = (
@@ -39,16 +39,16 @@ export function EndedPanel({ agent_id }: { readonly agent_id: string }): VNode {
   return (
     <Panel title="Ended here" right={all}>
       {failure && !page && <PartFailed what="its tasks" failure={failure} />}
-      {page && page.rows.length === 0 && (
+      {page && page.tasks.length === 0 && (
         <div class="in">
           <p class="muted">
             None of the tasks that are kept ended here{page.next_cursor === null ? '' : ' of late'}.
           </p>
         </div>
       )}
-      {page && page.rows.length > 0 && (
+      {page && page.tasks.length > 0 && (
         <Table columns={COLUMNS} label="Ended here">
-          {page.rows.map((task) => (
+          {page.tasks.map((task) => (
             <EndedRow key={task.request_id} task={task} />
           ))}
         </Table>

@@ -37,17 +37,17 @@ export function listSessions(
 /** The panel. */
 export function RecentSessions(): VNode | null {
   const { client, time } = useConsole();
-  const watch = useWatch('recent sessions', client.readTaskRows({ limit: ROWS_LIMIT }));
+  const watch = useWatch('recent sessions', client.readTasks({ limit: ROWS_LIMIT }));
   const page = watch.value.value;
   const failure = watch.failure.value;
-  const { rows, hold } = useHeldOrder(listSessions(page?.rows ?? []), ({ session }) => session);
+  const { rows, hold } = useHeldOrder(listSessions(page?.tasks ?? []), ({ session }) => session);
   if (!page && !failure) return null;
   return (
     <Panel title="Recent sessions" note={`of the ${ROWS_LIMIT} newest tasks`}>
       {failure && !page && <PartFailed what="the newest tasks" failure={failure} isOnly />}
       {page && rows.length === 0 && (
         <p class="in muted">
-          {page.rows.length === 0 ? 'No task is kept.' : 'None of the newest tasks names a session.'}
+          {page.tasks.length === 0 ? 'No task is kept.' : 'None of the newest tasks names a session.'}
         </p>
       )}
       {rows.length > 0 && (

@@ -14,7 +14,7 @@ const PAUSE_MS = 2_000;
 
 /** Reads types by id, until all that are asked for are known or the calls are used up. */
 export async function readTypes(
-  client: Pick<ConsoleClient, 'readTaskRows'>,
+  client: Pick<ConsoleClient, 'readTasks'>,
   session: string,
   wanted: ReadonlySet<string>,
   signal: AbortSignal,
@@ -23,9 +23,9 @@ export async function readTypes(
   let cursor: string | undefined;
   for (let calls = 0; calls < CALLS_MAX; calls += 1) {
     const query = { session, limit: ROWS_LIMIT, ...(cursor === undefined ? {} : { cursor }) };
-    const found = await client.readTaskRows(query)(null, signal);
+    const found = await client.readTasks(query)(null, signal);
     if (found === 'unchanged') break;
-    for (const { request_id, task_type } of found.value.rows) types.set(request_id, task_type);
+    for (const { request_id, task_type } of found.value.tasks) types.set(request_id, task_type);
     cursor = found.value.next_cursor ?? undefined;
     if (cursor === undefined || [...wanted].every((id) => types.has(id))) break;
   }

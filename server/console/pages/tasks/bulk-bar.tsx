@@ -38,7 +38,7 @@ export function BulkBar(props: BulkBarProps): VNode {
       </section>
     );
   }
-  const least = counts.exact ? '' : 'at least ';
+  const least = counts.complete ? '' : 'at least ';
   return (
     <section class="bulk" aria-label="Selected tasks">
       <b>

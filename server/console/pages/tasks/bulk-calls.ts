@@ -55,13 +55,10 @@ export async function listEnded(
   let cursor: string | undefined;
   do {
     const query = { ...target.filter, created_before: target.createdBefore, limit: ROWS_LIMIT };
-    const found = await client.readTaskRows(cursor === undefined ? query : { ...query, cursor })(
-      null,
-      signal,
-    );
+    const found = await client.readTasks(cursor === undefined ? query : { ...query, cursor })(null, signal);
     if (found === 'unchanged') break;
     ids.push(
-      ...found.value.rows.filter(({ outcome }) => outcome !== null).map(({ request_id }) => request_id),
+      ...found.value.tasks.filter(({ outcome }) => outcome !== null).map(({ request_id }) => request_id),
     );
     cursor = found.value.next_cursor ?? undefined;
   } while (cursor !== undefined && !signal.aborted);

@@ -39,7 +39,7 @@ export function CancelDialog({ counts, filter, target, onClose, onConfirm }: Bul
   const dryRun = useDryRun(target);
   const isCounted = dryRun === null || dryRun.kind === 'counted';
   const open = isCounted ? (dryRun?.open ?? countOpen(counts)) : Math.max(countOpen(counts), dryRun.open);
-  const least = isCounted || counts.exact ? '' : 'at least ';
+  const least = isCounted || counts.complete ? '' : 'at least ';
   return (
     <ConfirmDialog
       title={`Cancel ${least}${formatCount(open, 'open task')}?`}
@@ -68,14 +68,14 @@ export function CancelDialog({ counts, filter, target, onClose, onConfirm }: Bul
 
 /** Asks before tasks are submitted again. */
 export function AgainDialog({ counts, filter, onClose, onConfirm }: BulkDialogProps): VNode {
-  const { ended, exact } = counts;
+  const { ended, complete } = counts;
   const open = countOpen(counts);
-  const least = exact ? '' : 'at least ';
+  const least = complete ? '' : 'at least ';
   return (
     <ConfirmDialog
       title={`Submit ${least}${formatCount(ended, 'task')} again?`}
       keep="Submit none"
-      confirm={exact ? `Submit ${formatCount(ended, 'task')}` : 'Submit all of them'}
+      confirm={complete ? `Submit ${formatCount(ended, 'task')}` : 'Submit all of them'}
       typed={ended >= TYPED_FROM ? ended : null}
       onConfirm={() => onConfirm(ended)}
       onClose={onClose}

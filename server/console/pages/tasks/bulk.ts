@@ -19,7 +19,7 @@ export type ChosenCounts = {
   readonly running: number;
   readonly ended: number;
   /** Whether all that match were counted; otherwise there are at least so many. */
-  readonly exact: boolean;
+  readonly complete: boolean;
 };
 /** From how many tasks on the number is typed before they are cancelled. */
 export const TYPED_FROM = 1_000;
@@ -32,14 +32,14 @@ export function countChosen(tasks: readonly ChosenTask[]): ChosenCounts {
   const waiting = open.filter((task) => task.waiting).length;
   const running = open.length - waiting;
   const total = tasks.length;
-  return { total, waiting, running, ended: total - waiting - running, exact: true };
+  return { total, waiting, running, ended: total - waiting - running, complete: true };
 }
 
-/** Counts all that match a filter, from what `countTasks` returned for it. */
+/** Counts all that match a filter, from what `listTasks` returned for it. */
 export function countMatching(
   counts: {
     readonly total: number;
-    readonly exact: boolean;
+    readonly complete: boolean;
     readonly waiting: number;
     readonly by_status: Readonly<Record<'pending' | 'running' | 'success' | 'failed', number>>;
   },
@@ -55,7 +55,7 @@ export function countMatching(
     filter.waiting === false ? 0 : (isIn('pending') ? pending : 0) + (isIn('running') ? again : 0);
   const running = filter.waiting !== true && isIn('running') ? assigned - again : 0;
   const total = Math.max(counts.total, waiting + running);
-  return { total, waiting, running, ended: total - waiting - running, exact: counts.exact };
+  return { total, waiting, running, ended: total - waiting - running, complete: counts.complete };
 }
 
 /** How many of them are open. */
@@ -72,9 +72,9 @@ export function describeCancel(
   isFilter: boolean,
   open: number = countOpen(counts),
 ): string {
-  const { waiting, running, ended, exact } = counts;
+  const { waiting, running, ended, complete } = counts;
   const total = Math.max(counts.total, open + ended);
-  const least = exact ? '' : 'At least ';
+  const least = complete ? '' : 'At least ';
   const subject = isFilter
     ? `${least}${formatCount(total, 'task')} ${total === 1 ? 'matches' : 'match'}.`
     : `${formatCount(total, 'task')} ${total === 1 ? 'is' : 'are'} selected.`;

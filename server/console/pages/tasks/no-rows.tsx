@@ -1,5 +1,6 @@
 /** What stands in the list where no task matches: which filters to remove. */
 import type { VNode } from 'preact';
+import { COUNTS_MS } from '../../gateway/client.ts';
 import { useConsole, useWatch } from '../../gateway/console.ts';
 import { removeToken, type Token } from '../../routing/filter.ts';
 import { hrefOf } from '../../routing/routes.ts';
@@ -15,7 +16,7 @@ export type NoRowsProps = {
 /** The sentence, with the ways out of it. */
 export function NoRows({ tokens, onChange, hasMore }: NoRowsProps): VNode {
   const { client } = useConsole();
-  const kept = useWatch('all tasks', client.readTaskCounts({})).value.value;
+  const kept = useWatch('all tasks', client.readTaskCounts({}), COUNTS_MS).value.value;
   if (tokens.length === 0) {
     return (
       <div class="in">

@@ -26,7 +26,7 @@ export function Pager({ tasks, tokens, cursor }: PagerProps): VNode {
   const shown = tasks.list?.shown.length ?? 0;
   const skipped = cursor === null ? 0 : before.get(cursor);
   const of = counts
-    ? ` of ${counts.exact ? '' : 'at least '}${formatNumber(Math.max(counts.total, (skipped ?? 0) + shown))}`
+    ? ` of ${counts.complete ? '' : 'at least '}${formatNumber(Math.max(counts.total, (skipped ?? 0) + shown))}`
     : '';
   const range =
     skipped === undefined || shown === 0
@@ -40,7 +40,7 @@ export function Pager({ tasks, tokens, cursor }: PagerProps): VNode {
       const first = tasks.list?.shown[0]?.row.create_time;
       const from =
         cursor === null ? (first === undefined ? {} : { created_before: first + 0.001 }) : { cursor };
-      const found = await client.readTaskRows({ ...query, ...from })(null, new AbortController().signal);
+      const found = await client.readTasks({ ...query, ...from })(null, new AbortController().signal);
       const next = found === 'unchanged' ? null : found.value.next_cursor;
       if (next === null) return;
       before.set(next, (skipped ?? 0) + shown);

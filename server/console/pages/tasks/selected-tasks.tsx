@@ -74,7 +74,7 @@ export function SelectedTasks({
     onFinished(areCancelled ? meant : []);
   };
   const shown = rows.map(({ id }) => id);
-  const matching = counts ? `${counts.exact ? '' : 'at least '}${formatNumber(counts.total)}` : null;
+  const matching = counts ? `${counts.complete ? '' : 'at least '}${formatNumber(counts.total)}` : null;
   const Asked = question?.kind === 'cancel' ? CancelDialog : AgainDialog;
   return (
     <>

@@ -3,9 +3,10 @@
  * read is kept in its frozen order.
  */
 import { useRef, useState } from 'preact/hooks';
+import { COUNTS_MS } from '../../gateway/client.ts';
 import { useConsole, useWatch } from '../../gateway/console.ts';
 import type { Read, Watch } from '../../gateway/polling.ts';
-import type { TaskCounts, TaskRow, TaskRowPage, TaskRowQuery } from '../../gateway/shapes.ts';
+import type { TaskCounts, TaskPage, TaskQuery, TaskRow } from '../../gateway/shapes.ts';
 import { type FrozenList, showRows, updateRows } from '../../parts/frozen-list.ts';
 import { buildTaskQuery, type Token } from '../../routing/filter.ts';
 
@@ -19,8 +20,8 @@ const CALLS_MAX = 4;
 export type TaskList = {
   /** Undefined before the first read. */
   readonly list: FrozenList<TaskRow> | undefined;
-  readonly page: TaskRowPage | undefined;
-  readonly watch: Watch<TaskRowPage>;
+  readonly page: TaskPage | undefined;
+  readonly watch: Watch<TaskPage>;
   readonly counts: Watch<TaskCounts>;
   /** Shows what was read last, in its order. */
   showNew(): void;
@@ -36,12 +37,12 @@ const idOf = (row: TaskRow): string => row.request_id;
 export function useTaskList(tokens: readonly Token[], cursor: string | null): TaskList {
   const { client, time } = useConsole();
   const key = JSON.stringify([tokens, cursor]);
-  const queryNow = (): TaskRowQuery => buildTaskQuery(tokens, time.now.peek());
+  const queryNow = (): TaskQuery => buildTaskQuery(tokens, time.now.peek());
   const watch = useWatch(
-    `rows ${key}`,
+    `tasks ${key}`,
     followPages(
       (next) =>
-        client.readTaskRows({
+        client.readTasks({
           ...queryNow(),
           limit: READ_LIMIT,
           ...(next === null ? {} : { cursor: next }),
@@ -49,7 +50,11 @@ export function useTaskList(tokens: readonly Token[], cursor: string | null): Ta
       cursor,
     ),
   );
-  const counts = useWatch(`counts ${key}`, (etag, signal) => client.readTaskCounts(queryNow())(etag, signal));
+  const counts = useWatch(
+    `counts ${key}`,
+    (etag, signal) => client.readTaskCounts(queryNow())(etag, signal),
+    COUNTS_MS,
+  );
   const page = watch.value.value;
   const frozen = useRef<Frozen | null>(null);
   const [, redraw] = useState(0);
@@ -72,7 +77,7 @@ export function useTaskList(tokens: readonly Token[], cursor: string | null): Ta
       redraw((count) => count + 1);
     },
     hasOlder:
-      page !== undefined && (page.next_cursor !== null || page.rows.length > (list?.shown.length ?? 0)),
+      page !== undefined && (page.next_cursor !== null || page.tasks.length > (list?.shown.length ?? 0)),
   };
 }
 
@@ -92,29 +97,29 @@ export function patchCancelled(
 }
 
 /** The list of a key, as of the page that was read last. */
-type Frozen = { readonly key: string; readonly page: TaskRowPage; readonly list: FrozenList<TaskRow> };
+type Frozen = { readonly key: string; readonly page: TaskPage; readonly list: FrozenList<TaskRow> };
 
-function freeze(before: Frozen | null, key: string, page: TaskRowPage): Frozen {
-  if (before?.key !== key) return { key, page, list: showRows(page.rows, idOf, PAGE_SIZE) };
+function freeze(before: Frozen | null, key: string, page: TaskPage): Frozen {
+  if (before?.key !== key) return { key, page, list: showRows(page.tasks, idOf, PAGE_SIZE) };
   if (before.page === page) return before;
   const options = { size: PAGE_SIZE, isComplete: page.next_cursor === null };
-  return { key, page, list: updateRows(before.list, page.rows, idOf, options) };
+  return { key, page, list: updateRows(before.list, page.tasks, idOf, options) };
 }
 
 /** A read that goes on with the next cursor until a page is full, or enough calls were made. */
 function followPages(
-  readPage: (cursor: string | null) => Read<TaskRowPage>,
+  readPage: (cursor: string | null) => Read<TaskPage>,
   first: string | null,
-): Read<TaskRowPage> {
+): Read<TaskPage> {
   return async (etag, signal) => {
     const found = await readPage(first)(etag, signal);
     if (found === 'unchanged') return found;
     let { value } = found;
     for (let calls = 1; calls < CALLS_MAX && value.next_cursor !== null; calls += 1) {
-      if (value.rows.length >= PAGE_SIZE) break;
+      if (value.tasks.length >= PAGE_SIZE) break;
       const more = await readPage(value.next_cursor)(null, signal);
       if (more === 'unchanged') break;
-      value = { ...more.value, rows: [...value.rows, ...more.value.rows] };
+      value = { ...more.value, tasks: [...value.tasks, ...more.value.tasks] };
     }
     // A change of a later page does not change the ETag of the first.
     return value === found.value ? found : { value, etag: null };

@@ -15,7 +15,7 @@ export type TaskSegment = 'waiting' | 'running' | 'success' | 'failed' | 'cancel
 const SEGMENTS: readonly TaskSegment[] = ['waiting', 'running', 'success', 'failed', 'cancelled'];
 const FAILURES = OUTCOMES.filter((outcome) => outcome !== 'success' && outcome !== 'cancelled');
 
-/** The counts that the buttons show, as `countTasks` returns them. */
+/** The counts that the buttons show, as `listTasks` returns them. */
 export type SegmentCounts = {
   readonly waiting: number;
   readonly by_status: Readonly<Record<'pending' | 'running' | 'success' | 'failed', number>>;

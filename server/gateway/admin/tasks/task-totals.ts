@@ -8,21 +8,21 @@ import { outcomeOf } from '../../../domain/history.ts';
 import { OUTCOMES, type TaskOutcome } from '../../../domain/history-record.ts';
 import { isSettled, type TaskStatus } from '../../../domain/task.ts';
 import { fillOutcomes } from '../../../domain/task-counts.ts';
-import type { AdminCalls, TaskFilter, TaskTotals } from '../../../ports/admin.ts';
-import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
-import { endOfSearches, type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
+import type { TaskFilter, TaskTotals } from '../../../ports/admin.ts';
+import type { Caller } from '../../../ports/caller.ts';
+import { type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
 
-/** Creates the operation. */
-export function createTaskTotals(deps: SearchDeps): Pick<AdminCalls, 'countTasks'> {
-  return {
-    async countTasks(filter, caller = UNNAMED_CALLER) {
-      const time = deps.store.nowMs() / 1_000;
-      const counted = isByClassAlone(filter)
-        ? await readCounts(deps, filter)
-        : await countMatches(deps, filter, caller);
-      return describeTotals(time, filter, counted);
-    },
-  };
+/** Counts them. What is looked at later than `endMs`, by the monotonic clock, is left out. */
+export async function countTasks(
+  deps: SearchDeps,
+  filter: TaskFilter,
+  caller: Caller,
+  endMs: number,
+): Promise<TaskTotals> {
+  const counted = isByClassAlone(filter)
+    ? await readCounts(deps, filter)
+    : await countMatches(deps, filter, caller, endMs);
+  return describeTotals(filter, counted);
 }
 
 /** Tasks by what they are counted under. `complete`: whether all of these were looked at. */
@@ -61,16 +61,19 @@ async function readCounts({ store }: SearchDeps, filter: TaskFilter): Promise<Co
   };
 }
 
-async function countMatches(deps: SearchDeps, filter: TaskFilter, caller: Caller): Promise<Counted> {
+async function countMatches(
+  deps: SearchDeps,
+  filter: TaskFilter,
+  caller: Caller,
+  endMs: number,
+): Promise<Counted> {
   const { status: _status, outcome: _outcome, waiting: _waiting, ...others } = filter;
   const counts = { pending: 0, running: 0, waiting: 0, openTotal: 0, ended: fillOutcomes() };
   const complete = { waiting: false, open: false, unsuccessful: false, success: false };
-  const endMs = endOfSearches(deps.clock);
   let left = LOOKED_AT_MAX;
 
   async function look(parts: readonly Part[], part: Pick<TaskFilter, 'status' | 'waiting'>): Promise<void> {
-    const isLate = left < LOOKED_AT_MAX && deps.clock.monotonicMs() > endMs;
-    if (left <= 0 || isLate) return;
+    if (left <= 0 || deps.clock.monotonicMs() > endMs) return;
     const { next, lookedAt } = await searchTasks(deps, {
       filter: { ...others, ...part },
       caller,
@@ -158,7 +161,7 @@ function statusOf(outcome: TaskOutcome): TaskStatus {
   return outcome === 'success' ? 'success' : 'failed';
 }
 
-function describeTotals(time: number, filter: TaskFilter, counted: Counted): TaskTotals {
+function describeTotals(filter: TaskFilter, counted: Counted): TaskTotals {
   const { pending, running, waiting, openTotal, ended, complete } = counted;
   const failed = OUTCOMES.filter((outcome) => outcome !== 'success').reduce(
     (sum, outcome) => sum + ended[outcome],
@@ -169,9 +172,8 @@ function describeTotals(time: number, filter: TaskFilter, counted: Counted): Tas
     : OUTCOMES.filter((outcome) => isWanted(filter, statusOf(outcome), outcome));
   const endedTotal = endedWanted.reduce((sum, outcome) => sum + ended[outcome], 0);
   return {
-    time,
     total: openTotal + endedTotal,
-    exact: [...listWanted(filter)].every((part) => complete[part]),
+    complete: [...listWanted(filter)].every((part) => complete[part]),
     by_status: { pending, running, success: ended.success, failed },
     waiting,
     by_outcome: ended,

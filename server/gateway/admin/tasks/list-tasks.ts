@@ -1,30 +1,32 @@
 /**
  * Tasks as rows: what distinguishes one from others, with its times and its outcome, and without its whole
  * payload and result. Of a large payload the beginning is stored beside the state; a short one is read, and
- * its beginning cut from it.
+ * its beginning cut from it. The first page has the counts of all that match, if they are asked for.
  */
 import { readCursor, writeCursor } from '../../../domain/cursor.ts';
 import { assignedAtMs, outcomeOf } from '../../../domain/history.ts';
 import { writeJson } from '../../../domain/json-text.ts';
 import { cutText } from '../../../domain/payload-preview.ts';
-import type { AdminCalls, TaskRow, TaskRowPage, TaskRowQuery } from '../../../ports/admin.ts';
+import type { AdminCalls, TaskPage, TaskQuery, TaskRow } from '../../../ports/admin.ts';
 import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
 import { GatewayError } from '../../../ports/gateway.ts';
-import { type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
+import { endOfSearches, type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
+import { countTasks } from './task-totals.ts';
 
 /** A page ends when its tags have so many characters: writing it takes its time in one piece. */
 const TAG_CHARS_MAX = 2 ** 19;
 
 /** Creates the operation. */
-export function createTaskRows(deps: SearchDeps): Pick<AdminCalls, 'listTaskRows'> {
+export function createListTasks(deps: SearchDeps): Pick<AdminCalls, 'listTasks'> {
   return {
-    listTaskRows: (query, caller = UNNAMED_CALLER) => listTaskRows(deps, query, caller),
+    listTasks: (query, caller = UNNAMED_CALLER) => listTasks(deps, query, caller),
   };
 }
 
-async function listTaskRows(deps: SearchDeps, query: TaskRowQuery, caller: Caller): Promise<TaskRowPage> {
-  const { cursor, limit, ...filter } = query;
+async function listTasks(deps: SearchDeps, query: TaskQuery, caller: Caller): Promise<TaskPage> {
+  const { cursor, limit, counts = false, ...filter } = query;
   const time = deps.store.nowMs() / 1_000;
+  const endMs = endOfSearches(deps.clock);
   const rows: TaskRow[] = [];
   let lastShown: string | null = null;
   let tagChars = 0;
@@ -33,6 +35,7 @@ async function listTaskRows(deps: SearchDeps, query: TaskRowQuery, caller: Calle
     caller,
     after: cursor === undefined ? null : requirePosition(cursor),
     lookedAtMax: LOOKED_AT_MAX,
+    endMs,
     async visit(found) {
       const shown = found.slice(0, limit - rows.length);
       const described = await Promise.all(shown.map((one) => describeTaskRow(deps, one, caller)));
@@ -43,7 +46,12 @@ async function listTaskRows(deps: SearchDeps, query: TaskRowQuery, caller: Calle
     },
   });
   const end = lastShown ?? next;
-  return { time, next_cursor: end === null ? null : writeCursor(end), rows };
+  return {
+    time,
+    tasks: rows,
+    next_cursor: end === null ? null : writeCursor(end),
+    counts: counts && cursor === undefined ? await countTasks(deps, filter, caller, endMs) : null,
+  };
 }
 
 /** A row; none when the task was removed meanwhile. */
