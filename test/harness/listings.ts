@@ -10,6 +10,8 @@ export async function listAgents(gateway: Gateway): Promise<AgentsPage> {
   return { agents, total: agents.length };
 }
 
-export async function countTasks(gateway: Gateway, filter: TaskFilter): Promise<TaskTotals | null> {
-  return (await gateway.listTasks({ ...filter, limit: 1, counts: true })).counts;
+export async function countTasks(gateway: Gateway, filter: TaskFilter): Promise<TaskTotals> {
+  const { counts } = await gateway.listTasks({ ...filter, limit: 1, counts: true });
+  if (counts === null) throw new Error('the page has no counts');
+  return counts;
 }
