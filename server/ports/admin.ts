@@ -1,8 +1,8 @@
 /**
- * The calls of administrators beside the plain list of agents: the overview, tasks and agents as rows, and the
- * cancellation of many tasks. The shapes of what they return are those of the contract. Nothing here costs more
- * the more tasks or agents there are: counts are kept as things change, listings come in pages, and one call
- * looks at no more than 1,000 tasks or agents.
+ * The calls of administrators beside the plain list of agents: the overview, tasks and agents as rows, and
+ * the cancellation of many tasks. The shapes of what they return are those of the contract. Nothing here
+ * costs more the more tasks or agents there are: counts are kept as things change, listings come in pages,
+ * and one call looks at no more than 1,000 tasks or agents.
  */
 import type { components } from '@task-gateway/contract';
 import type { AgentState } from '../domain/agent.ts';

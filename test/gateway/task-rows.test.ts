@@ -296,25 +296,16 @@ describe.each(QUICK_STORES)('on %s, with more tasks than a call looks at', (_nam
       await submit(world, { queue_timeout: 600, task_tags: [n === 0 ? 'rare' : 'common'] });
     }
     expect(await count(world, {})).toMatchObject({ total: 1_100, complete: true });
-    expect(await count(world, { tag: 'common' })).toMatchObject({
-      total: 1_000,
-      complete: false,
-    });
+    expect(await count(world, { tag: 'common' })).toMatchObject({ total: 1_000, complete: false });
     const first = await world.gateway.listTasks({ tag: 'rare', limit: 10 });
     expect(first.tasks).toEqual([]);
     expect(first.next_cursor).not.toBeNull();
-    const next = await world.gateway.listTasks({
-      tag: 'rare',
-      limit: 10,
-      cursor: first.next_cursor ?? '',
-    });
+    const cursor = first.next_cursor ?? '';
+    const next = await world.gateway.listTasks({ tag: 'rare', limit: 10, cursor });
     expect(next.tasks).toHaveLength(1);
-    const later = { counts: true, cursor: first.next_cursor ?? '', limit: 10 };
+    const later = { counts: true, cursor, limit: 10 };
     expect((await world.gateway.listTasks(later)).counts).toBeNull();
-    expect(await count(world, { waiting: true })).toMatchObject({
-      total: 1_100,
-      complete: true,
-    });
+    expect(await count(world, { waiting: true })).toMatchObject({ total: 1_100, complete: true });
     const rare = { waiting: true, tag: 'rare' };
     expect(await count(world, rare)).toMatchObject({ total: 0, complete: false });
     const cancellation = { filter: {}, request_ids: null, created_before: LATER, dry_run: true };

@@ -1,7 +1,7 @@
 /**
  * Reads that repeat: every 2 s, or after the pause that they name, while the page is visible; at once when it
- * is visible again, after a failure with pauses of 2, 4 … 30 s, and not at all while paused. A response that has
- * not changed changes nothing.
+ * is visible again, after a failure with pauses of 2, 4 … 30 s, and not at all while paused. A response that
+ * has not changed changes nothing.
  */
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 
