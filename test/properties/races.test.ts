@@ -9,10 +9,10 @@ import { type NamedStore, QUICK_STORES, REDIS_STORE } from '../harness/stores.ts
 import { describeRace, RACES } from './races.ts';
 
 /** How many interleavings of each race are run, half on each store in memory; `RACE_RUNS` changes it. */
-const RUNS = Number(process.env.RACE_RUNS ?? 2_000);
+const RUNS = Number(process.env.RACE_RUNS ?? 1_000);
 
 /** Fewer on a real Redis, where each takes longer. */
-const REDIS_RUNS = Number(process.env.RACE_REDIS_RUNS ?? Math.ceil(RUNS / 200));
+const REDIS_RUNS = Number(process.env.RACE_REDIS_RUNS ?? Math.ceil(RUNS / 100));
 
 function describeRaces([, open]: NamedStore, runs: number): void {
   for (const [name, race] of Object.entries(RACES)) {

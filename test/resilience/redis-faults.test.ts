@@ -5,7 +5,7 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, type TestContext, test, vi } from 'vitest';
 import { get, getAdmin, post, submit } from '../e2e/plain-calls.ts';
 import { printFigure, printTally } from '../harness/figures.ts';
 import { SECRET } from '../harness/gateway-process.ts';
@@ -36,106 +36,51 @@ const FAULTS: readonly (readonly [string, NetworkFault])[] = [
   ['trickles', { trickleBytes: 48 }],
 ];
 
-describe.each(REDIS_COMMANDS.slice(0, 1))('a gateway on %s', (command) => {
-  let redis: RedisProcess;
-  let proxy: TcpProxy;
-  let replicas: Replicas;
-  const closing: (() => unknown)[] = [];
-  beforeEach(async () => {
-    redis = await startRedis([], command);
-    proxy = await startTcpProxy(redis.port);
-    replicas = await startReplicas(`redis://127.0.0.1:${proxy.port}`, 1);
-  });
-  afterEach(async () => {
-    for (const close of closing.splice(0)) await close();
-    await replicas.stop();
-    await proxy.close();
-    await redis.dispose();
-  });
-  const url = (): string => replicas.urls[0] ?? '';
+type Cleanup = Pick<TestContext, 'onTestFinished'>;
+/** A gateway, its Redis, and the network between them. */
+type Party = {
+  readonly redis: RedisProcess;
+  readonly proxy: TcpProxy;
+  readonly replicas: Replicas;
+  readonly url: string;
+};
 
-  /** Milliseconds until it is ready again; it must be so in time. */
-  async function awaitReady(): Promise<number> {
-    const startMs = performance.now();
-    await vi.waitFor(async () => expect((await fetch(`${url()}/readyz`)).status).toBe(200), WAIT);
-    await submit(url(), { timeout: 5 });
-    const tookMs = performance.now() - startMs;
-    expectWithin('redis:submitting-after', tookMs, BACK_WITHIN_MS);
-    return tookMs;
-  }
+async function start(command: string, { onTestFinished }: Cleanup): Promise<Party> {
+  const redis = await startRedis([], command);
+  onTestFinished(() => redis.dispose());
+  const proxy = await startTcpProxy(redis.port);
+  onTestFinished(() => proxy.close());
+  const replicas = await startReplicas(`redis://127.0.0.1:${proxy.port}`, 1);
+  onTestFinished(() => replicas.stop());
+  return { redis, proxy, replicas, url: replicas.urls[0] ?? '' };
+}
 
-  async function startLoad(checker: OutageChecker) {
-    const history = createAnswerHistory();
-    const load = await createLoad(url(), history, checker);
-    closing.push(load.close);
-    load.go();
-    await vi.waitFor(() => expect(checker.count().answered).toBeGreaterThan(50), WAIT);
-    return { history, load };
-  }
+/** Milliseconds until it is ready again; it must be so in time. */
+async function awaitReady(url: string): Promise<number> {
+  const startMs = performance.now();
+  await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), WAIT);
+  await submit(url, { timeout: 5 });
+  const tookMs = performance.now() - startMs;
+  expectWithin('redis:submitting-after', tookMs, BACK_WITHIN_MS);
+  return tookMs;
+}
 
-  test.each(FAULTS)(
-    'whose network %s responds in time, and is back at once',
-    { timeout: 60_000 + 2 * FAULT_MS },
-    async (name, fault) => {
-      const checker = createOutageChecker();
-      const { history, load } = await startLoad(checker);
-      checker.reset();
-      await proxy.setFault(fault);
-      await new Promise((resolve) => setTimeout(resolve, FAULT_MS));
-      const { answered, unavailable, longestMs } = checker.count();
-      expect(answered + unavailable).toBeGreaterThan(0);
-      // Readiness is open to every caller, so it does not name the address of Redis.
-      expect(await (await fetch(`${url()}/readyz`)).text()).not.toMatch(/127\.0\.0\.1|localhost/);
-      await proxy.setFault(null);
-      const backMs = await awaitReady();
-      await load.pause();
-      expect(checker.broken).toEqual([]);
-      expect(await history.findBroken(url())).toEqual([]);
-      printFigure(`redis.${name.replaceAll(' ', '-')}:longest-call`, Math.round(longestMs), 'ms');
-      printFigure(`redis.${name.replaceAll(' ', '-')}:back-after`, Math.round(backMs), 'ms');
-    },
-  );
+async function startLoad(url: string, checker: OutageChecker, { onTestFinished }: Cleanup) {
+  const history = createAnswerHistory();
+  const load = await createLoad(url, history, checker);
+  onTestFinished(() => load.close());
+  load.go();
+  await vi.waitFor(() => expect(checker.count().answered).toBeGreaterThan(50), WAIT);
+  return { history, load };
+}
 
-  test('that returned 503 for a commit delayed in the network does not find it applied later', async () => {
-    await submit(url());
-    const before = (await getAdmin(url(), '/api/admin/tasks')).body;
-    await proxy.setFault('black-hole');
-    const late = await Promise.all(
-      Array.from({ length: 5 }, () =>
-        post(url(), '/api/cli/tasks', { auth: SECRET, task_type: 't', task_tags: ['a'], payload: {} }),
-      ),
-    );
-    expect(late.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);
-    await proxy.setFault(null);
-    await vi.waitFor(async () => expect((await fetch(`${url()}/readyz`)).status).toBe(200), WAIT);
-    // Commands that were on their way have arrived: this one was sent after them.
-    await submit(url());
-    const tasks = (await getAdmin(url(), '/api/admin/tasks')).body.tasks as readonly unknown[];
-    expect(tasks).toHaveLength((before.tasks as readonly unknown[]).length + 1);
-  });
-
-  test(`whose Redis is killed ${REDIS_KILLS} times under load has lost nothing that was acknowledged`, {
-    timeout: 60_000 + 20_000 * REDIS_KILLS,
-  }, async () => {
-    const checker = createOutageChecker();
-    const { history, load } = await startLoad(checker);
-    for (let kill = 0; kill < REDIS_KILLS; kill += 1) {
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 500));
-      await redis.kill();
-      await vi.waitFor(async () => expect((await fetch(`${url()}/readyz`)).status).toBe(503), WAIT);
-      await redis.restart();
-      const backMs = await awaitReady();
-      printFigure('redis.killed:back-after', Math.round(backMs), 'ms');
-    }
-    await load.pause();
-    expect(checker.broken).toEqual([]);
-    expect(await history.findBroken(url())).toEqual([]);
-    printTally('redis.killed:acknowledged', history.count().submitted, 'tasks');
-  });
-
+// While a fault lasts, almost nothing is done but to wait: so some of them are tried at once.
+describe.each(REDIS_COMMANDS.slice(0, 1))('a gateway on %s', { concurrent: true }, (command) => {
+  // The longest comes first.
   test(`logs an outage of ${OUTAGE_SECONDS} s under load in one line when it begins, and in one when it is over`, {
     timeout: 60_000 + 1_000 * OUTAGE_SECONDS,
-  }, async () => {
+  }, async (context) => {
+    const { redis, replicas } = await start(command, context);
     const outage = { begin: () => redis.kill(), end: () => redis.restart() };
     // Both at the highest level: so they are the two lines of every level above `debug`.
     expect(await readLogOfOutage(replicas.at(0), outage)).toEqual([
@@ -144,21 +89,85 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('a gateway on %s', (command) => {
     ]);
   });
 
-  test('whose Redis comes back empty reports that, returns nothing from it, and starts with it only after a restart', async () => {
-    const id = await submit(url(), { timeout: 600 });
+  test.for(FAULTS)(
+    'whose network %s responds in time, and is back at once',
+    { timeout: 60_000 + 2 * FAULT_MS },
+    async ([name, fault], context) => {
+      const { proxy, url } = await start(command, context);
+      const checker = createOutageChecker();
+      const { history, load } = await startLoad(url, checker, context);
+      checker.reset();
+      await proxy.setFault(fault);
+      await new Promise((resolve) => setTimeout(resolve, FAULT_MS));
+      const { answered, unavailable, longestMs } = checker.count();
+      expect(answered + unavailable).toBeGreaterThan(0);
+      // Readiness is open to every caller, so it does not name the address of Redis.
+      expect(await (await fetch(`${url}/readyz`)).text()).not.toMatch(/127\.0\.0\.1|localhost/);
+      await proxy.setFault(null);
+      const backMs = await awaitReady(url);
+      await load.pause();
+      expect(checker.broken).toEqual([]);
+      expect(await history.findBroken(url)).toEqual([]);
+      printFigure(`redis.${name.replaceAll(' ', '-')}:longest-call`, Math.round(longestMs), 'ms');
+      printFigure(`redis.${name.replaceAll(' ', '-')}:back-after`, Math.round(backMs), 'ms');
+    },
+  );
+
+  test('that returned 503 for a commit delayed in the network does not find it applied later', async (context) => {
+    const { proxy, url } = await start(command, context);
+    await submit(url);
+    const before = (await getAdmin(url, '/api/admin/tasks')).body;
+    await proxy.setFault('black-hole');
+    const late = await Promise.all(
+      Array.from({ length: 5 }, () =>
+        post(url, '/api/cli/tasks', { auth: SECRET, task_type: 't', task_tags: ['a'], payload: {} }),
+      ),
+    );
+    expect(late.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);
+    await proxy.setFault(null);
+    await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), WAIT);
+    // Commands that were on their way have arrived: this one was sent after them.
+    await submit(url);
+    const tasks = (await getAdmin(url, '/api/admin/tasks')).body.tasks as readonly unknown[];
+    expect(tasks).toHaveLength((before.tasks as readonly unknown[]).length + 1);
+  });
+
+  test(`whose Redis is killed ${REDIS_KILLS} times under load has lost nothing that was acknowledged`, {
+    timeout: 60_000 + 20_000 * REDIS_KILLS,
+  }, async (context) => {
+    const { redis, url } = await start(command, context);
+    const checker = createOutageChecker();
+    const { history, load } = await startLoad(url, checker, context);
+    for (let kill = 0; kill < REDIS_KILLS; kill += 1) {
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 500));
+      await redis.kill();
+      await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(503), WAIT);
+      await redis.restart();
+      const backMs = await awaitReady(url);
+      printFigure('redis.killed:back-after', Math.round(backMs), 'ms');
+    }
+    await load.pause();
+    expect(checker.broken).toEqual([]);
+    expect(await history.findBroken(url)).toEqual([]);
+    printTally('redis.killed:acknowledged', history.count().submitted, 'tasks');
+  });
+
+  test('whose Redis comes back empty reports that, returns nothing from it, and starts with it only after a restart', async (context) => {
+    const { redis, replicas, url } = await start(command, context);
+    const id = await submit(url, { timeout: 600 });
     await redis.kill();
     rmSync(join(redis.folder, 'appendonlydir'), { recursive: true });
     await redis.restart();
     await vi.waitFor(async () => {
-      const answer = await fetch(`${url()}/readyz`);
+      const answer = await fetch(`${url}/readyz`);
       expect(answer.status).toBe(503);
       expect(((await answer.json()) as { reason: string }).reason).toMatch(/emptied or replaced/);
     }, WAIT);
-    expect((await get(url(), `/api/cli/tasks/${id}`)).status).toBe(503);
+    expect((await get(url, `/api/cli/tasks/${id}`)).status).toBe(503);
     expect(replicas.at(0).output()).toMatch(/"level":"error"[^\n]*emptied or replaced/);
     await replicas.kill(0);
     await replicas.restart(0);
-    expect((await fetch(`${url()}/readyz`)).status).toBe(200);
-    expect((await get(url(), `/api/cli/tasks/${id}`)).status).toBe(404);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    expect((await get(url, `/api/cli/tasks/${id}`)).status).toBe(404);
   });
 });

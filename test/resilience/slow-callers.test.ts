@@ -19,6 +19,8 @@ import { SCALE } from './soak.ts';
 
 const SENDERS = Math.min(1_000, Math.round(200 * SCALE));
 const READERS = 1_000;
+const LARGE_READERS = 100;
+const LARGE_CHARS = 1_000_000;
 /** What the readers may cost together. Most of it is what the heap swings by while they are served. */
 const READERS_KIB = 1_024 * 1_024;
 /** When each is promised to be disconnected, and how much later that may be observed beside other work. */
@@ -173,6 +175,34 @@ describe('while hundreds are slow', () => {
     expect(afterMs).toBeGreaterThan(STALL_MS - 500);
     expect(mostKiB - beforeKiB).toBeLessThan(READERS_KIB);
     for (const socket of sockets) socket.destroy();
+  });
+
+  test.concurrent(`${LARGE_READERS} readers of a large task are let go within 30 s`, {
+    timeout: READERS_LATE_MS,
+  }, async () => {
+    const gateway = await startGateway();
+    try {
+      const id = await submit(gateway.baseUrl, { payload: { text: 'x'.repeat(LARGE_CHARS) } });
+      const descriptors = countDescriptors(gateway.pid);
+      const startMs = performance.now();
+      const sockets = Array.from({ length: LARGE_READERS }, () => {
+        const socket = connect(portOf(gateway), '127.0.0.1');
+        socket.pause();
+        socket.on('error', () => undefined);
+        socket.write(`GET /api/cli/tasks/${id}?auth=${SECRET} ${HEAD}\r\n`);
+        return socket;
+      });
+      const count = () => expect(countDescriptors(gateway.pid));
+      await vi.waitFor(() => count().toBeGreaterThan(descriptors + LARGE_READERS / 2), { timeout: 20_000 });
+      await vi.waitFor(() => count().toBeLessThanOrEqual(descriptors + 4), {
+        timeout: LATE_MS,
+        interval: 250,
+      });
+      printFigure('reader-of-a-large-task-cut', (performance.now() - startMs) / 1_000, 's');
+      for (const socket of sockets) socket.destroy();
+    } finally {
+      await gateway.stop();
+    }
   });
 
   test.concurrent.each([

@@ -63,8 +63,8 @@ describe.each(ANSWERS)('a gateway that answers %s', (answer) => {
     const client = createClient(optionsFor(answer));
     const before = gateway.requests(answer);
     const calls = Object.entries(CALLS);
-    // One after the other where each may take the client's whole limit of memory.
-    const atOnce = LARGE.has(answer) ? 1 : calls.length;
+    // Few at once where each may take the client's whole limit of memory.
+    const atOnce = LARGE.has(answer) ? 4 : calls.length;
     for (let first = 0; first < calls.length; first += atOnce) {
       const some = calls.slice(first, first + atOnce);
       await Promise.all(some.map(([name, call]) => expectOwnError(call(client), name)));
@@ -72,33 +72,42 @@ describe.each(ANSWERS)('a gateway that answers %s', (answer) => {
     // A cancellation that may have taken effect also gets the task.
     expect(gateway.requests(answer) - before).toBeLessThanOrEqual(2 * calls.length + 2);
   });
+});
 
-  test('makes an agent, a run and a subscription neither throw a raw error nor call in a loop', async () => {
-    const before = gateway.requests(answer);
-    const client = createClient(optionsFor(answer));
-    const ending = new AbortController();
-    const agents = [false, true].map((registers) =>
-      createAgent({
-        ...optionsFor(answer),
-        baseUrl: gateway.baseUrl(answer, { registers }),
-        agentId: 'a',
-        tags: ['x'],
-        handler: () => 'done',
-        heartbeatThread: false,
-      }),
-    );
-    const run = client.runTask(submission, { signal: ending.signal });
-    const read = async (): Promise<void> => {
-      for await (const event of client.subscribeEvents('s', { signal: ending.signal })) void event;
-    };
-    const all = [...agents.map((agent) => agent.start()), run, read()].map((work) =>
-      expectOwnError(work, answer),
-    );
-    await pause(WATCHED_MS);
-    expect(gateway.requests(answer) - before).toBeLessThanOrEqual(REQUESTS_MAX);
-    ending.abort();
-    await Promise.all(agents.map((agent) => agent.stop({ drainMs: 0, graceMs: 0 })));
-    await Promise.all(all);
-    expect(agents.map(({ state }) => state)).toEqual(['stopped', 'stopped']);
-  });
+/** An agent, a run and a subscription go on by themselves, and are watched. */
+async function watch(answer: string): Promise<void> {
+  const before = gateway.requests(answer);
+  const client = createClient(optionsFor(answer));
+  const ending = new AbortController();
+  const agents = [false, true].map((registers) =>
+    createAgent({
+      ...optionsFor(answer),
+      baseUrl: gateway.baseUrl(answer, { registers }),
+      agentId: 'a',
+      tags: ['x'],
+      handler: () => 'done',
+      heartbeatThread: false,
+    }),
+  );
+  const run = client.runTask(submission, { signal: ending.signal });
+  const read = async (): Promise<void> => {
+    for await (const event of client.subscribeEvents('s', { signal: ending.signal })) void event;
+  };
+  const all = [...agents.map((agent) => agent.start()), run, read()].map((work) =>
+    expectOwnError(work, answer),
+  );
+  await pause(WATCHED_MS);
+  expect(gateway.requests(answer) - before).toBeLessThanOrEqual(REQUESTS_MAX);
+  ending.abort();
+  await Promise.all(agents.map((agent) => agent.stop({ drainMs: 0, graceMs: 0 })));
+  await Promise.all(all);
+  expect(agents.map(({ state }) => state)).toEqual(['stopped', 'stopped']);
+}
+
+describe('a gateway makes an agent, a run and a subscription neither throw a raw error nor call in a loop', () => {
+  const isLarge = (answer: string): boolean => LARGE.has(answer);
+
+  test.each(ANSWERS.filter(isLarge))('that answers %s', watch);
+  // They wait most of the time, so several are watched at once.
+  test.concurrent.each(ANSWERS.filter((answer) => !isLarge(answer)))('that answers %s', watch);
 });
