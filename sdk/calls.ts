@@ -109,7 +109,7 @@ function createTaskCalls(api: Api, send: Send, { readsBy }: CallsDeps): TaskCall
       options?: CallOptions & { readonly wait?: number | undefined },
     ) {
       const { wait } = options ?? {};
-      // What is undefined is not sent.
+      // If a field is undefined, it is not sent.
       const query = { wait } as { wait: number };
       return await send(
         options,

@@ -1,7 +1,8 @@
 /**
  * The types of the gateway's HTTP contract under the names the SDK uses. Fields keep the names they have on
- * the wire. What a task holds in each state is more precise here than in the generated schemas, and so is
- * which kind of thing an id names (`id-kinds.ts`).
+ * the wire. The fields of a task in each state are more precise here than in the generated schemas, and so is
+ * the kind of thing an id names (`id-kinds.ts`). For example, only a task with the status `success` has a
+ * `result` that is not null.
  */
 import type { components } from '@task-gateway/contract';
 import type { AgentId, RequestId, WithIds } from './id-kinds.ts';
@@ -31,14 +32,14 @@ export type JsonResult = JsonObject & {
 /** A text that a later gateway may have more of. */
 type Known<Text extends string> = Text | (string & {});
 
-/** What every task has, in any state. */
+/** The fields of a task in any state. */
 type TaskInfo<Payload> = Omit<Schemas['TaskInfo'], 'payload' | 'result'> & {
   /** As submitted. Its type is the caller's word: it is not checked. */
   readonly payload: Payload;
 };
-/** What a task that succeeded holds, in its record and in its event. */
+/** The fields of a task when it has succeeded, in its record and in its event. */
 type Success<Result> = { readonly status: 'success'; readonly result: Result; readonly error_info: null };
-/** What a task that failed holds, in its record and in its event. */
+/** The fields of a task when it has failed, in its record and in its event. */
 type Failure = { readonly status: 'failed'; readonly result: null; readonly error_info: string };
 
 /** A task that has no agent yet. */
@@ -116,7 +117,7 @@ export type MatchQuery = {
 /** The response to a cancellation. */
 export type CancelReceipt = Schemas['CancelReceipt'];
 
-/** What an agent says of its tasks when it registers, sends a heartbeat or claims. */
+/** The tasks of an agent, as it names them when it registers, sends a heartbeat or claims. */
 type CurrentTasks = {
   /** The tasks the agent has accepted and not yet reported; acknowledges those assigned to it. */
   readonly request_ids?: readonly RequestId[];
@@ -124,7 +125,7 @@ type CurrentTasks = {
 /** The body of a registration. The client adds the secret. */
 export type AgentRegistration = Omit<Schemas['AgentRegistration'], 'auth' | 'agent_tags' | 'request_ids'> &
   CurrentTasks & {
-    /** What the agent can do: it gets tasks that share at least one tag. */
+    /** The agent's abilities: it gets tasks that share at least one tag. */
     readonly agent_tags: readonly string[];
   };
 /** The response to a registration: the agent's state, and how often it should send heartbeats. */
@@ -154,7 +155,9 @@ export type AgentListing = Schemas['AgentListing'];
 /** The administrator's list of all agents. */
 export type AgentListings = Schemas['AgentListings'];
 
-/** What is going on now: counts, tags, the oldest waiting tasks and problems. Times are epoch seconds. */
+/**
+ * The state of the gateway now: counts, tags, the oldest waiting tasks and problems. Times are epoch seconds.
+ */
 export type GatewayOverview = Schemas['GatewayOverview'];
 /** Demand and supply of one tag. */
 export type TagDemand = Schemas['TagDemand'];
@@ -177,7 +180,7 @@ export type TaskCancellation = Omit<Schemas['TaskCancellation'], 'dry_run' | 're
   /** Counts what would be cancelled, and cancels nothing. */
   readonly dry_run?: boolean;
 };
-/** What one call of a cancellation did. `next_cursor` is null when it has looked at all. */
+/** The result of one call of a cancellation. `next_cursor` is null when it has looked at all. */
 export type CancellationReceipt = Schemas['CancellationReceipt'];
 /** An agent in one row. */
 export type AgentRow = Schemas['AgentRow'];

@@ -83,7 +83,7 @@ export class TimeoutError extends TaskGatewayError {
   }
 }
 
-/** What a task can be found by. */
+/** A task can be found by these. */
 type TaskNames = Pick<TaskGatewayError, 'request_id' | 'idempotencyKey' | 'cli_session_id'>;
 
 /** Returns the error, which then names its task. Errors that are not the SDK's stay as they are. */

@@ -156,8 +156,8 @@ export const checkOverview = createGuard<GatewayOverview>({
 });
 
 /**
- * Of explanations and previews, what the SDK itself reads. What shows the rest checks it: a page need not
- * load that.
+ * The fields of explanations and previews that the SDK itself reads. If a program shows the rest, it checks
+ * it: a page need not load that.
  */
 const checkAdvice = createGuard({ hint: orNull(isText), match: orNull(isObject) });
 export const checkExplanation = checkAdvice as Guard<TaskExplanation>;

@@ -1,8 +1,8 @@
 /*
- * What `npm ci` does last in a checkout: it builds the SDK, so that `npx task-gateway` and programs that
- * import the SDK run as they do where it is installed. With the compiler the build is what is published.
- * `npm ci --omit=dev` leaves the compiler out: then Node itself takes the types out of the sources, which
- * makes the same programs, without declarations and without the copies that only Jest needs.
+ * The last step of `npm ci` in a checkout: it builds the SDK, so that `npx task-gateway` and programs that
+ * import the SDK run as they do where it is installed. With the compiler the build is what is published. `npm
+ * ci --omit=dev` leaves the compiler out: then Node itself takes the types out of the sources, which makes
+ * the same programs, without declarations and without the copies that only Jest needs.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -38,7 +38,7 @@ function stripSources() {
     const program = join(DIST, file.replace(/\.ts$/, '.js'));
     mkdirSync(dirname(program), { recursive: true });
     const stripped = nodeModule.stripTypeScriptTypes(readFileSync(join(SDK, file), 'utf8'));
-    // What it imports of its own is beside it under the new name.
+    // Its own imports are beside it under the new name.
     writeFileSync(program, stripped.replace(/\b((?:from|import)\s*\(?\s*'\.[^']+)\.ts'/g, "$1.js'"));
   }
 }

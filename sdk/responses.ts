@@ -1,7 +1,7 @@
 /**
- * What a gateway's response must hold before the SDK uses it: every field that it or its caller relies on, of
- * the type that the contract gives it. Fields the contract does not have are ignored; those that a gateway
- * which follows the specification alone may leave out may be absent.
+ * The SDK uses a gateway's response only if it holds every field that it or its caller relies on, of the type
+ * that the contract gives it. Fields the contract does not have are ignored; those that a gateway which
+ * follows the specification alone may leave out may be absent.
  */
 import type { CancelReceipt, FieldError, Problem, Task, TaskDone } from './contract.ts';
 

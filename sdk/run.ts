@@ -6,7 +6,7 @@
  * case. Stream down, or a session of the caller's: polls; the gateway holds each poll until the task is
  * settled. During an outage of the gateway it keeps polling until the task must have timed out.
  *
- * When the signal fires, the run rejects at once. What goes on is the cancellation, if it was asked for.
+ * When the signal fires, the run rejects at once. Only the cancellation goes on, if the caller asked for it.
  */
 import type { Calls } from './calls.ts';
 import { type Clock, type LinkedSignal, linkSignals, readMonotonicMs, untilAborted } from './clock.ts';
@@ -42,7 +42,7 @@ export type RunOptions = CallOptions & {
   readonly idempotencyKey?: string | undefined;
   /**
    * Called with the task as submitted and whenever its status or progress has changed. Polls once a second.
-   * What it throws is printed and changes nothing.
+   * If it throws, the error is printed and changes nothing.
    */
   readonly onProgress?: ((task: Task) => void) | undefined;
   /** Whether the signal also cancels the task. Default: the task continues. */
@@ -104,7 +104,7 @@ export function createRunTask(calls: RunDeps['calls'], streams: StreamDeps): Run
   return (submission, options) => runTask(deps, submission, options);
 }
 
-/** What is known of a run's task. */
+/** A run's task, as far as the run knows it. */
 type Submitted = {
   /** The submission, from the moment on that it may have been sent. */
   task?: Promise<Task>;

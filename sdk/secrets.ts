@@ -93,7 +93,7 @@ export function createSecretSource(
   return { variable, get: () => valid };
 }
 
-/** What limits the time for a secret: that of the call it is for. */
+/** The time limit for a secret: that of the call it is for. */
 type SecretLimits = {
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;

@@ -25,9 +25,9 @@ export type CallsDeps = Network &
 
 /** Where a call carries its secret: as a field of its body, or in a header. */
 type SecretIn = 'body' | 'authorization' | 'x-admin-auth';
-/** What each request takes: the headers of the call, and the `fetch` that sends it. */
+/** Each request takes the headers of the call, and the `fetch` that sends it. */
 type Init = {
-  /** What is undefined is not sent. */
+  /** If a header is undefined, it is not sent. */
   readonly headers: Record<string, string | undefined>;
   readonly fetch: (request: Request) => Promise<Response>;
 };

@@ -126,7 +126,7 @@ type NumberOption = 'timeoutMs' | 'maxRetries' | 'maxResponseBytes';
 /** An option, from the environment where it was not given. */
 type Given<Value> = {
   readonly value: Value | string | undefined;
-  /** What errors call it: its name, and the variable if it is from there. */
+  /** Errors call it by this: its name, and the variable if it is from there. */
   readonly name: string;
   /** The variable that it is from; empty if it was given, and if it is absent. */
   readonly variable: string;

@@ -31,7 +31,7 @@ export type CallOptions = {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
    * Called with a copy of each response, including those that are followed by a retry. The body may be read.
-   * What it throws is printed and changes nothing.
+   * If it throws, the error is printed and changes nothing.
    */
   readonly onResponse?: ((response: Response) => void) | undefined;
 } & TraceOptions;
@@ -43,7 +43,7 @@ export type TraceOptions = {
    * task, and the task's agent gets it.
    */
   readonly traceparent?: string | undefined;
-  /** What tracing systems add to it, at most 512 characters. */
+  /** The addition of tracing systems to it, at most 512 characters. */
   readonly tracestate?: string | undefined;
 };
 
@@ -64,7 +64,7 @@ export type Network = {
   readonly urlVariable: string;
 };
 
-/** What openapi-fetch resolves to. */
+/** The result of openapi-fetch. */
 export type FetchResult = {
   readonly data?: unknown;
   readonly error?: unknown;
@@ -100,9 +100,9 @@ export async function exchange<Data>(
 }
 
 /**
- * Returns the result of openapi-fetch. What it throws by itself is about the request before that is sent, and
- * about a body that is no JSON afterwards. The platform's errors are not quoted: they hold values, which may
- * be secrets.
+ * Returns the result of openapi-fetch. If it throws by itself, the error is about the request before it is
+ * sent, or about a body that is no JSON afterwards. The platform's errors are not quoted: they hold values,
+ * which may be secrets.
  */
 export async function requireResult<Result extends FetchResult>(
   request: () => Promise<Result>,
@@ -181,8 +181,8 @@ export function openOnce(network: Network, attempt: Attempt, request: Request): 
 type Attempt = { readonly signal: AbortSignal; readonly timeoutMs: number };
 
 /**
- * Sends a request with one attempt. What `read` resolves to must be there within the timeout. Throws only
- * errors of the SDK.
+ * Sends a request with one attempt. The result of `read` must be there within the timeout. Throws only errors
+ * of the SDK.
  */
 async function send(
   { fetch, clock, urlVariable }: Network,

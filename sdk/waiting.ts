@@ -2,8 +2,9 @@
  * The one rule for every pause before another attempt, of the calls, the streams and the agent.
  *
  * The pause doubles with each failure, from the kind's first one to its longest, and half of it is random, so
- * that many clients do not come back at the same moment. What the server asks for (`Retry-After`, `retry:`)
- * only makes it longer, to a minute: no server can make a client call it in a loop, or never again.
+ * that many clients do not come back at the same moment. If the server asks for a pause (`Retry-After`,
+ * `retry:`), this only makes it longer, to a minute: no server can make a client call it in a loop, or never
+ * again.
  */
 import type { Clock } from './clock.ts';
 import { ApiError, TaskGatewayError } from './errors.ts';

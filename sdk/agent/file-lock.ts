@@ -32,7 +32,7 @@ const ADDRESS_BYTES_MAX = 100;
 const NAME_CHARS_MAX = 16;
 /** A process that holds the lock accepts at once: the kernel does it for the process. */
 const CONNECT_MS_MAX = 5_000;
-/** What a file system says that has no sockets, or no second names for them. */
+/** The error codes when a file system has no sockets, or no second names for them. */
 const WITHOUT_SOCKETS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 /** Each try ends because another process has come a step further. */
 const TRIES_MAX = 1_000;

@@ -20,7 +20,7 @@ const REPEAT_EVERY_MS = 60_000;
 const CALM_MS = 10_000;
 /** A first response that takes longer is worth a word. */
 const FIRST_RESPONSE_MS = 1_500;
-/** What a proxy responds when it can't reach the gateway behind it. */
+/** The statuses of a proxy when it can't reach the gateway behind it. */
 const PROXY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** Creates it for the gateway at this address. It emits notices of the kinds `unreachable` and `reached`. */
@@ -31,7 +31,7 @@ export function createGatewayContact(baseUrl: string, clock: Clock, emit: LogEve
   let isSaid = false;
   let isReached = false;
 
-  /** What the gateway itself has responded is no outage. */
+  /** If the gateway itself has responded, it is no outage. */
   function fail(error: unknown): void {
     if (!isOutage(error)) return;
     const nowMs = readMonotonicMs(clock);

@@ -1,6 +1,6 @@
 /**
- * What an agent does about a handler that goes on after its task is over: it says so, because the handler
- * occupies a slot, and frees the slot after a limit if the agent has one.
+ * When a handler goes on after its task is over, the agent says so, because the handler occupies a slot, and
+ * frees the slot after a limit if the agent has one.
  */
 import type { Clock } from '../clock.ts';
 import type { RequestId } from '../contract.ts';

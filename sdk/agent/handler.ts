@@ -1,6 +1,4 @@
-/**
- * A handler: the function that does an agent's work. What it is given, and how its outcome becomes a report.
- */
+/** A handler: the function that does an agent's work. Its arguments, and how its outcome becomes a report. */
 import type { Clock } from '../clock.ts';
 import type { FreeForm, JsonObject, JsonResult, RequestId, RunningTask, TaskResult } from '../contract.ts';
 import { InvalidOptionError, WorkStoppedError } from '../errors.ts';
@@ -9,7 +7,7 @@ import type { KeptReport } from './outbox.ts';
 import { createProgressSender, type ProgressUpdate } from './progress.ts';
 import { readText } from './thrown-text.ts';
 
-/** What a handler is given besides the task. */
+/** The second argument of a handler, beside the task. */
 export type HandlerContext = {
   /**
    * Fires when the handler should stop. Its reason is a `WorkStoppedError` whose `code` says why:
@@ -19,8 +17,8 @@ export type HandlerContext = {
   readonly signal: AbortSignal;
   /**
    * Reports the progress, 0 to 100. It never falls; of values in quick succession only the last one is sent.
-   * What is no number, such as 0 of 0, is not sent and makes one notice of the kind `failure`: progress never
-   * fails a task.
+   * If the value is no number, for example 0 of 0, it is not sent and makes one notice of the kind `failure`:
+   * progress never fails a task.
    */
   progress(percent: number): void;
   /** Reports the first complete reply. It becomes the result's `reply` unless the result has its own. */
@@ -30,16 +28,16 @@ export type HandlerContext = {
    * if the task was submitted without one and claimed.
    */
   readonly traceparent?: string | undefined;
-  /** What tracing systems have added to `traceparent`. */
+  /** The addition of tracing systems to `traceparent`. */
   readonly tracestate?: string | undefined;
 };
 
-/** What a function without a return returns. */
+/** The result of a function without a return. */
 type Nothing = ReturnType<() => void>;
 
 /**
- * What a handler may return: the result, a text that becomes its `output`, or nothing. What is sent is what
- * `JSON.stringify` makes of it, at the moment it is returned.
+ * A handler returns the result, a text that becomes its `output` (for example, `'3 files changed'`), or
+ * nothing. The agent sends the JSON of it, made by `JSON.stringify` when it is returned.
  */
 export type HandlerAnswer<Result extends JsonResult = TaskResult> =
   | Result
@@ -49,8 +47,8 @@ export type HandlerAnswer<Result extends JsonResult = TaskResult> =
   | null;
 
 /**
- * Does the work on a task. What it throws becomes the task's `error_info`. `Payload` is the agent's word: it
- * is not checked.
+ * Does the work on a task. If it throws, the error's text becomes the task's `error_info`. `Payload` is the
+ * agent's word: it is not checked.
  */
 export type Handler<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult> = (
   task: RunningTask<Payload>,

@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { AgentRegistration, RequestId } from '../contract.ts';
 
-/** What the thread needs to send heartbeats for the agent. It is posted again whenever it changes. */
+/** The data with which the thread sends heartbeats for the agent. It is posted again whenever it changes. */
 export type HeartbeatState = {
   readonly auth: string;
   readonly registration: AgentRegistration;

@@ -170,7 +170,7 @@ async function* readChunks(body: ReadableStream<Uint8Array>): AsyncGenerator<Uin
       yield value;
     }
   } finally {
-    // What it resolves to matters to no one, and it may never come.
+    // No caller uses the result, and it may never come.
     reader.cancel().catch(() => undefined);
   }
 }

@@ -38,7 +38,7 @@ export type AgentNotice =
    */
   | { readonly kind: 'failure'; readonly during: AgentDuty; readonly error: unknown };
 
-/** What an agent was doing when something failed. */
+/** The work of an agent when something failed. */
 export type AgentDuty =
   | 'register'
   | 'heartbeat'

@@ -10,7 +10,10 @@ import type { AgentNotice } from './log-events.ts';
 import type { ListenOptions } from './server.ts';
 import { isSigningSecret } from './signature.ts';
 
-/** What an agent is and how it gets its tasks. How it reaches the gateway is configured as for a client. */
+/**
+ * The properties of an agent, and how it gets its tasks. How it reaches the gateway is configured as for a
+ * client.
+ */
 export type AgentOptions<
   Payload extends JsonObject = FreeForm,
   Result extends JsonResult = TaskResult,

@@ -133,8 +133,8 @@ async function requireOneName(file: string): Promise<void> {
 }
 
 /**
- * Writes a new file that its owner alone can read, and waits until it is on disk. What is there by this name
- * is removed: it is left from a crash, or a link that must not be followed.
+ * Writes a new file that its owner alone can read, and waits until it is on disk. If a file of this name is
+ * there, it is removed: it is left from a crash, or a link that must not be followed.
  */
 async function writeFile(file: string, lines: readonly Line[]): Promise<void> {
   await rm(file, { force: true });

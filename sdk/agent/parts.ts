@@ -14,7 +14,7 @@ import { createReports } from './reports.ts';
 import { createInboxServer } from './server.ts';
 import { createWork, type Work } from './work.ts';
 
-/** What an agent consists of. */
+/** The parts of an agent. */
 export type AgentParts = ReturnType<typeof createParts>;
 
 type LogFailure = (during: AgentDuty) => (error: unknown) => void;

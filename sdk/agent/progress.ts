@@ -5,7 +5,7 @@
 import type { Clock } from '../clock.ts';
 import { InvalidOptionError } from '../errors.ts';
 
-/** What is reported of a running task. */
+/** The report on a running task. */
 export type ProgressUpdate = { readonly progress?: number; readonly result?: { readonly reply: string } };
 
 export type ProgressSender = {

@@ -29,9 +29,7 @@ export type Registration = {
   drain(): void;
   /** From now on the agent does not register. Resolves when no registration is under way any more. */
   close(): Promise<void>;
-  /**
-   * What the gateway knows of the agent. `maybe`: it was sent a registration and no response to it came.
-   */
+  /** Whether the gateway has the agent's registration. `maybe`: one was sent, and no response came. */
   registered(): 'yes' | 'maybe' | 'no';
   /**
    * Returns what the heartbeat thread needs; undefined before the gateway has first responded to the agent.
@@ -54,7 +52,7 @@ export type RegistrationDeps = {
   readonly onContact: () => void;
 };
 
-/** What the gateway has last said, and whether the agent drains. */
+/** The gateway's last response, and whether the agent drains. */
 type RegistrationState = {
   intervalMs: number;
   draining: boolean;

@@ -9,8 +9,8 @@ export type Slots<Entry> = {
   list(): readonly Entry[];
   occupy(entry: Entry): void;
   /**
-   * Frees the slot of an entry. What still works on it does not occupy a slot any more; until it has ended,
-   * the entry is busy.
+   * Frees the slot of an entry. If a handler still works on it, the handler does not occupy a slot any more;
+   * until it has ended, the entry is busy.
    */
   free(entry: Entry, ended?: Promise<void>): void;
   /** Whether a task has a slot, or something still works on it. */

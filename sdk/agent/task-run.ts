@@ -145,7 +145,8 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
       const report = outcome && !isDropped ? { ...outcome, agent_id } : undefined;
       isReporting = true;
       const result = report && (await reports.deliver(report, delivering.signal, hurrying.signal, trace));
-      // What could not be delivered before the agent stopped stays in the outbox for its next start.
+      // If a report could not be delivered before the agent stopped, it stays in the outbox for the next
+      // start.
       if (result !== 'unfinished' || isDropped) await outbox.remove(request_id);
       if (result === 'delivered') return 'delivered';
       return result === 'unwanted' || isDropped ? 'dropped' : 'unfinished';

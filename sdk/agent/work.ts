@@ -88,7 +88,7 @@ export function createWork(deps: WorkDeps): Work {
       if (state !== 'open') return 'closed';
       // A dropped task that is assigned again has to wait until its first handler has ended.
       if (slots.isBusy(request_id) || slots.isFull()) return 'full';
-      // What was claimed was asked for: it would come again only after 15 s.
+      // The agent asked for this task by a claim: it would come again only after 15 s.
       if (arrival.kind === 'push' && checkBusy(deps)) return 'full';
       const run = createTaskRun(deps, { request_id, agent_id, trace: arrival.trace });
       slots.occupy(run);

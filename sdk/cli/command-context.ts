@@ -1,4 +1,4 @@
-/** What every command works with, and how it gets its gateway and its output format from the options. */
+/** The context of every command, and how it gets its gateway and its output format from the options. */
 import type { Command } from 'commander';
 import { type Connection, connect, type GlobalOptions } from './connection.ts';
 import type { Interrupts } from './interrupts.ts';

@@ -39,7 +39,7 @@ export const EXIT_CODES = {
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: number;
-  /** What to do, on a line of its own; empty if there is nothing to add. */
+  /** Says what to do, on a line of its own; empty if there is nothing to add. */
   readonly hint: string;
 
   constructor(exitCode: number, message: string, hint = '') {
@@ -63,7 +63,7 @@ export function messageOf(error: unknown): string {
 export type Failure = { readonly exitCode: number; readonly text: string; readonly hint?: string };
 
 const AUTH_ADVICE = 'Give the right one with TASK_GATEWAY_AUTH, --auth-file or --auth.';
-/** What to do when no gateway was reached. */
+/** The advice when no gateway was reached. */
 export const ADDRESS_ADVICE = 'Start the gateway, or give its address with --url or TASK_GATEWAY_URL.';
 const DOCTOR_ADVICE = 'Run "task-gateway doctor" to find the cause.';
 
@@ -134,9 +134,7 @@ function findCode(cause: unknown): string {
   return '';
 }
 
-/**
- * A gateway says what is wrong in every error response. What stands in front of it may fail in its own way.
- */
+/** A gateway says what is wrong in every error response. A proxy in front of it may fail in its own way. */
 function isForeign({ status, problem }: ApiError): boolean {
   return problem === undefined && ![408, 429, 502, 503, 504].includes(status);
 }

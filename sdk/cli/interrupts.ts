@@ -23,7 +23,7 @@ export type Interrupts = {
 
 type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
-/** What is needed of `process`. */
+/** The part of `process` in use here. */
 export type SignalSource = { on(signal: SignalName, listener: () => void): unknown };
 
 const SIGNAL_EXIT_CODES: Readonly<Record<SignalName, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };

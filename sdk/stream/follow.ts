@@ -17,7 +17,7 @@ import { checkTaskDone, readEnd } from '../responses.ts';
 import { checkTransient, choosePauseMs } from '../waiting.ts';
 import { createFrameReader, type Frame } from './frames.ts';
 
-/** What a feed yields: an event, or a change of the connection. */
+/** An item of a feed: an event, or a change of the connection. */
 export type FeedItem = { readonly kind: 'event'; readonly event: TaskDone } | FeedNotice;
 
 /** A change of an event stream's connection. */

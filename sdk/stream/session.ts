@@ -29,7 +29,7 @@ export type RequestStream = (request: {
 export type StreamDeps = Network &
   Pick<CallSettings, 'timeoutMs'> & { readonly auth: SecretSource; readonly requestStream: RequestStream };
 
-/** What one feed asks for. */
+/** The request of one feed. */
 type Following = Pick<FeedDeps, 'cursor' | 'signal'> &
   Pick<CallOptions, 'timeoutMs' | 'headers'> & { readonly idleMs?: number | undefined };
 

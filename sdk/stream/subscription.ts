@@ -14,8 +14,8 @@ export type SubscribeOptions = {
   /** Start behind this event. Without it, all stored events come first. */
   readonly lastEventId?: EventId | undefined;
   /**
-   * Called when the connection opens or breaks, and when events were deleted before they could be read. What
-   * it throws is printed and changes nothing.
+   * Called when the connection opens or breaks, and when events were deleted before they could be read. If it
+   * throws, the error is printed and changes nothing.
    */
   readonly onNotice?: ((notice: FeedNotice) => void) | undefined;
   /** Milliseconds without a byte after which the connection counts as lost. Default: 60,000. */

@@ -1,5 +1,5 @@
 /**
- * What the fake gateway says of tasks and tags: `explainTask` and `previewMatch`. It keeps no history but the
+ * The fake gateway explains tasks and tags: `explainTask` and `previewMatch`. It keeps no history but the
  * beginning and the end, and has no clock: the times are those of the tasks.
  */
 import type { MatchAgent, MatchPreview, Task, TaskExplanation, TaskMatch, TaskOutcome } from '../contract.ts';

@@ -1,6 +1,6 @@
 /**
- * What happened lately, in steps of 30 s: how many tasks waited and ran, how many ended and how, how long
- * they took, and for which tags there was no agent. Pure. An engine keeps a record of each step in which
+ * The last quarter of an hour, in steps of 30 s: how many tasks waited and ran, how many ended and how, how
+ * long they took, and for which tags there was no agent. Pure. An engine keeps a record of each step in which
  * something changed; `buildActivity()` makes the steps of them, the quiet ones in between included.
  */
 import type { TaskOutcome } from './history-record.ts';

@@ -1,5 +1,5 @@
 /**
- * What to do about a task: one hint that a person can act on, and the same as remedies for programs. Pure.
+ * The advice on a task: one hint that a person can act on, and the same as remedies for programs. Pure.
  *
  *   ended    no agent, deadline over, agent lost     why, and how the next one fares better
  *   pending  no agent is free                        why, and how long it waits

@@ -1,8 +1,8 @@
 /**
- * What tasks carry is parsed when it arrives. Unless it is short it is kept as its text from then on: stored,
- * read, pushed and returned by copying the text, never parsed or rendered again. So it costs the event loop
- * what its bytes cost, whatever is in it. Of a short text, copying it costs more than rendering it again:
- * measured, both cost the same at 1,000 to 1,500 characters.
+ * Payloads and results are parsed when they arrive. If one is not short, it is kept as its text from then on:
+ * stored, read, pushed and returned by copying the text, never parsed or rendered again. So it costs the
+ * event loop as much as its bytes, whatever is in it. If the text is short, copying it costs more than
+ * rendering it again: measured, both cost the same at 1,000 to 1,500 characters.
  */
 
 /** From this length on a value is kept as its text. */

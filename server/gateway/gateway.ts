@@ -64,7 +64,7 @@ export type GatewayDeps = {
   readonly keepPace?: KeepPace;
   /** Default: nothing is traced. */
   readonly tracing?: Tracing;
-  /** What the overview says of the gateway itself. */
+  /** The gateway itself as the overview shows it. */
   readonly overviewSettings?: OverviewSettings;
 };
 
@@ -154,8 +154,8 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
         ...createExplainTask(shared),
         ...createPreviewMatch(shared),
       }),
-      // What may take long, or reports itself that the store is out, has no deadline as a whole; each of its
-      // reads is bounded.
+      // If a call may take long, or reports itself that the store is out, it has no deadline as a whole; each
+      // of its reads is bounded.
       ...createGetTask(shared),
       getOverview,
       listAgents,

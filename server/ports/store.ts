@@ -243,7 +243,7 @@ export type Store = {
   /** How many tasks are stored, by class. Counted and read as the demand is; shared by all replicas. */
   readTaskCounts(): Promise<TaskCounts>;
   /**
-   * What happened in each of the last 30 steps of 30 s, oldest first. Counted and read as the demand is;
+   * The activity in each of the last 30 steps of 30 s, oldest first. Counted and read as the demand is;
    * shared by all replicas. After a crash the present step may be missing.
    */
   readActivity(): Promise<readonly ActivityStep[]>;

@@ -1,6 +1,6 @@
 /**
- * What `agent exec` logs: its tasks, and what fails. A failure that repeats itself in the same words is
- * logged once a minute, with how often it happened.
+ * The log of `agent exec`: its tasks, and its failures. When a failure repeats itself in the same words, it
+ * is logged once a minute, with how often it happened.
  */
 import { describeSupply } from '../../agent/agent-log.ts';
 import { isOutage } from '../../agent/gateway-contact.ts';
@@ -19,7 +19,7 @@ export type AgentLog = {
   lastFailure(): string;
 };
 
-/** What an agent is registered as, beside its id and endpoint. */
+/** The registration of an agent, beside its id and endpoint. */
 export type AgentDescription = {
   /** The gateway's address. */
   readonly url: string;

@@ -38,7 +38,7 @@ export type ChildExit = {
   /** Null if a signal ended the program. */
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** What the program wrote to standard output, without progress markers. */
+  /** The program's standard output, without progress markers. */
   readonly output: string;
   /** The program wrote more than `output` holds. */
   readonly truncated: boolean;
@@ -50,7 +50,7 @@ export type ChildExit = {
 const LINGER_MS = 1_000;
 /** How often a start is tried again. */
 const START_EVERY_MS = 250;
-/** What the system says when files, memory or processes are used up: all of that may pass. */
+/** The error codes of the system when files, memory or processes are used up: all of that may pass. */
 const SHORTAGES: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']);
 const TAIL_LINES_MAX = 20;
 const TAIL_CHARS_MAX = 2_000;
@@ -216,7 +216,7 @@ function createOutputBuffer(bytesMax: number) {
   };
 }
 
-/** Keeps the last lines of a text. What a terminal would obey is escaped in them. */
+/** Keeps the last lines of a text. Characters that a terminal would obey are escaped in them. */
 function createTail() {
   let text = '';
   return {

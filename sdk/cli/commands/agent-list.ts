@@ -25,7 +25,7 @@ const STATES = ['ready', 'processing', 'draining', 'offline'] as const;
 const PAGE_MAX = 200;
 
 type ListOptions = Omit<AgentRowQuery, 'cursor' | 'activity'>;
-/** What a table shows of an agent. */
+/** The columns of an agent in a table. */
 type ListedAgent = Pick<
   AgentListing,
   | ('agent_id' | 'state' | 'full' | 'eligible' | 'current_load' | 'max_concurrent')

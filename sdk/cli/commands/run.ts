@@ -37,7 +37,7 @@ Examples:
 
 /** How long a task waits for an agent by default: nothing is gained if it fails while all are full. */
 const QUEUE_TIMEOUT_SECONDS = 30;
-/** What the gateway takes for a task without a timeout. */
+/** When a task has no timeout, the gateway takes this one. */
 const TIMEOUT_SECONDS = 600;
 
 /** Adds `run` to the program. */

@@ -29,7 +29,7 @@ export type Finding = {
   /** `wrong` makes `doctor` fail; `note` does not. */
   readonly state: 'right' | 'wrong' | 'note';
   readonly text: string;
-  /** What to do; empty if there is nothing to do. */
+  /** Says what to do; empty if there is nothing to do. */
   readonly advice: string;
 };
 

@@ -27,7 +27,7 @@ export function paintStatus(terminal: Terminal, status: Task['status'], text: st
 
 /**
  * Renders a value as JSON: over several lines for `json`, on one line for `jsonl`. Ends with a line break.
- * What a terminal obeys is escaped, wherever the JSON goes.
+ * Characters that a terminal obeys are escaped, wherever the JSON goes.
  */
 export function renderJson(value: unknown, format: 'json' | 'jsonl'): string {
   return `${stringifySafely(value, format === 'json' ? 2 : undefined)}\n`;

@@ -8,7 +8,9 @@ const DIRECTIONS = '\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069';
 /** Every control character (C0, DEL, C1) but the line break and the tab, and what sets a direction. */
 const OBEYED = new RegExp(`(?![\\n\\t])\\p{Control}|[${DIRECTIONS}]`, 'gu');
 const BREAKS = /[\r\n\t\u0085\u2028\u2029]+/g;
-/** What `JSON.stringify` leaves as it is, although a terminal or a reader of lines obeys it. */
+/**
+ * Characters that `JSON.stringify` leaves as they are, although a terminal or a reader of lines obeys them.
+ */
 const UNESCAPED = new RegExp(`[\\u007f-\\u009f\\u2028\\u2029${DIRECTIONS}]`, 'g');
 
 /**

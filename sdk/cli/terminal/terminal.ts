@@ -1,10 +1,11 @@
 /**
  * Writes the output of a command: results to standard output, everything else to standard error. Colours and
- * the status line appear only on a terminal. What goes to standard error contains no secret.
+ * the status line appear only on a terminal. Standard error contains no secret.
  *
  * This is the one place that cleans: nothing a terminal obeys gets through, whichever command writes it, but
  * the colours and the status line of this file. Standard output that is no terminal gets its text unchanged.
- * What standard error does not take is bounded: beyond that, lines are left out and counted.
+ * When standard error does not take its lines, the waiting ones are bounded: further lines are left out and
+ * counted.
  */
 import { createId } from '../../ids.ts';
 import { redactSecrets } from './redaction.ts';
@@ -13,7 +14,7 @@ import { cleanText } from './safe-text.ts';
 /** The environment variables of the command. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the terminal needs of `process.stdout` and `process.stderr`. */
+/** The part of `process.stdout` and `process.stderr` that the terminal uses. */
 export type OutStream = {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -23,7 +24,7 @@ export type OutStream = {
 export type Colour = 'red' | 'green' | 'yellow' | 'cyan' | 'dim' | 'bold';
 export type Paint = (colour: Colour, text: string) => string;
 
-/** What one of the two output streams can show. */
+/** The capabilities of one of the two output streams. */
 type OutputCapabilities = {
   /** Whether the stream is a terminal, not a file or a pipe. */
   readonly isTty: boolean;
@@ -116,7 +117,7 @@ export function createTerminal(stdout: OutStream, stderr: OutStream, env: Enviro
 
 /**
  * Creates a writer that leaves out what the stream has no capacity for, and says how many writes that were as
- * soon as the stream takes more. What is left out is not rendered either.
+ * soon as the stream takes more. If a line is left out, it is not rendered either.
  */
 function createBoundedWriter(stream: OutStream): { write(render: () => string): void } {
   let waitingChars = 0;

@@ -1,5 +1,5 @@
 /**
- * What the agents with a tag have, counted as they change, and which tags are used and which are served by
+ * The agents and slots of each tag, counted as agents change, and which tags are used and which are served by
  * no agent. A reading looks at so many tags at most.
  */
 import { type Candidate, isFailing, isFree } from '../../../domain/match.ts';
