@@ -1,4 +1,6 @@
-/** What to type for each operation: the command that makes the call, or the one that makes it by itself. */
+/**
+ * The command line for each operation: the command that makes the call, or the one that makes it by itself.
+ */
 import { isJson } from './document.ts';
 import type { SampleCall } from './sample-call.ts';
 

@@ -6,7 +6,7 @@
 import { dirname } from 'node:path';
 import { defaultClientConditions, defineConfig, type Plugin } from 'vite';
 
-/** What is not needed: the code that loads what a script needs, and the SDK's part that runs tasks. */
+/** Code without use here: the code that loads what a script needs, and the SDK's part that runs tasks. */
 const UNUSED: readonly { readonly id: RegExp; readonly code: string }[] = [
   // The style sheet is loaded with the page, so a script has nothing to load before it.
   { id: /^\0vite\/preload-helper\.js$/, code: 'export const __vitePreload = (load) => load();' },
@@ -19,7 +19,7 @@ const JSX_IMPORT = "import { h, Fragment } from 'preact'";
 /** The checkout, whose own name means nothing. */
 const ROOT = dirname(import.meta.dirname);
 
-/** What most pages have in common is in one script. */
+/** The parts that most pages share are in one script. */
 const SHARED =
   /\/node_modules\/|\/sdk\/|\/console\/(app|gateway|keyboard|main|parts|routing|shell|theme)|preload-helper|\/pages\/(sign-in|no-page)/;
 

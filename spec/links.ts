@@ -1,5 +1,5 @@
 /**
- * What a client calls after a submission, for tools: the links from `submitTask` to the calls on its task.
+ * The calls of a client after a submission, for tools: the links from `submitTask` to the calls on its task.
  */
 import { type Json, listOperations, requireObject } from './document.ts';
 

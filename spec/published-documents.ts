@@ -12,7 +12,7 @@ import {
   walkObjects,
 } from './document.ts';
 
-/** What is of the administrator's document: the paths below this one. */
+/** The part for the administrator's document: the paths below this one. */
 const ADMIN_PATHS = '/api/admin/';
 
 /**

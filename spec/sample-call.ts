@@ -1,4 +1,4 @@
-/** What the first example of an operation sends, taken from the document. */
+/** The request of an operation's first example, taken from the document. */
 import { isJson, type Json } from './document.ts';
 
 /** A call with the values of its first example. */

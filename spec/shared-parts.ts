@@ -15,9 +15,8 @@ export function shareParts(document: Json): void {
 }
 
 /**
- * Each error response gets the name of the schema of its body. What describes it, the text and the examples,
- * stands at the response alone, and what a field means at `ProblemDetails`; the examples have their codes as
- * names.
+ * Each error response gets the name of the schema of its body. Its text and its examples stand at the
+ * response alone, and the meaning of a field at `ProblemDetails`; the examples have their codes as names.
  */
 function shareResponses(document: Json): void {
   const schemas = requireObject(document, 'components', 'schemas');

@@ -56,7 +56,7 @@ export function createBoundary(deps: Deps): Middleware {
     const code = await runMiddleware(deps, ctx, next);
     if (deps.draining.aborted && !ctx.headerSent) ctx.set('Connection', 'close');
     if (ctx.respond !== false) {
-      // What is late already is not waited for.
+      // If the body is late already, it is not waited for.
       const isReadOn = code !== 'request_timeout' && isBodyBounded(ctx.req, deps.limits.bodyBytesMax);
       if (!isReadOn) await respondBeforeBody(deps, ctx);
       else if (ctx.method !== 'HEAD' && isLargeBody(ctx.body)) void respondInSlices(deps, ctx, ctx.body);

@@ -109,7 +109,7 @@ export function createListener(deps: Deps): RequestListener {
   };
 }
 
-/** What a URL is not expected to have; the router knows what to do with it. */
+/** If a URL has one of these, the router decides what to do with it. */
 const UNUSUAL = /[#\s]/;
 /** Paths that end in a parameter: `/api/cli/tasks/:request_id`. */
 const ENDS_IN_PARAMETER = /^([^:]*\/):(\w+)$/;
@@ -134,7 +134,7 @@ function createFinder({ operations, requireHost }: Deps): (req: IncomingMessage)
     const from = target.lastIndexOf('/') + 1;
     const found = ending.get(target.slice(0, from));
     const value = target.slice(from);
-    // What is escaped is decoded by the router.
+    // If a part is escaped, the router decodes it.
     if (!found || value === '' || value.includes('%')) return undefined;
     return { operation: found.operation, params: { [found.parameter]: value } };
   }

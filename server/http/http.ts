@@ -48,7 +48,7 @@ import { createServer, type ServerLimits } from './server.ts';
 import type { StreamLimits } from './stream/admission.ts';
 import { createStreams } from './stream/sse.ts';
 
-/** What callers may leave unread. */
+/** How much callers may leave unread. */
 type ReaderLimits = {
   /** Bytes of all responses and streams together; see `response/unread-bytes.ts`. */
   readonly unreadBytesMax: number;

@@ -54,8 +54,8 @@ function respondJson(ctx: Context, status: number, body: object): void {
 }
 
 /**
- * Why the gateway is not ready, as everybody may read it: a sentence of a fixed set. What the store itself
- * says may name addresses, paths and users; it is in the log alone.
+ * Why the gateway is not ready, as everybody may read it: a sentence of a fixed set. The store's own message
+ * may name addresses, paths and users; it is in the log alone.
  */
 const REASONS: readonly (readonly [words: RegExp, sentence: string])[] = [
   [/^draining$/, 'draining'],

@@ -8,7 +8,7 @@ import { GatewayError } from '../ports/gateway.ts';
 import { StoreFull, StoreUnavailable } from '../ports/store.ts';
 
 type Responses = components['responses'];
-/** What the error responses of the published document hold, where it lists their codes. */
+/** The error responses of the published document, where it lists their codes. */
 type Documented = Responses[Exclude<keyof Responses, 'OtherProblem'>]['content']['application/problem+json'];
 
 /** Without "any other text", which a client must expect. */

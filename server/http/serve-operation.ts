@@ -99,8 +99,8 @@ export type DirectSends = {
 export type ServedOperation = Pick<Operation, 'method' | 'path'> & {
   readonly name: OperationId;
   /**
-   * The operation as a route. It throws when the request is refused; see `toProblem`. What was called first
-   * is not called again.
+   * The operation as a route. It throws when the request is refused; see `toProblem`. If the operation was
+   * called before, it is not called again.
    */
   readonly middleware: Middleware;
   /**

@@ -3,19 +3,12 @@
  * comments, each as one row. `npm run house` prints it; nothing compares it.
  */
 import ts from 'typescript';
+import { countEnglish, rateOf, readComments } from './english-law.ts';
 import { type Edge, listEdges } from './import-law.ts';
-import { parseSource, type Repository, readPieces, visitNodes } from './repository.ts';
+import { parseSource, type Repository, visitNodes } from './repository.ts';
 import { countLines } from './size-law.ts';
 
 export type Row = readonly [title: string, value: number | string];
-
-/** How often each of these stands in comments, for 10,000 words of them. */
-const RATES: readonly (readonly [title: string, pattern: RegExp])[] = [
-  ['chains of "that is", "that has", "that no"', /\bthat (is|are|was|were|has|have|had|no)\b/gi],
-  ['sentences that open with "What"', /(^|[.:!?]\s+)What\b/gm],
-  ['"if" and "when"', /\b(if|when)\b/gi],
-  ['"for example", "e.g.", "such as"', /\b(for example|e\.g\.|such as)/gi],
-];
 
 /** The rows for a checkout. */
 export function measureWhole(repository: Repository): readonly Row[] {
@@ -43,13 +36,7 @@ export function measureWhole(repository: Repository): readonly Row[] {
     ],
     ['settings', countKeys('server/config/settings.ts', read('server/config/settings.ts'), 'settings')],
     ['README, lines · words', `${countLines(page)} · ${page.split(/\s+/).length}`],
-    ...measureEnglish(
-      server.map((file) =>
-        readPieces(file, read(file))
-          .comments.map(({ text }) => text)
-          .join('\n'),
-      ),
-    ),
+    ...measureEnglish(server.flatMap((file) => readComments(file, read(file)))),
   ];
 }
 
@@ -87,10 +74,14 @@ function countKeys(file: string, text: string, name: string): number {
 }
 
 function measureEnglish(comments: readonly string[]): readonly Row[] {
-  const text = comments.join('\n').replace(/^\s*(\/\*\*?|\*\/?|\/\/)/gm, ' ');
-  const words = text.match(/[A-Za-z][\w'-]*/g)?.length ?? 1;
-  return RATES.map(([title, pattern]): Row => {
-    const rate = ((text.match(pattern) ?? []).length / words) * 10_000;
-    return [`server's comments, for 10,000 words: ${title}`, Math.round(rate)];
-  });
+  const { words, chains, openings, conditions, examples } = countEnglish(comments);
+  const counts: readonly Row[] = [
+    ['chains of "that is", "that has", "that no"', chains],
+    ['sentences that open with "What"', openings],
+    ['"if" and "when"', conditions],
+    ['"for example", "e.g.", "such as"', examples],
+  ];
+  return counts.map(
+    ([title, count]): Row => [`server's comments, for 10,000 words: ${title}`, rateOf(Number(count), words)],
+  );
 }

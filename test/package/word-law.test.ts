@@ -1,5 +1,8 @@
-/** The words of the sources obey the law, and each of its rules notices what breaks it. */
+/** The words and the English of the sources obey their laws, and each rule notices what breaks it. */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { countEnglish, findOpenings, findWorse, readComments } from './english-law.ts';
 import { openRepository } from './repository.ts';
 import { FILE_WORDS, findWords } from './word-law.ts';
 import { WORD_RULES } from './word-rules.ts';
@@ -49,4 +52,48 @@ describe('names of files', () => {
       expect(file).toMatch(FILE_WORDS);
     },
   );
+});
+
+describe('the English of comments', () => {
+  const spoken = worded.filter((file) =>
+    /^(server\/(?!console\/)|sdk\/|spec\/).*\.(ts|tsx|js|lua)$/.test(file),
+  );
+  const commentsOf = new Map(spoken.map((file) => [file, readComments(file, read(file))]));
+
+  test('opens no sentence with "What"', () => {
+    const opened = spoken.flatMap((file) =>
+      findOpenings(commentsOf.get(file) ?? []).map((text) => `${file} "${text}": say who does what, when`),
+    );
+    expect(opened).toEqual([]);
+  });
+
+  test('gets worse in no folder; its committed rates are in english-rates.json', () => {
+    const rates = JSON.parse(
+      readFileSync(join(import.meta.dirname, 'english-rates.json'), 'utf8'),
+    ) as Readonly<Record<string, readonly [chains: number, conditions: number]>>;
+    const folders = [...new Set(spoken.map((file) => dirname(file)))];
+    const worse = folders.flatMap((folder) => {
+      const files = spoken.filter((file) => dirname(file) === folder);
+      const [chains, conditions] = rates[folder] ?? [];
+      const committed = chains === undefined || conditions === undefined ? undefined : { chains, conditions };
+      const counts = countEnglish(files.flatMap((file) => commentsOf.get(file) ?? []));
+      return findWorse(counts, committed).map((found) => `${folder}: ${found}`);
+    });
+    expect(worse).toEqual([]);
+  });
+
+  test.each([
+    ['// What waits is woken.', 1],
+    ['/** Wakes it. What\n * waits is woken. */', 1],
+    ['// It says what waits.', 0],
+  ])('the law bites a sentence that opens so: %s', (text, openings) => {
+    expect(findOpenings(readComments('one.ts', text))).toHaveLength(openings);
+  });
+
+  test('the law bites a folder that gets worse, not one within the bounds', () => {
+    const counts = { words: 1_000, chains: 12, openings: 0, conditions: 5, examples: 0 };
+    expect(findWorse(counts, { chains: 90, conditions: 80 })).toHaveLength(2);
+    expect(findWorse(counts, { chains: 110, conditions: 60 })).toEqual([]);
+    expect(findWorse({ ...counts, chains: 7, conditions: 9 }, undefined)).toEqual([]);
+  });
 });

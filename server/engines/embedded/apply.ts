@@ -242,7 +242,7 @@ function applyUnreported(commit: Commit, { agent_id, request_id }: NonNullable<B
   putRow(commit.group, expiryKey(commit.nowMs + STORE_LIMITS.unreportedMs, key), '');
 }
 
-/** What decides whether an agent can take more tasks after a commit than before it. */
+/** The numbers that decide whether an agent can take more tasks after a commit than before it. */
 type Capacity = { readonly freeSlots: number; readonly registration: string | undefined };
 
 /**

@@ -85,7 +85,7 @@ export function readTaskCounts({ settledCounts, openPositions, waiting }: Genera
   };
 }
 
-/** What happened in the last steps. */
+/** The activity of the last steps. */
 export function readActivity(generation: Generation, nowMs: number): readonly ActivityStep[] {
   return generation.activity.read(readLevels(generation), nowMs);
 }

@@ -13,7 +13,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { type Batch, type DiskStage, isAdmission, StoreFull } from '../../ports/store.ts';
 
-/** What a file system has. */
+/** The space of a file system. */
 export type Space = { readonly freeBytes: number; readonly totalBytes: number };
 
 export type DiskSpace = {

@@ -31,13 +31,15 @@ type LookupResult<T> = {
   readonly replyKey?: string;
 };
 
-/** What was read from the file for one decision; a row that was read and is not there is null or missing. */
+/**
+ * The rows read from the file for one decision; if a row was read and is not there, it is null or missing.
+ */
 export type Prefetched = {
   readonly rows: ReadonlyMap<string, Envelope | null>;
   readonly feeds: ReadonlyMap<string, FeedEnd>;
 };
 
-/** What a decision needs: single rows by key, both rows of tasks by id, the ends of sessions' feeds. */
+/** The reads of a decision: single rows by key, both rows of tasks by id, the ends of sessions' feeds. */
 type PrefetchRequest = {
   readonly rows?: readonly string[];
   readonly tasks?: readonly string[];
@@ -179,7 +181,7 @@ async function readAndDecide<T>(
   }
 }
 
-/** What the decision on a batch needs. */
+/** The reads of the decision on a batch. */
 export function buildPrefetchRequest(generation: Generation, batch: Batch): PrefetchRequest {
   const rows: string[] = [];
   const tasks: string[] = [];

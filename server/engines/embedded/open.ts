@@ -21,7 +21,10 @@ import { createEmbeddedStore } from './store.ts';
 
 const SQLITE_SCHEME = 'sqlite:';
 const INSPECT_AFTER_MS = 1_000;
-/** What the inspection reads is garbage at once: more would only be held from the system. */
+/**
+ * The pages of the inspection are garbage at once: if there were more, they would only be held from the
+ * system.
+ */
 const INSPECTION_YOUNG_MB = 2;
 const INSPECTION = new URL(
   import.meta.url.endsWith('.ts') ? './sqlite/inspection-thread.ts' : './sqlite/inspection-thread.js',

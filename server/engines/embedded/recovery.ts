@@ -56,7 +56,7 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 const DISCONNECT_TIMEOUT_MS = 1_000;
 
-/** What the generations of one storage share. */
+/** The generations of one storage share this. */
 type Shared = GenerationsDeps & {
   generation: Generation | null;
   /** Why there is no generation that writes. */

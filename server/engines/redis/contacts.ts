@@ -30,7 +30,7 @@ export type Contacts = {
   flush(): Promise<void>;
 };
 
-/** What was noted of an agent. */
+/** The notes on an agent. */
 type Noted = {
   readonly contactMs: number;
   /** Undefined where the agent is offline: its next contact brings it back, so none is late. */
@@ -83,7 +83,7 @@ export function createContacts(deps: Deps): Contacts {
   };
 }
 
-/** What was noted of each agent within the grain. None is older than the grain when another is added. */
+/** The notes on each agent within the grain. When one is added, none is older than the grain. */
 function createRecentNotes(nowMs: () => number) {
   const notes = new Map<string, Noted>();
   let sinceMs = 0;
@@ -103,7 +103,7 @@ function createRecentNotes(nowMs: () => number) {
   };
 }
 
-/** What the script of contacts takes for each agent behind its id. */
+/** The arguments of the contacts' script for each agent, behind its id. */
 type EncodedTouch = readonly [by: Touch['by'], isContact: string, outcome: string];
 
 /**

@@ -1,8 +1,8 @@
 /**
  * When the earliest due entry is due, as far as this process knows: from the last reply to `take_due`, and
  * from the notifications since. Replies and notifications come over two connections, so a notification may
- * overtake the reply to a call that Redis served before it. What was noted while a call was under way
- * therefore still counts after its reply: at worst the process looks once too often.
+ * overtake the reply to a call that Redis served before it. So, if a time was noted while a call was under
+ * way, it still counts after the reply: at worst the process looks once too often.
  */
 export type NextDue = {
   /** Undefined when nothing will be due. */

@@ -34,11 +34,11 @@ import { createRedisStore, type Engine } from './store.ts';
 
 export type RedisDeps = {
   readonly address: RedisAddress;
-  /** What a commit that has resolved is worth. */
+  /** How durable a commit is when it has resolved. */
   readonly durability: Durability;
   readonly clock: Clock;
   readonly log: Log;
-  /** What the names of all keys begin with. */
+  /** The names of all keys begin with this. */
   readonly prefix?: string;
   /** Opens a physical connection; tests replace it. */
   readonly connect?: typeof connectPrimary;
@@ -49,8 +49,8 @@ export type RedisDeps = {
 };
 
 /**
- * What another process makes due now it also takes, a moment later; this process leaves it that long.
- * Otherwise all processes would ask for each task, and the cost of a task would grow with their number.
+ * When another process makes a task due now, it also takes it, a moment later; this process leaves it that
+ * long. Otherwise all processes would ask for each task, and the cost of a task would grow with their number.
  */
 const LEAVE_TO_OTHERS_MS = 100;
 
@@ -105,7 +105,7 @@ function createUniqueName(): string {
 
 type Listening = Pick<Engine, 'notifications' | 'slices' | 'nextDue' | 'dueTimer'>;
 
-/** What this process itself has changed. */
+/** Applies the changes of this process itself. */
 function createApplyHandler({ notifications, slices, nextDue, dueTimer }: Listening) {
   return (topics: ReadonlySet<string>, dueMs: number | undefined): void => {
     slices.forget();
@@ -116,12 +116,12 @@ function createApplyHandler({ notifications, slices, nextDue, dueTimer }: Listen
   };
 }
 
-/** What a message says of a task. */
+/** A task in a message. */
 type WrittenState = readonly [request_id: string, revision: Revision, state: string];
 
 /**
  * A message is the due time of an entry (or nothing), the process that sent it, and the topics that changed,
- * with the small states of tasks that were written. What this process itself changed it knows from the reply.
+ * with the small states of tasks that were written. This process knows its own changes from the reply.
  */
 function createMessageHandler(
   parts: Listening & Pick<Engine, 'time' | 'processName' | 'writtenTasks'>,

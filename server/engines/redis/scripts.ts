@@ -106,7 +106,7 @@ function readPart(part: string | LazyParts): string {
   return `local function ${part.name}()\n${inner}\nreturn ${part.returns}\nend`;
 }
 
-/** What a script needs to write: its caller's clock must agree. */
+/** The condition under which a script writes: its caller's clock must agree. */
 const AGREED = ['prelude', 'epoch', 'time', 'agreement'];
 /** To define them takes a third of the time of a script that has flat commits alone. */
 const GENERAL: LazyParts = {

@@ -258,7 +258,7 @@ function createWatching(engine: Engine): Pick<Store, 'feed' | 'watch'> {
     yield* watchTopic({ notifications, dueTimer }, topic, signal);
   }
 
-  /** What can't be read here fails where it is read by itself. */
+  /** If a value can't be read here, its own read fails. */
   const readShort = async (request_id: string): Promise<TaskState | undefined> => {
     const [value] = await values.readShort('task', request_id).catch((): Found => []);
     try {

@@ -1,7 +1,6 @@
 /**
- * What administrators see and do beside the plain list of agents, put together: the overview, tasks and
- * agents as rows, and the cancellation of many tasks; and what this process keeps in memory for
- * them as things happen.
+ * The calls of administrators beside the plain list of agents, put together: the overview, tasks and agents as
+ * rows, and the cancellation of many tasks; and what this process keeps in memory for them as things happen.
  */
 import type { LargeWork } from '../../async/large-work.ts';
 import type { AdminCalls } from '../../ports/admin.ts';
@@ -20,7 +19,7 @@ import { createOverview, type OverviewReader, type OverviewSettings } from './ov
 import { createListTasks } from './tasks/list-tasks.ts';
 import { createTaskCancellation } from './tasks/task-cancellation.ts';
 
-/** What this process has seen, for administrators. */
+/** The observations of this process, for administrators. */
 export type Seen = {
   readonly pushRecords: PushRecords;
   readonly contactStrips: ContactStrips;

@@ -133,7 +133,7 @@ function createParser(bodyBytesMax: number) {
         if (req.destroyed) throw new CallerGone();
         return parse;
       } catch (error) {
-        // What still arrives is discarded, so that the next request on the connection is read.
+        // If more arrives, it is discarded, so that the next request on the connection is read.
         req.resume();
         throw error;
       }

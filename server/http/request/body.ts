@@ -1,6 +1,7 @@
 /**
  * Reads a request's body: its bytes, then UTF-8, then JSON. A large one is parsed when its caller is next, in
- * one piece: 1 MiB takes up to 60 ms, whatever is in it. What is nested deep takes no stack of the parser's.
+ * one piece: 1 MiB takes up to 60 ms, whatever is in it. If a body is nested deep, it takes no stack of the
+ * parser's.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';

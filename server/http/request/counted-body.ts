@@ -1,5 +1,5 @@
 /**
- * The body of a request as a stream of its own that reports how many bytes have arrived. What reads it sees
+ * The body of a request as a stream of its own that reports how many bytes have arrived. Its reader sees
  * neither the request nor its headers: those were checked before.
  */
 import type { IncomingMessage } from 'node:http';

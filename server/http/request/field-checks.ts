@@ -1,6 +1,6 @@
 /**
- * What an operation requires of a field that no schema can say. It is checked together with the schema, so
- * that one response names everything that is wrong.
+ * The rules of an operation that no schema can state. They are checked together with the schema, so that one
+ * response names everything that is wrong.
  */
 import { readCursor } from '../../domain/cursor.ts';
 import type { FieldError } from '../problems.ts';

@@ -46,7 +46,7 @@ export function readFirstChunk(req: IncomingMessage, declaredBytes: number): Fir
     bytes,
     fail(error) {
       stop();
-      // What still arrives is discarded, so that the next request on the connection is read.
+      // If more arrives, it is discarded, so that the next request on the connection is read.
       req.resume();
       reject(error);
     },

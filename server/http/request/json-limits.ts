@@ -17,7 +17,7 @@ export type JsonLimits = {
   readonly partsMax: number;
 };
 
-/** What each limit says to a caller that exceeds it. */
+/** The message of each limit when a caller exceeds it. */
 const describeExcess = {
   depth: (depthMax: number): string => `is nested too deep; the body may have ${depthMax} levels`,
   keys: (keysMax: number): string => `has too many keys; the body may have ${keysMax} in all`,
@@ -25,7 +25,7 @@ const describeExcess = {
     `has too many texts, arrays and objects; the body may have ${partsMax} in all`,
 };
 
-/** What exceeds a limit; the path is collected from the inside outwards. */
+/** The excess over a limit; the path is collected from the inside outwards. */
 type Excess = { readonly path: string[]; readonly detail: string };
 type Count = { keys: number; parts: number };
 
@@ -76,7 +76,7 @@ function findExcessInside(
     }
     return undefined;
   }
-  // Half the time of `Object.entries`. What `JSON.parse` returns inherits no key that is listed here.
+  // Half the time of `Object.entries`. An object of `JSON.parse` inherits none of the keys listed here.
   for (const key in value) {
     count.keys += 1;
     if (count.keys > limits.keysMax) {

@@ -39,7 +39,8 @@ export function requireSecret(
     if (isAdmin) return { hasSecret: true, admin };
     throw unauthorized(ADMIN_DETAIL, 'X-Admin-Auth');
   }
-  // What is missing may be missing beside the administrator's secret; what is wrong may not be wrong.
+  // With the administrator's secret the gateway secret may be missing. If it is given and wrong, the call is
+  // refused.
   const required = isAdmin && secret === 'required' ? 'optional' : secret;
   return { hasSecret: hasGatewaySecret(secrets, required, query, req) || isAdmin, admin };
 }

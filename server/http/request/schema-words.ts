@@ -1,4 +1,6 @@
-/** What a schema requires, in words a person can act on: "a text of 1 to 256 characters". */
+/**
+ * The requirements of a schema, in words a person can act on: for example, "a text of 1 to 256 characters".
+ */
 
 /** The part of JSON Schema that the contract uses, with references resolved. */
 export type Schema = {

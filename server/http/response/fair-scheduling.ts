@@ -13,7 +13,7 @@ import type { Caller } from '../../ports/caller.ts';
  */
 const EVENTS_PER_TICK = 4;
 
-/** What a stream has written lately. */
+/** How much a stream has written lately. */
 export type Quota = {
   readonly caller: Caller['key'];
   /** The tick of the event loop in which it wrote last. */
@@ -34,7 +34,7 @@ export type FairScheduler = {
 
 /** Creates the scheduler with an empty queue. */
 export function createFairScheduler(): FairScheduler {
-  /** What continues the streams that wait, by caller; the next caller comes first. */
+  /** The functions that continue the waiting streams, by caller; the next caller comes first. */
   const queue = new Map<Caller['key'], (() => void)[]>();
   let tick = 0;
   let isCounting = false;

@@ -1,7 +1,7 @@
 /**
- * Writing one response with back-pressure. What is larger than a slice goes to the socket in slices, and a
- * write resolves only when the reader's socket has taken it: so a feed is read no faster than its reader
- * reads, and what a reader leaves unread is counted.
+ * Writing one response with back-pressure. If a text is larger than a slice, it goes to the socket in slices,
+ * and a write resolves only when the reader's socket has taken it: so a feed is read no faster than its
+ * reader reads, and what a reader leaves unread is counted.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../../ports/caller.ts';
@@ -20,7 +20,7 @@ export type ResponseWriter = {
   stop(): void;
 };
 
-/** What the writers of all responses share. */
+/** The writers of all responses share this. */
 export type WriterDeps = {
   readonly scheduler: FairScheduler;
   readonly unread: UnreadBytes;
@@ -61,7 +61,7 @@ export function createResponseWriter(
     });
   }
 
-  /** What is written in one tick of the event loop leaves this process in one piece. */
+  /** The writes of one tick of the event loop leave this process in one piece. */
   function writeAtOnce(bytes: Buffer): boolean {
     const { socket } = response;
     if (socket && socket.writableCorked === 0) {

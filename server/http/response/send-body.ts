@@ -4,8 +4,8 @@ import { writeJson } from '../../domain/json-text.ts';
 import { createResponseWriter, SLICE_BYTES, type WriterDeps } from './response-writer.ts';
 
 /**
- * Renders a reply that is not large as JSON. What is too long for one slice becomes bytes, which are counted
- * while they wait for the reader.
+ * Renders a reply that is not large as JSON. If it is too long for one slice, it becomes bytes, which are
+ * counted while they wait for the reader.
  */
 export function renderShortReply(reply: object): string | Buffer {
   const text = writeJson(reply);

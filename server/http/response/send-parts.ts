@@ -1,7 +1,7 @@
 /**
  * Sending a body that is rendered in parts, as fast as its reader takes them: memory holds one slice of it,
- * however long it is. What fits into the first slice is sent as any other body. The slices behind it are
- * rendered in rotation with all other large work.
+ * however long it is. If everything fits into the first slice, it is sent as any other body. The slices
+ * behind it are rendered in rotation with all other large work.
  */
 import type { Context } from 'koa';
 import type { LargeWork } from '../../async/large-work.ts';

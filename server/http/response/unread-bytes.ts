@@ -13,10 +13,10 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** What one response holds. */
+/** The bytes one response holds. */
 type Holding = { readonly response: ServerResponse; readonly caller: Caller; readonly bytes: Buffer };
 
-/** What the responses to one address hold; those longest without progress come first. */
+/** The bytes the responses to one address hold; those longest without progress come first. */
 type Caller = { readonly address: string | null; bytes: number; readonly holdings: Set<Holding> };
 
 export type UnreadBytes = {

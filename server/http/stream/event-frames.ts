@@ -1,4 +1,4 @@
-/** What a reader of an event stream is sent: frames of `text/event-stream`, as the contract has them. */
+/** The frames of `text/event-stream` for the reader of an event stream, as the contract has them. */
 import { writeJson } from '../../domain/json-text.ts';
 import type { StreamItem } from '../../ports/gateway.ts';
 
@@ -17,8 +17,8 @@ export function renderRetry(retryMs: number): string {
 }
 
 /**
- * What says that events are missing: as a comment for readers of lines, and as an event of its own type,
- * which `EventSource` shows to a page that listens for `gap`, and not to `onmessage`.
+ * The frame about missing events: as a comment for readers of lines, and as an event of its own type, which
+ * `EventSource` shows to a page that listens for `gap`, and not to `onmessage`.
  */
 const GAP = Buffer.from(': gap\nevent: gap\ndata: {}\n\n');
 

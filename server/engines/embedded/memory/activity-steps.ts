@@ -1,6 +1,6 @@
 /**
- * What happened in the last steps: a record of each step in which something changed. Records of steps that
- * are over are written with the next group, so a crash loses at most the present one.
+ * The activity of the last steps: a record of each step in which something changed. Records of steps that are
+ * over are written with the next group, so a crash loses at most the present one.
  */
 import {
   type ActivityStep,

@@ -28,9 +28,9 @@ export type OpenTasks = {
   delete(id: string): void;
 };
 
-/** What a task takes beside its texts: its state, its due entry and its places in the listings. */
+/** A task takes so much beside its texts: its state, its due entry and its places in the listings. */
 const TASK_BYTES = 1_024;
-/** What a tag takes beside its text, where no other task that waits has it. */
+/** A tag takes so much beside its text, if no other waiting task has it. */
 const TAG_BYTES = 384;
 /** Beyond Latin letters a character takes two bytes. */
 const CHAR_BYTES = 2;

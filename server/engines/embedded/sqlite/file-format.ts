@@ -36,7 +36,7 @@ const ROW_CHARS_MAX = 960;
 /** An intact file that this gateway must not use. */
 export class UnusableFile extends Error {}
 
-/** What is said of a file of another program. */
+/** The message about a file of another program. */
 export function describeForeign(path: string): string {
   return `The database ${path} belongs to another program. Name a file that no other program uses.`;
 }
@@ -52,7 +52,7 @@ export function isApart(key: string, value: string): boolean {
   return key.length + value.length > ROW_CHARS_MAX;
 }
 
-/** What the first page of a database says of it. */
+/** The first page of a database. */
 export type FileHead = {
   readonly isSqlite: boolean;
   readonly isOfGateway: boolean;

@@ -1,6 +1,6 @@
 /**
- * The engine's view of a Keyv: single values are read through Keyv itself. What Keyv can't do (several writes
- * in one transaction, reading a range of ordered keys) goes through two methods that its adapter must have.
+ * The engine's view of a Keyv: single values are read through Keyv itself. Two methods of its adapter do what
+ * Keyv can't do: several writes in one transaction, and reading a range of ordered keys.
  *
  * Promises
  * - Values are text and are stored as they are.
@@ -15,7 +15,7 @@ import type { Range } from './row-keys.ts';
 
 export type Row = readonly [key: string, value: string];
 
-/** What an adapter needs in addition to Keyv's own storage interface. */
+/** The methods of an adapter in addition to Keyv's own storage interface. */
 type OrderedAdapter = {
   /** Writes and removes, all or nothing; resolves when durable. */
   apply(sets: ReadonlyMap<string, string>, deletes: ReadonlySet<string>): Promise<void>;
@@ -23,7 +23,7 @@ type OrderedAdapter = {
   scan(from: string, to: string, limit: number, reverse?: boolean): Promise<readonly Row[]>;
 } & DiskAccess;
 
-/** What a storage has that lies on a disk. */
+/** The additions of a storage on a disk. */
 type DiskAccess = {
   /** Resolves with undefined where nothing is known of its disk. */
   readSpace?(): Promise<Space | undefined>;

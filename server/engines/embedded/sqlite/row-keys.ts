@@ -44,7 +44,7 @@ export type MarkRow = HighWaterMark & {
   readonly ended?: readonly number[];
 };
 
-/** What is stored for a value: its revision `r`, the value `v`, and a time that depends on the kind. */
+/** The stored form of a value: its revision `r`, the value `v`, and a time that depends on the kind. */
 export type Envelope = {
   readonly r: Revision;
   readonly v: unknown;

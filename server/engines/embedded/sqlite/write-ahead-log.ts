@@ -42,7 +42,7 @@ const MAGIC_BIG = 0x377f0683;
 const FORMAT = 3_007_000;
 const PAGE_BYTES_MIN = 512;
 const PAGE_BYTES_MAX = 65_536;
-/** What is written at once: a log may have 32 MB and more. */
+/** So much is written at once: a log may have 32 MB and more. */
 const PIECE_BYTES = 2 ** 20;
 
 type WordPair = readonly [number, number];

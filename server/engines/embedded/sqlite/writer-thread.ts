@@ -54,7 +54,8 @@ function writeUntilClosed(database: Database): void {
       isLogShort = Atomics.load(counts, SHORT_LOG);
       database.keepLogShort(isLogShort === 1);
     }
-    // What the log seems to hold after a failed write may not be on disk, so it is not moved any more.
+    // When a write has failed, the log may seem to hold pages that are not on disk, so it is not moved any
+    // more.
     logGroups = write(database, request) ? logGroups + 1 : Number.NEGATIVE_INFINITY;
   }
 }

@@ -1,6 +1,6 @@
 /**
  * The main thread's side of the writer thread: sends it one group at a time and waits until it is written.
- * What is sent and what is written is counted in memory that both threads share, and each sleeps until the
+ * Both threads count in shared memory how much was sent and how much was written, and each sleeps until the
  * other's count changes; that costs half of what an answer as a message would. Only failures are messages.
  *
  * The counts decide, never a wake alone: the wake for one group may come when its sleeper has long seen the
@@ -9,12 +9,12 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { Writer } from './keyv-adapter.ts';
 
-/** What is written, each key followed by its value, and what is removed: flat lists are copied faster. */
+/** The writes, each key followed by its value, and the removals: flat lists are copied faster. */
 export type WriterGroup = { readonly sets: readonly string[]; readonly deletes: readonly string[] };
 export type WriterRequest = WriterGroup | 'close';
 /** The thread's message: that the file is open, or why it, or a group, could not be opened or written. */
 export type WriterMessage = { readonly ok: true } | { readonly ok: false; readonly reason: string };
-/** What the thread is started with. */
+/** The thread is started with these. */
 export type WriterData = {
   readonly path: string;
   readonly requests: MessagePort;

@@ -8,7 +8,7 @@ import { messageOf } from '../../../async/error-message.ts';
 import { rejectOnAbort } from '../../../async/waiting.ts';
 import { describeEndpoint, type Endpoint, type RedisAddress } from './address.ts';
 
-/** What Redis replies: texts, numbers, nothing, and lists of them. */
+/** A reply of Redis: a text, a number, nothing, or a list of them. */
 export type Reply = string | number | boolean | null | readonly Reply[];
 
 /** Whether Redis replied with this error; else the connection failed. */
@@ -39,7 +39,7 @@ export type RedisClient = {
 const CONNECT_WITHIN_MS = 1_000;
 const NO_REPLY = 'it does not reply';
 
-/** What a connection is for; Redis lists it under a name of its own. */
+/** The purpose of a connection; Redis lists each under a name of its own. */
 export type ConnectionUse = 'calls' | 'notifications';
 
 const CLIENT_NAMES: Readonly<Record<ConnectionUse, string>> = {

@@ -1,6 +1,6 @@
 /**
- * What a 2xx response is worth on Redis, and whether the server can keep that promise. It is checked at every
- * new connection, because another server may have replaced the first, and again now and then
+ * How durable a 2xx response is on Redis, and whether the server can keep that promise. It is checked at
+ * every new connection, because another server may have replaced the first, and again now and then
  * (`connection/server-inspection.ts`), because a person may change its settings; a server that cannot keep it
  * is not used.
  */

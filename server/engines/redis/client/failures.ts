@@ -1,7 +1,7 @@
 /**
- * What failed calls and failed attempts to connect mean: for the caller, for the connection, for `health()`.
- * Strangers read `health()`, so an outage is described by one of a few sentences; only the log has what Redis
- * said.
+ * The meaning of failed calls and failed attempts to connect: for the caller, for the connection, for
+ * `health()`. Strangers read `health()`, so an outage is described by one of a few sentences; only the log
+ * has what Redis said.
  */
 import { messageOf } from '../../../async/error-message.ts';
 import { StoreUnavailable } from '../../../ports/store.ts';
@@ -13,7 +13,7 @@ export class ReplyLost extends StoreUnavailable {}
 
 /** The call had no effect, because the clocks of Redis and of this process disagree. */
 export class ClockDisagreement extends Error {
-  /** What the script knows of the clock. */
+  /** The clock as the script knows it. */
   readonly reading: string;
 
   constructor(reading: string) {
@@ -25,15 +25,16 @@ export class ClockDisagreement extends Error {
 const CLOCK_ERROR = 'CLOCK ';
 
 export type CallFailure = {
-  /** What the call rejects with. */
+  /** The call rejects with this. */
   readonly error: unknown;
   /** Why the connection must be given up; null when it can go on. */
   readonly lostBecause: unknown;
 };
 
 /**
- * Explains why a call failed. What Redis refuses to do now is an outage, a lost connection is an outage after
- * which the effect is unknown, and any other error reply is a defect of the gateway and stays as it is.
+ * Explains why a call failed. If Redis refuses to do something now, it is an outage; if the connection was
+ * lost, it is an outage after which the effect is unknown; and any other error reply is a defect of the
+ * gateway and stays as it is.
  */
 export function explainCallFailure(error: unknown): CallFailure {
   const message = messageOf(error);
@@ -55,7 +56,7 @@ export function replyLost(outage: string): ReplyLost {
   return new ReplyLost(`${outage} Whether the call had an effect is unknown.`);
 }
 
-/** What is said about an error reply that begins with one of these words, and about silence. */
+/** The message when an error reply begins with one of these words, and when there is no reply. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^EMPTIED\b/, 'the store was emptied or replaced and does not hold what was accepted before'],
   [/^LOADING\b/, 'it is loading its data'],

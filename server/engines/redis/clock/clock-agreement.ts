@@ -21,7 +21,7 @@ import type { Sample, StoreTime } from './store-time.ts';
 /** Runs `set_clock.lua`; resolves with what the store knows of the clock after it. */
 export type SetClock = (args: readonly string[]) => Promise<Reply>;
 
-/** What a look at the clock returned, just now. */
+/** The result of a look at the clock, just now. */
 export type Looked = { readonly reading: ClockReading; readonly sample: Sample };
 
 /** Reads what a call that was sent at `sentMs` (monotonic) returned about the clock. */

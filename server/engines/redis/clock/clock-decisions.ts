@@ -1,13 +1,13 @@
 /**
- * What the clock of Redis says, and the two decisions about it: at which offset to it the store's time starts
+ * The reading of Redis's clock, and the two decisions about it: at which offset to it the store's time starts
  * when no gateway ran, and who is wrong when it and a running gateway disagree. Pure.
  */
 
-/** What the scripts return about the clock (`time.lua`). */
+/** The scripts return this about the clock (`time.lua`). */
 export type ClockReading = {
   /** TIME of Redis. */
   readonly redisMs: number;
-  /** What is added to it: the store's time is their sum. */
+  /** The offset: the store's time is the sum of both. */
   readonly offsetMs: number;
   /** How often the offset was set. */
   readonly offsetNumber: number;

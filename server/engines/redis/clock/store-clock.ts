@@ -52,7 +52,7 @@ export type StoreClock = {
   begin(reading: Reply | undefined, sentMs: number, setClock: SetClock): Promise<void>;
   /** Returns the call with a disagreement resolved and the call repeated, within the time of one call. */
   guard(call: Call, setClock: SetClock): Call;
-  /** What a person should set right, readable for strangers; null where all is well. */
+  /** Says what a person should set right, readable for strangers; null when all is well. */
   warning(): string | null;
 };
 

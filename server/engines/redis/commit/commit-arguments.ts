@@ -13,7 +13,7 @@ export type EncodedCommit = {
   readonly size: number;
   /** Whether it adds a task or an agent. */
   readonly isAdmission: boolean;
-  /** What watchers and feed readers are notified of. */
+  /** Watchers and feed readers are notified of these. */
   readonly topics: readonly string[];
 };
 

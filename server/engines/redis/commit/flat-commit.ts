@@ -13,7 +13,7 @@ import { type CommitName, encodeEnding } from './general-commit.ts';
 type TaskWrite = Extract<Write, { kind: 'task' }>;
 type InputWrite = Extract<Write, { kind: 'input' }>;
 
-/** What a flat commit has room for. */
+/** The parts of a flat commit. */
 type FlatParts = {
   readonly task: TaskWrite;
   readonly input: InputWrite | undefined;

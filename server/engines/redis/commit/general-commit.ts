@@ -11,7 +11,7 @@ import { isSettled, type TaskState } from '../../../domain/task.ts';
 import { classifyTask, isOutcome, tagsWithoutAgent } from '../../../domain/task-counts.ts';
 import type { Batch, DueChange, Revision, SlotChange, Write } from '../../../ports/store.ts';
 
-/** What one commit has for itself. */
+/** The part that each commit has for itself. */
 export type CommitName = {
   readonly revision: Revision;
   /** When the caller will have given up. */

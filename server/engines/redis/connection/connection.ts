@@ -49,7 +49,7 @@ export type Connection = {
 };
 
 export type ConnectionDeps = Omit<ConnectionStateDeps, 'onLost'> & {
-  /** What the names of all keys begin with. */
+  /** The names of all keys begin with this. */
   readonly prefix: string;
   /** The time argument of each script (`clock/store-clock.ts`). */
   timeArgument(): string;

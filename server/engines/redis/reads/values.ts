@@ -37,7 +37,7 @@ export type Values = {
   read(kind: keyof Kinds, id: string, caller?: Caller): Promise<Found>;
   /** The same of a value that is short; empty where it is longer. */
   readShort(kind: keyof Kinds, id: string): Promise<Found>;
-  /** What the script of reads replies about the status of an agent. */
+  /** The reply of the reads' script about the status of an agent. */
   readStatus(agent_id: string): Promise<Reply>;
   /**
    * Writes large values of so many bytes when the caller is next; `write` is sent again when its reply is
@@ -68,7 +68,7 @@ const WAITING_BYTES_MAX = 128 * 2 ** 20;
 export function createValues(deps: {
   readonly connection: Connection;
   readonly clock: Clock;
-  /** What the names of all keys begin with. */
+  /** The names of all keys begin with this. */
   readonly prefix: string;
 }): Values {
   const { connection, clock, prefix } = deps;

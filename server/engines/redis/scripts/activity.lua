@@ -1,4 +1,4 @@
--- What happened in the last steps of time. Returns the time, how many tasks are open and wait now, then for
+-- The activity in the last steps of time. Returns the time, how many tasks are open and wait now, then for
 -- each step, the latest first, its time, its fields, and the tasks without an agent by tag.
 
 local steps = {}

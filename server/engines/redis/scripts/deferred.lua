@@ -1,6 +1,6 @@
--- What the flat commits of one script write together at its end, and what any commit counts: keys that many
--- of them share get one command each, and an agent is read once and written once. `write_deferred` must run
--- before anything else reads these keys.
+-- The writes that flat commits of one script make together at its end, and the counts of any commit: keys
+-- that many of them share get one command each, and an agent is read once and written once. `write_deferred`
+-- must run before anything else reads these keys.
 
 -- By command and key, in the order of their first use: the command with all its arguments.
 local deferred, order = {}, {}

@@ -1,4 +1,4 @@
--- What the commits of one script notify listeners of: one message for all of them, after the last one. It
+-- The message of one script to listeners: one for all of its commits, after the last one. It
 -- has the small states of tasks that were written as well, so that other processes need not read them.
 
 -- A state with more bytes is not in the message, and all in one message have at most so many.

@@ -23,7 +23,7 @@ local function unlist_task(id, created, session, assignees)
   end
 end
 
--- What a task is counted under, by its fields `o` and `a`: `pending`, `running` or its outcome. Nil without a
+-- The class of a task, by its fields `o` and `a`: `pending`, `running` or its outcome. Nil without a
 -- task.
 local function class_of(outcome, assignees)
   if outcome == '1' then

@@ -14,7 +14,7 @@ if earliest then
   now = math.min(math.max(now, earliest), latest)
 end
 
--- What a caller needs to know about the clock: TIME, the offset, its number, whether time was left out, when
+-- The clock as a caller must know it: TIME, the offset, its number, whether time was left out, when
 -- a caller last swept (each that does agrees), and the latest time that is known to have been reached.
 local function clock_reading()
   local found = redis.call('HMGET', PREFIX .. 'meta', 'offsetNumber', 'leftOut', 'swept', 'eventMs')

@@ -1,7 +1,7 @@
 /**
- * What is wrong now, for the overview: each problem with what to do about it, the most urgent first. The
- * list is bounded, and looks at no more than the tags and agents that need attention, which come first in
- * their orders.
+ * The problems of now, for the overview: each with what to do about it, the most urgent first. The list is
+ * bounded, and looks at no more than the tags and agents that need attention, which come first in their
+ * orders.
  */
 import { describeDuration } from '../../../domain/duration-text.ts';
 import type { Candidate } from '../../../domain/match.ts';
@@ -18,7 +18,7 @@ const UNSERVED_SHOWN_MAX = 5;
 /** From this share of a limit on it is nearly reached. */
 const NEAR_LIMIT_SHARE = 0.8;
 
-/** What the problems rest on. */
+/** The readings on which the problems rest. */
 export type ProblemSources = {
   readonly nowMs: number;
   readonly rows: readonly TagDemand[];
@@ -26,7 +26,7 @@ export type ProblemSources = {
   readonly pushRecords: Pick<PushRecords, 'find'>;
   readonly isSecretPublic: boolean;
   readonly isMetricsPublic: boolean;
-  /** What is limited, with how many there are. */
+  /** The limited things, with how many there are. */
   readonly limits: readonly Limit[];
 };
 

@@ -11,7 +11,7 @@ import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
 import { rankTrouble, TROUBLE } from '../../agents/ranking/agent-order.ts';
 import { createCounts } from '../../agents/ranking/tag-supply.ts';
 
-/** What is read for the tags. */
+/** The readings for the tags. */
 export type TagSources = {
   readonly demand: Demand;
   readonly steps: readonly ActivityStep[];

@@ -18,7 +18,7 @@ import { describeAgentCounts } from '../agent-rows.ts';
 import { describeStoreDown, listProblems } from './overview-problems.ts';
 import { buildTagTable, countUntakenSlots, type TagSources, type TagTable } from './overview-tags.ts';
 
-/** What the overview says of the gateway itself. */
+/** The gateway itself as the overview shows it. */
 export type OverviewSettings = {
   readonly storeKind: 'sqlite' | 'redis' | 'memory';
   readonly consoleMode: ConsoleMode;
@@ -49,7 +49,7 @@ const STORE_WITHIN_MS = 2_000;
 const TAGS_MAX = 1_000;
 const OLDEST_MAX = 5;
 
-/** What was read of the store last. */
+/** The last reading of the store. */
 type Reading = TagSources & {
   readonly nowMs: number;
   readonly agentTotal: number;

@@ -33,7 +33,7 @@ const CANCELLED_AT_ONCE = 50;
 
 type Deps = SearchDeps & { readonly commits: TaskCommits; readonly consoleMode: ConsoleMode };
 
-/** What became of one task. `other`: it does not match, or came later. */
+/** The end of one look at a task. `other`: it does not match, or came later. */
 type Ending = 'cancelled' | 'already_ended' | 'not_found' | 'other';
 type Receipt = { -readonly [K in keyof CancellationReceipt]: CancellationReceipt[K] };
 

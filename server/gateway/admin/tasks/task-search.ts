@@ -183,8 +183,8 @@ function pageNamed(ids: readonly string[], from: number, limit: number): Page<Li
 }
 
 /**
- * Merges pages that begin at the same position, newest first. What is older than the end of a page that goes
- * on is left for later: that listing may have tasks in between.
+ * Merges pages that begin at the same position, newest first. If a page goes on, older tasks than its end are
+ * left for later: that listing may have tasks in between.
  */
 function mergePages(pages: readonly Page<ListedTask>[]): Page<ListedTask> {
   const byPosition = new Map(pages.flatMap(({ items }) => items.map((item) => [item.position, item])));
