@@ -1,6 +1,7 @@
 /**
- * The calls of administrators beside the plain list of agents, put together: the overview, tasks and agents as
- * rows, and the cancellation of many tasks; and what this process keeps in memory for them as things happen.
+ * The calls of administrators, beside the plain list of agents, put together: the overview, tasks and agents
+ * as rows, and the cancellation of many tasks; and what this process keeps in memory for them as things
+ * happen.
  */
 import type { LargeWork } from '../../async/large-work.ts';
 import type { AdminCalls } from '../../ports/admin.ts';

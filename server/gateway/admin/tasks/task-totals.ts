@@ -12,7 +12,7 @@ import type { TaskFilter, TaskTotals } from '../../../ports/admin.ts';
 import type { Caller } from '../../../ports/caller.ts';
 import { type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
 
-/** Counts them. What is looked at later than `endMs`, by the monotonic clock, is left out. */
+/** Counts them. If `endMs` has passed, by the monotonic clock, the rest is left out. */
 export async function countTasks(
   deps: SearchDeps,
   filter: TaskFilter,
