@@ -84,9 +84,9 @@ function listOperations(spec) {
 }
 
 /**
- * What each operation needs, in words; and the document's locks by it. The secret in the query is left out:
- * the header does the same. An operation has a lock if it cannot be called without a secret, wherever that
- * stands.
+ * The secret of each operation, in words; and the document's locks by it. The secret in the query is left
+ * out: the header does the same. An operation has a lock if it cannot be called without a secret, wherever
+ * that stands.
  */
 function describeSecurity(spec) {
   delete spec.components.securitySchemes?.QueryAuth;
