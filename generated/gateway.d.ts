@@ -1127,13 +1127,18 @@ export interface components {
             count: components["schemas"]["Count"] | null;
         };
         /**
-         * @description What is wrong. As a `problem`: `store_down` (the store does not respond), `tag_without_agent` (tasks ask
-         *     for a tag that no eligible agent has), `push_failing` (an agent that is not offline does not take its
-         *     pushes), `agent_silent` (an agent that has tasks is offline) or `near_limit` (a limit is reached). As a
-         *     `warning`: `tag_full` (tasks wait for a tag, and no agent with it that takes its pushes has a free slot),
-         *     `tag_without_agent` (no task asks for the tag now, and the agents that have it are all draining or
-         *     offline), `near_limit` (a limit is nearly reached), `default_secret` (the gateway uses its public secret)
-         *     or `metrics_public` (`/metrics` needs no secret). Later versions may add others.
+         * @description What is wrong. Later versions may add others.
+         *
+         *     | Code | As a `problem` | As a `warning` |
+         *     | --- | --- | --- |
+         *     | `store_down` | the store does not respond | – |
+         *     | `push_failing` | an agent does not take its pushes, and is not offline | – |
+         *     | `agent_silent` | an agent is offline and has tasks | – |
+         *     | `tag_without_agent` | tasks ask for it, no eligible agent has it | its agents are draining or offline |
+         *     | `tag_full` | – | tasks wait for it, its agents are full or take no pushes |
+         *     | `near_limit` | a limit is reached | a limit is nearly reached |
+         *     | `default_secret` | – | the gateway uses its public secret |
+         *     | `metrics_public` | – | `/metrics` needs no secret |
          */
         OverviewProblemCode: string | ("store_down" | "tag_without_agent" | "tag_full" | "push_failing" | "agent_silent" | "default_secret" | "metrics_public" | "near_limit");
         /** @description The last 15 minutes in 30 equal steps, oldest first. The last step is not over. */

@@ -7,7 +7,7 @@ import type { AgentId, RequestId, Task } from '../contract.ts';
 import { CANCELLED_TEXT, TIMEOUT_TEXT } from '../settled.ts';
 import type { Fetch } from '../transport.ts';
 import { createFakeState, type FakeState } from './fake-state.ts';
-import { createRoutes, type FakeResponse, type RoutesDeps } from './routes.ts';
+import { createProblem, createRoutes, type FakeResponse, type RoutesDeps } from './routes.ts';
 
 /** A fake gateway, and how a test controls it. */
 export type FakeGateway = {
@@ -30,8 +30,8 @@ export type FakeGateway = {
   forgetAgents(): void;
   /** Cuts all open event streams. */
   cutStreams(): void;
-  /** Makes all requests fail without a response, until `recover`. */
-  fail(): void;
+  /** Makes all requests fail until `recover`: without a response, or as `busy` with a 503. */
+  fail(how?: 'busy'): void;
   /** Responds to requests again. */
   recover(): void;
 };
@@ -46,6 +46,10 @@ export type FakeGatewayOptions = {
 
 const BASE_URL = 'http://gateway.test';
 const AUTH = 'secret-of-the-fake-gateway';
+const BUSY: FakeResponse = {
+  ...createProblem(503, 'busy', 'The fake gateway is busy.'),
+  headers: { 'retry-after': '1' },
+};
 
 /** Creates a fake gateway without tasks and agents. */
 export function createFakeGateway(settings: FakeGatewayOptions = {}): FakeGateway {
@@ -58,7 +62,7 @@ export function createFakeGateway(settings: FakeGatewayOptions = {}): FakeGatewa
   const streams = createStreams(state, watchers);
   const waitFor = createWaitFor(watchers);
   const handle = createRoutes({ state, waitFor, heartbeatSeconds, auth: AUTH, openStream: streams.open });
-  let isDown = false;
+  let failure: 'none' | 'silent' | 'busy' = 'none';
 
   const fetch: Fetch = async (request, init) => {
     const signal = init?.signal ?? request.signal;
@@ -69,7 +73,8 @@ export function createFakeGateway(settings: FakeGatewayOptions = {}): FakeGatewa
     });
     const respond = async (): Promise<Response> => {
       const text = await request.text();
-      if (isDown) throw new TypeError('The fake gateway is down.');
+      if (failure === 'silent') throw new TypeError('The fake gateway is down.');
+      if (failure === 'busy') return createResponse(BUSY, signal);
       const body = text === '' ? {} : JSON.parse(text);
       return createResponse(await handle({ body, url: new URL(request.url), request, signal }), signal);
     };
@@ -84,12 +89,12 @@ export function createFakeGateway(settings: FakeGatewayOptions = {}): FakeGatewa
     expire: (request_id) => state.fail(request_id, TIMEOUT_TEXT),
     forgetAgents: () => state.agents.clear(),
     cutStreams: streams.cut,
-    fail() {
-      isDown = true;
+    fail(how) {
+      failure = how ?? 'silent';
       streams.cut();
     },
     recover() {
-      isDown = false;
+      failure = 'none';
     },
   };
 }

@@ -176,7 +176,8 @@ function applyReport({ state }: RoutesDeps, body: FakeRequest['body'], agent_id:
   return { status: 200, body: { ok: true, request_id, status: entry.task.status, accepted } };
 }
 
-function createProblem(status: number, code: string, detail: string): FakeResponse {
+/** The response with a problem, as a gateway describes it. */
+export function createProblem(status: number, code: string, detail: string): FakeResponse {
   const title = code.replaceAll('_', ' ');
   const errors = status === 422 ? { errors: [{ pointer: '', detail }] } : {};
   const body = { type: `urn:task-gateway:problem:${code}`, title, status, detail, code, ...errors };

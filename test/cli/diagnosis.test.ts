@@ -151,7 +151,9 @@ describe('doctor', () => {
     expect(missing.stdout).toMatch(
       /✗ No gateway secret was given, and the default one is wrong\. Set TASK_GATEWAY_AUTH/,
     );
-    expect(missing.stdout).toMatch(/– No admin secret was given/);
+    expect(missing.stdout).toMatch(
+      /– No admin secret was given, so the agents were not checked\. Set TASK_GATEWAY_ADMIN_AUTH, or use --auth-file,/,
+    );
   });
 
   test('says that there is no server or another server, with exit code 1', async () => {

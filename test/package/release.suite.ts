@@ -51,10 +51,13 @@ export function describeRelease({ folder, released, printed, release }: Release)
       }
     });
 
-    test('says which of the owner’s names are missing, and publishes nothing', () => {
+    test('says last that a preview is for trying, and which of the owner’s names a release needs', () => {
       const missing = listMissingNames(JSON.parse(read('package.json')));
-      const sentence = `the package.json at the top says no ${missing.join(', no ')}. With them, run this again.\n`;
-      expect(printed()).toContain(missing.length > 0 ? sentence : 'Ready to publish, in this order:\n');
+      const last = printed().trim().split('\n').at(-1) ?? '';
+      expect(last).toContain('A preview, to install and try: nothing is published.');
+      expect(last.split(' needs ')[1]).toBe(
+        missing.length > 0 ? `${missing.join(', ')} in the package.json at the top.` : undefined,
+      );
     });
 
     test('is refused while the changelog has entries without a version, or the version without a date', async () => {

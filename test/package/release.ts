@@ -5,7 +5,7 @@
  * package is installed alone and used, and `npm publish --dry-run` looks at it.
  *
  * It publishes nothing. Where a name of the owner's is missing (`owner.ts`) it says so, else which commands
- * publish.
+ * publish. Of a preview it says only what a release would need.
  *
  * While the changelog has entries that belong to no version, or the version has no date there, it refuses:
  * give them a version first, in the changelog, the contract and each package.json. `--preview` packs them as
@@ -187,6 +187,11 @@ function publishCommand(tarball: string, version: string): readonly string[] {
 
 function describeOwner(publish: readonly (readonly string[])[]): string {
   const missing = listMissingNames(owner);
+  if (values.preview) {
+    const needs =
+      missing.length > 0 ? ` A release needs ${missing.join(', ')} in the package.json at the top.` : '';
+    return `A preview, to install and try: nothing is published.${needs}`;
+  }
   if (missing.length > 0) {
     return `Nothing is published: the package.json at the top says no ${missing.join(', no ')}. With them, run this again.`;
   }

@@ -128,9 +128,7 @@ export async function diagnoseSecret(
       const text = isDefaultAuth
         ? 'No gateway secret was given, and the default one is wrong.'
         : 'The gateway secret is wrong.';
-      const advice =
-        'Set TASK_GATEWAY_AUTH, or use --auth-file, to give the value of the gateway’s GATEWAY_AUTH.';
-      return createFinding('gateway secret', 'wrong', text, advice);
+      return createFinding('gateway secret', 'wrong', text, adviseSecret('GATEWAY_AUTH'));
     }
     if (!(error instanceof NotFoundError)) {
       const text = `The gateway secret could not be checked: ${describeError(error).text}`;
@@ -154,7 +152,7 @@ export async function diagnoseAgents(
 ): Promise<readonly Finding[]> {
   if (adminAuth === undefined) {
     const text = 'No admin secret was given, so the agents were not checked.';
-    return [createFinding('admin secret', 'note', text, 'Set TASK_GATEWAY_ADMIN_AUTH to check them.')];
+    return [createFinding('admin secret', 'note', text, adviseSecret('ADMIN_AUTH'))];
   }
   try {
     const { agents, total } = await client.listAgents({ signal });
@@ -166,9 +164,13 @@ export async function diagnoseAgents(
       const text = `The admin secret could not be checked: ${describeError(error).text}`;
       return [createFinding('admin secret', 'wrong', text)];
     }
-    const advice = 'Set TASK_GATEWAY_ADMIN_AUTH to the value of the gateway’s ADMIN_AUTH.';
-    return [createFinding('admin secret', 'wrong', 'The admin secret is wrong.', advice)];
+    return [createFinding('admin secret', 'wrong', 'The admin secret is wrong.', adviseSecret('ADMIN_AUTH'))];
   }
+}
+
+function adviseSecret(setting: 'GATEWAY_AUTH' | 'ADMIN_AUTH'): string {
+  const variable = setting === 'GATEWAY_AUTH' ? 'TASK_GATEWAY_AUTH' : 'TASK_GATEWAY_ADMIN_AUTH';
+  return `Set ${variable}, or use --auth-file, to give the value of the gateway’s ${setting}.`;
 }
 
 function describeAgents(total: number, eligible: number): Finding {

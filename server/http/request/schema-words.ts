@@ -34,7 +34,7 @@ export function describeSchema(schema: Schema): string {
     case 'number':
       return `a number${describeRange(schema)}`;
     case 'array':
-      return `an array${describeItems(schema)}`;
+      return `an array${describeItems(schema)}${schema.items ? `, each ${describeSchema(schema.items)}` : ''}`;
     case 'object':
       return 'a JSON object';
     case 'boolean':
