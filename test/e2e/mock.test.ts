@@ -36,7 +36,8 @@ beforeAll(async () => {
   }, WAIT);
 });
 afterAll(async () => {
-  mock.child.kill('SIGKILL');
+  // Killed, it would leave Prism behind, which holds its outputs open.
+  mock.child.kill('SIGTERM');
   await mock.closed;
 });
 
