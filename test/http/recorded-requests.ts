@@ -124,7 +124,7 @@ export function listRefusedRequests(): readonly RecordedRequest[] {
     record('413: a length above the limit', submit('{', { 'Content-Length': '1048577' })),
     record(
       '413: chunks above the limit',
-      submit(`100001\r\n${'x'.repeat(0x100001)}\r\n`, { 'Transfer-Encoding': 'chunked' }),
+      submit(`110000\r\n${'x'.repeat(0x110000)}\r\n`, { 'Transfer-Encoding': 'chunked' }),
     ),
     record('415: a compressed body', submit('{}', { 'Content-Encoding': 'gzip' })),
     record('415: a page that sends text', submit('{}', { Origin: ORIGIN, 'Content-Type': 'text/plain' })),

@@ -83,7 +83,7 @@ const gateway = createFakeGateway({
 /** How long a response waits for a caller that is still sending is not what is recorded: here it is short. */
 const clock = {
   ...realClock,
-  sleep: (ms: number, signal?: AbortSignal) => realClock.sleep(ms === 2_000 ? 10 : ms, signal),
+  sleep: (ms: number, signal?: AbortSignal) => realClock.sleep(ms === 2_000 ? 100 : ms, signal),
 };
 
 /** A server and what it reported of each request. */

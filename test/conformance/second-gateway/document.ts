@@ -6,11 +6,13 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
+type Schema = { readonly type?: string };
+
 type Parameter = {
   readonly name: string;
   readonly in: string;
   readonly required?: boolean;
-  readonly schema: { readonly type?: string };
+  readonly schema: Schema | { readonly $ref: string };
 };
 
 export type Operation = {
@@ -35,7 +37,10 @@ type Declared = {
 type Document = {
   readonly info: { readonly version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Declared>>>>;
-  readonly components: { readonly parameters: Readonly<Record<string, Parameter>> };
+  readonly components: {
+    readonly parameters: Readonly<Record<string, Parameter>>;
+    readonly schemas: Readonly<Record<string, Schema>>;
+  };
 };
 
 /** Reads the whole document, of which a gateway publishes two parts. */
@@ -54,13 +59,14 @@ export function readContract(): { readonly version: string; readonly operations:
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, declared]): Operation => {
       const parameters = (declared.parameters ?? []).map((one) =>
-        '$ref' in one ? (document.components.parameters[one.$ref.split('/').at(-1) ?? ''] as Parameter) : one,
+        '$ref' in one ? (document.components.parameters[nameOf(one)] as Parameter) : one,
       );
       const isBodyRight = declared.requestBody
         ? compile('paths', path, method, 'requestBody', 'content', 'application/json', 'schema')
         : null;
       const checks = parameters.map((one) => ({
         ...one,
+        type: ('$ref' in one.schema ? document.components.schemas[nameOf(one.schema)] : one.schema)?.type,
         isRight: ajv.compile(JSON.parse(JSON.stringify(one.schema).replaceAll('"#/', '"document#/'))),
       }));
       return {
@@ -72,22 +78,20 @@ export function readContract(): { readonly version: string; readonly operations:
         secrets: declared.security.flatMap((one) => Object.keys(one)),
         isSecretOptional: declared.security.some((one) => Object.keys(one).length === 0),
         findWrong(body, query, header) {
-          const found = checks.flatMap(({ name, in: where, required, schema, isRight }) => {
+          const found = checks.flatMap(({ name, in: where, required, type, isRight }) => {
             if (where === 'path') return [];
             const sent =
               where === 'query' ? query.getAll(name) : [header(name)].filter((one) => one !== undefined);
             if (sent.length === 0) return required ? [`/${name}`] : [];
-            return sent.length === 1 && isRight(readText(sent[0] ?? '', schema.type)) ? [] : [`/${name}`];
+            if (sent.length !== 1) return [`/${name}`];
+            if (isRight(readText(sent[0] ?? '', type))) return [];
+            return (isRight.errors ?? []).map(({ instancePath }) => `/${name}${instancePath}`);
           });
-          if (isBodyRight === null) return found;
-          const wrong = isBodyRight(body) ? [] : (isBodyRight.errors ?? []).map(toPointer);
-          const broken = [...wrong, ...findBrokenTexts(body)];
-          return [
-            ...new Set([
-              ...found,
-              ...broken.filter((one) => !broken.some((other) => other.startsWith(`${one}/`))),
-            ]),
-          ];
+          const isWrong = isBodyRight !== null && !isBodyRight(body);
+          const wrong = isWrong ? (isBodyRight.errors ?? []).map(toPointer) : [];
+          const broken = [...found, ...wrong, ...(isBodyRight === null ? [] : findBrokenTexts(body))];
+          // Where an item is wrong, the list is not named too.
+          return [...new Set(broken.filter((one) => !broken.some((other) => other.startsWith(`${one}/`))))];
         },
       };
     }),
@@ -95,8 +99,11 @@ export function readContract(): { readonly version: string; readonly operations:
   return { version: document.info.version, operations };
 }
 
-/** A parameter as the schema wants it; numbers are written as in JSON. */
+const nameOf = ({ $ref }: { readonly $ref: string }): string => $ref.split('/').at(-1) ?? '';
+
+/** A parameter as the schema wants it: numbers are written as in JSON, the items of a list with commas. */
 function readText(text: string, type: string | undefined): unknown {
+  if (type === 'array') return text.split(',');
   const isNumber =
     (type === 'number' || type === 'integer') && /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text);
   return isNumber && Number.isFinite(Number(text)) ? Number(text) : text;

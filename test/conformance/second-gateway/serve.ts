@@ -111,7 +111,11 @@ async function serve(deps: Deps, req: IncomingMessage, res: ServerResponse): Pro
   };
   const reply = await SERVED[operation.operationId]?.(call);
   if (reply === null) res.writeHead(204).end();
-  else if (reply) res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply));
+  else if (reply) {
+    // The listing has an ETag: it may be kept, and is asked for again.
+    if (operation.operationId === 'listTasks') res.setHeader('cache-control', 'no-cache');
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply));
+  }
 }
 
 /** Returns whether the gateway's secret is in the query or in a header, where it may be. */
