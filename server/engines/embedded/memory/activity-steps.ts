@@ -12,10 +12,11 @@ import {
   STEPS_MAX,
   type StepRecord,
   stepOf,
+  tookIndexOf,
 } from '../../../domain/activity.ts';
 import type { TaskOutcome } from '../../../domain/history-record.ts';
-import type { Ending } from '../../../domain/projection.ts';
-import { fillOutcomes } from '../../../domain/task-counts.ts';
+import type { TaskState } from '../../../domain/task.ts';
+import { fillOutcomes, tagsWithoutAgent } from '../../../domain/task-counts.ts';
 
 type OpenRecord = StepRecord & {
   readonly ended: Record<TaskOutcome, number>;
@@ -30,7 +31,7 @@ export type ActivitySteps = {
    */
   begin(nowMs: number, levels: Levels): boolean;
   /** A task settled, in the step that began last. */
-  noteEnded(ending: Ending): void;
+  noteEnded(state: TaskState, outcome: TaskOutcome): void;
   /** Takes a record of an earlier generation. */
   load(record: StepRecord): void;
   read(present: Levels, nowMs: number): readonly ActivityStep[];
@@ -60,12 +61,13 @@ export function createActivitySteps(): ActivitySteps {
       current = beginStep(stepOf(nowMs), levels);
       return true;
     },
-    noteEnded({ outcome, tookIndex, noAgent }) {
+    noteEnded(state, outcome) {
       if (!current) return;
       changed.add(current);
       current.ended[outcome] += 1;
-      if (isTimed(outcome)) addTo(current.took, tookIndex);
-      for (const tag of noAgent) {
+      const tookMs = (state.settledMs ?? state.createdMs) - state.createdMs;
+      if (isTimed(outcome)) addTo(current.took, tookIndexOf(tookMs));
+      for (const tag of tagsWithoutAgent(state)) {
         if (current.noAgent.has(tag) || current.noAgent.size < STEP_TAGS_MAX) addTo(current.noAgent, tag);
       }
     },
