@@ -37,9 +37,10 @@ class LongestFirst extends BaseSequencer {
 const tags = TOOL_NAMES.map((name) => ({ name, ...(findTool(name) === null && { skip: true }) }));
 
 /**
- * Suites beside each other: they wait about as long as they compute, so two cores serve four of them.
+ * Suites beside each other: they wait about as long as they compute, so two cores serve four of them; of the
+ * long ones, with their browsers, three.
  */
-const WORKERS = { alone: 1, quick: 4, ci: 4 }[group ?? 'ci'];
+const WORKERS = { alone: 1, quick: 4, ci: 3 }[group ?? 'ci'];
 
 export default defineConfig({
   root,
