@@ -15,9 +15,8 @@
  *                       offset (what is added to TIME), offsetNumber (how often it was set), leftOut (1
  *                       while time is left out)
  *   task:<id>           hash: s, r (state, its revision), i, ir (input, its revision), o (1 while open, then
- *                       its outcome), c (created), n (session), a (assignees), e (cursor of its event), w
- *                       (while waiting: {place, tags}, its position in the sets of these tags), q (while
- *                       claims may hand it out: {agent, position}, where they find it)
+ *                       its outcome), c (created), n (session), a (assignees), e (cursor of its event); of these
+ *                       o, c, n, a and e are what retention finds its entries by
  *   agent:<id>          hash: v, r (record, its revision), reg (registration), lim (limit), tags, lg (last
  *                       grant), cm (last contact), bm, bg (last heartbeat, gap before it), p (last push)
  *   key:<key>           hash: v, r (idempotency record, its revision), e (when it expires)
@@ -89,32 +88,27 @@ const LIMITS = {
 };
 const LIMITS_LINE = `local ${Object.keys(LIMITS).join(', ')} = ${Object.values(LIMITS).join(', ')}`;
 
-/** Parts that are defined only when the function of this name is called, which returns what it names. */
-type LazyParts = { readonly name: string; readonly parts: readonly string[]; readonly returns: string };
+/** A part that runs only when the function of this name is called. */
+type LazyPart = { readonly name: string; readonly part: string };
 
-function readScript(name: string, flag: Flag, parts: readonly (string | LazyParts)[]): Script {
+function readScript(name: string, flag: Flag, parts: readonly (string | LazyPart)[]): Script {
   const shebang = flag === null ? '#!lua' : `#!lua flags=${flag}`;
   const text = [shebang, LIMITS_LINE, ...[...parts, name].map(readPart)].join('\n');
   return { text, endsOrFrees: flag === 'allow-oom', sha: createHash('sha1').update(text).digest('hex') };
 }
 
-function readPart(part: string | LazyParts): string {
+function readPart(part: string | LazyPart): string {
   if (typeof part === 'string') {
     return readFileSync(join(import.meta.dirname, 'scripts', `${part}.lua`), 'utf8');
   }
-  const inner = part.parts.map(readPart).join('\n');
-  return `local function ${part.name}()\n${inner}\nreturn ${part.returns}\nend`;
+  return `local function ${part.name}()\n${readPart(part.part)}\nend`;
 }
 
 /** The condition under which a script writes: its caller's clock must agree. */
 const AGREED = ['prelude', 'epoch', 'time', 'agreement'];
-/** To define them takes a third of the time of a script that has flat commits alone. */
-const GENERAL: LazyParts = {
-  name: 'load_general',
-  parts: ['agents', 'preconditions', 'apply'],
-  returns: 'find_conflict, apply',
-};
-const COMMIT_PARTS = [...AGREED, 'tasks', 'notifications', 'deferred', 'counting', 'flat', GENERAL];
+/** Most scripts have none of them. */
+const RARE: LazyPart = { name: 'define_rare', part: 'rare_operations' };
+const COMMIT_PARTS = [...AGREED, 'notifications', 'deferred', 'counting', 'operations', RARE];
 const TIMED = ['prelude', 'epoch', 'time'];
 
 export const scripts = {
@@ -127,7 +121,7 @@ export const scripts = {
   claimable: readScript('claimable', 'no-writes', TIMED),
   findSlots: readScript('find_slots', 'no-writes', ['prelude', 'epoch']),
   demand: readScript('demand', 'no-writes', ['prelude', 'epoch']),
-  taskCounts: readScript('task_counts', 'no-writes', ['prelude', 'epoch', 'tasks']),
+  taskCounts: readScript('task_counts', 'no-writes', ['prelude', 'epoch']),
   activity: readScript('activity', 'no-writes', TIMED),
   /** Commits of which one adds a task or an agent. */
   admit: readScript('commit', null, COMMIT_PARTS),
@@ -136,7 +130,7 @@ export const scripts = {
   takeDue: readScript('take_due', 'allow-oom', AGREED),
   renewLeases: readScript('renew_leases', 'allow-oom', AGREED),
   touches: readScript('touches', 'allow-oom', [...AGREED, 'agents']),
-  trim: readScript('trim', 'allow-oom', [...AGREED, 'tasks']),
+  trim: readScript('trim', 'allow-oom', AGREED),
   barrier: readScript('barrier', 'allow-oom', []),
 } as const satisfies Readonly<Record<string, Script>>;
 

@@ -1,11 +1,24 @@
 /**
  * A batch as the commit script takes it, and what its sender must know of it: its size, whether it adds, and
- * what it notifies of.
+ * what it notifies of. Each thing that the batch checks or changes is one operation: a letter with the number
+ * of its arguments, of which `scripts/operations.lua` has the table. Redis parses nothing of it but tags and
+ * assignees, so no number and no empty list of a value passes through the JSON of Lua, which would change
+ * them.
+ *
+ * For example, the progress of a running task is `T1U2`: the task's position; the expected revision and its
+ * new state.
  */
-import { claimableFromMs } from '../../../domain/delivery.ts';
-import { type Batch, isAdmission } from '../../../ports/store.ts';
-import { encodeFlatCommit } from './flat-commit.ts';
-import { type CommitName, encodeGeneralCommit } from './general-commit.ts';
+
+import { writeJson } from '../../../domain/json-text.ts';
+import type { IndexChange } from '../../../domain/projection.ts';
+import {
+  type Batch,
+  type DueChange,
+  isAdmission,
+  type Revision,
+  type TaskWrite,
+  type Write,
+} from '../../../ports/store.ts';
 
 export type EncodedCommit = {
   readonly args: readonly string[];
@@ -13,35 +26,241 @@ export type EncodedCommit = {
   readonly size: number;
   /** Whether it adds a task or an agent. */
   readonly isAdmission: boolean;
-  /** Watchers and feed readers are notified of these. */
+  /** What watchers and feed readers are notified of; some may come twice. */
   readonly topics: readonly string[];
 };
 
-/** Encodes a batch: in its flat form where it fits, else in the general one. Tests compare the two forms. */
-export function encodeCommit(batch: Batch, name: CommitName, isFlat = true): EncodedCommit {
-  const topics = topicsOf(batch);
-  const flat = isFlat ? encodeFlatCommit(batch, name) : undefined;
-  const args = flat ?? encodeGeneralCommit(batch, name, { agents: agentsOf(batch), topics });
-  const size = args.reduce((sum, arg) => sum + Buffer.byteLength(arg), 0);
-  return { args, size, isAdmission: isAdmission(batch), topics };
+/** What one commit has for itself. */
+type CommitName = {
+  readonly revision: Revision;
+  /** When the caller will have given up. */
+  readonly notAfterMs: number;
+};
+
+/** Encodes a batch: first the writes, then its due entries and slots, other checks, and last the event. */
+export function encodeCommit(batch: Batch, name: CommitName): EncodedCommit {
+  const list = new OperationList(batch, name.revision);
+  for (const write of batch.writes) addWrite(list, write);
+  if (batch.due) for (const change of batch.due) addDueChange(list, change);
+  if (batch.slots) {
+    for (const slot of batch.slots) {
+      list.beginTask(slot.request_id);
+      if (slot.op === 'grant') list.add('G2', slot.agent_id, slot.registration);
+      else list.add('g1', slot.agent_id);
+      list.topics.push(`agent:${slot.agent_id}`);
+    }
+  }
+  addChecks(list, batch);
+  if (batch.event) {
+    list.beginTask(batch.event.request_id);
+    list.add('E1', batch.event.session);
+    list.topics.push(`feed:${batch.event.session}`);
+  }
+  const args = list.finish(name.notAfterMs);
+  let size = 0;
+  for (const arg of args) size += Buffer.byteLength(arg);
+  return { args, size, isAdmission: isAdmission(batch), topics: list.topics };
 }
 
-/** The agents whose free slots may change. */
-function agentsOf(batch: Batch): readonly string[] {
-  const written = batch.writes.flatMap(({ kind, id }) => (kind === 'agent' ? [id] : []));
-  return [...new Set([...written, ...(batch.slots ?? []).map(({ agent_id }) => agent_id)])];
+/** The operations of one commit, as they are added. */
+class OperationList {
+  /** How many open tasks and agents there are more after it. */
+  addedTasks = 0;
+  addedAgents = 0;
+  readonly topics: string[] = [];
+  readonly #args: string[];
+  readonly #batch: Batch;
+  #operations = '';
+  #hasRare = false;
+  /** The task that operations are about, and its position. */
+  #request_id: string | null = null;
+  #position = '';
+
+  constructor(batch: Batch, revision: Revision) {
+    this.#batch = batch;
+    // The words of the commit come when they are known.
+    this.#args = ['', revision];
+  }
+
+  /** Adds one with its arguments, at most three. */
+  add(operation: string, first?: string, second?: string, third?: string): void {
+    this.#operations += operation;
+    if (first !== undefined) this.#args.push(first);
+    if (second !== undefined) this.#args.push(second);
+    if (third !== undefined) this.#args.push(third);
+  }
+
+  /** Adds one of `scripts/rare_operations.lua`. */
+  addRare(operation: string, ...args: readonly string[]): void {
+    this.#hasRare = true;
+    this.#operations += operation;
+    this.#args.push(...args);
+  }
+
+  /** What follows is about the task. */
+  beginTask(request_id: string): void {
+    if (this.#request_id !== request_id)
+      this.beginPosition(request_id, positionOf(this.#createdMs(request_id), request_id));
+  }
+
+  /** What follows is about the task at this position among those in its order. */
+  beginPosition(request_id: string, position: string): void {
+    if (this.#request_id === request_id && this.#position === position) return;
+    this.#request_id = request_id;
+    this.#position = position;
+    this.add('T1', position);
+  }
+
+  /** The changes of a due entry that follow are those of the agent's. */
+  beginDueOfAgent(agent_id: string): void {
+    this.#request_id = null;
+    this.addRare('J1', agent_id);
+  }
+
+  finish(notAfterMs: number): readonly string[] {
+    const length = this.#args.length - 2;
+    this.#args[0] = `${notAfterMs} ${length} ${this.#hasRare ? 1 : 0} ${this.#operations}`;
+    return this.#args;
+  }
+
+  /** Of a task that the batch does not write, no operation needs it. */
+  #createdMs(request_id: string): number {
+    for (const { kind, id, value } of this.#batch.writes)
+      if (kind === 'task' && id === request_id) return value.createdMs;
+    return 0;
+  }
 }
 
-/** The agents for which a task is claimable at once. */
-function claimersOf({ writes }: Batch): readonly string[] {
-  return writes.flatMap(({ kind, value }) => {
-    const isClaimable = kind === 'task' && claimableFromMs(value) === 0;
-    return isClaimable && value.agent_id !== null ? [value.agent_id] : [];
-  });
+/** A time and an id as one text that sorts by both. */
+function positionOf(ms: number, id: string): string {
+  return `${ms.toFixed(0).padStart(14, '0')}/${id}`;
 }
 
-function topicsOf(batch: Batch): readonly string[] {
-  const tasks = batch.writes.flatMap(({ kind, id }) => (kind === 'task' ? [`task:${id}`] : []));
-  const agents = [...agentsOf(batch), ...claimersOf(batch)].map((id) => `agent:${id}`);
-  return [...new Set([...tasks, ...agents, ...(batch.event ? [`feed:${batch.event.session}`] : [])])];
+function addWrite(list: OperationList, write: Write): void {
+  switch (write.kind) {
+    case 'task':
+      addTask(list, write);
+      break;
+    case 'input':
+      list.beginTask(write.id);
+      list.add('I1', writeJson(write.value));
+      break;
+    case 'key':
+      list.addRare('K3', write.id, writeJson(write.value), String(write.keepMs));
+      break;
+    case 'agent':
+      addAgent(list, write);
+      break;
+  }
+}
+
+function addAgent(list: OperationList, { id, expect, value }: Extract<Write, { kind: 'agent' }>): void {
+  list.addedAgents += Number(value !== null) - Number(expect !== 'absent');
+  list.topics.push(`agent:${id}`);
+  if (value === null) {
+    list.addRare('b2', id, expect);
+    return;
+  }
+  const { registration, limit, agent_tags } = value;
+  const tags = JSON.stringify([...new Set(agent_tags)]);
+  list.addRare('B6', id, expect, registration, String(limit), tags, writeJson(value));
+}
+
+function addTask(list: OperationList, { id, expect, value, index, ending }: TaskWrite): void {
+  const position = positionOf(value.createdMs, id);
+  list.beginPosition(id, position);
+  list.add('U2', expect, writeJson(value));
+  list.topics.push(`task:${id}`);
+  let isListed = false;
+  let isAssigned = false;
+  for (const { op, index: name } of index) {
+    if (name === 'by-agent') isAssigned = true;
+    if (op === 'add' && (name === 'all' || name === 'by-session')) isListed = true;
+  }
+  if (isListed) list.add('N2', value.cli_session_id, JSON.stringify(value.assignees));
+  else if (isAssigned) list.add('A1', JSON.stringify(value.assignees));
+  for (const change of index) {
+    const { op, index: name, of, atMs } = change;
+    if (name === 'claimable') addClaimable(list, id, change, index);
+    else if (name === 'unreported') {
+      list.addRare('V3', of, positionOf(atMs, id), String(change.keepMs));
+    } else if (!(isListed && op === 'add' && isListing(name))) {
+      list.beginPosition(id, atMs === value.createdMs ? position : positionOf(atMs, id));
+      addPosition(list, change, index);
+    }
+  }
+  list.beginPosition(id, position);
+  if (!ending) return;
+  list.add('S2', ending.outcome, String(ending.tookIndex));
+  if (ending.noAgent.length > 0) list.addRare('s1', JSON.stringify(ending.noAgent));
+}
+
+/** Whether every task is in the index from its beginning: one operation adds it to all of these. */
+function isListing(name: IndexChange['index']): boolean {
+  return name === 'all' || name === 'by-session' || name === 'by-agent';
+}
+
+/** Adds the task's position to an index, or removes it. */
+function addPosition(
+  list: OperationList,
+  { op, index: name, of }: IndexChange,
+  all: readonly IndexChange[],
+): void {
+  const isAdded = op === 'add';
+  switch (name) {
+    case 'open':
+      list.addedTasks += isAdded ? 1 : -1;
+      list.add(isAdded ? 'O0' : 'o0');
+      if (of === 'pending') list.add(isAdded ? 'P0' : 'p0');
+      else list.add(isAdded ? 'R0' : 'r0');
+      break;
+    case 'waiting': {
+      const tags = all.flatMap((one) => (one.index === 'waiting-for' && one.op === op ? [one.of] : []));
+      list.addRare(isAdded ? 'W1' : 'w1', JSON.stringify(tags));
+      break;
+    }
+    case 'waiting-for':
+      break;
+    default:
+      list.add(isAdded ? 'Z1' : 'z1', name === 'all' ? name : `${name}:${of}`);
+  }
+}
+
+/** An entry that only its time changes is not removed: what is added takes its place. */
+function addClaimable(
+  list: OperationList,
+  id: string,
+  { op, of, fromMs, atMs }: IndexChange,
+  all: readonly IndexChange[],
+): void {
+  if (op === 'add') {
+    list.add('Q3', of, fromMs.toFixed(0), positionOf(atMs, id));
+    if (fromMs === 0) list.topics.push(`agent:${of}`);
+  } else if (
+    !all.some((one) => one.index === 'claimable' && one.op === 'add' && one.of === of && one.atMs === atMs)
+  ) {
+    list.add('Y2', `claimable:${of}`, positionOf(atMs, id));
+  }
+}
+
+function addDueChange(list: OperationList, { ref, atMs, lease, unlessHeld, isNew }: DueChange): void {
+  const id = ref.slice(ref.indexOf(':') + 1);
+  if (ref.startsWith('task:')) list.beginTask(id);
+  else list.beginDueOfAgent(id);
+  if (lease !== undefined && !isNew) list.add('L1', lease);
+  if (unlessHeld) list.add('u1', String(atMs));
+  else if (isNew) list.add('h1', lease);
+  else if (atMs === 'held') list.add('H0');
+  else if (atMs === null) list.add('d0');
+  else list.add('D1', String(atMs));
+}
+
+function addChecks(list: OperationList, { noneWaiting, noContactAfter, noneFree, atMost }: Batch): void {
+  if (noneWaiting && noneWaiting.length > 0) list.add('F1', JSON.stringify(noneWaiting));
+  if (noContactAfter) list.addRare('c2', noContactAfter.agent_id, String(noContactAfter.atMs));
+  if (noneFree && noneFree.length > 0) list.addRare('f1', JSON.stringify(noneFree));
+  if (atMost?.openTasks !== undefined && list.addedTasks > 0)
+    list.add('M2', String(list.addedTasks), String(atMost.openTasks));
+  if (atMost?.agents !== undefined && list.addedAgents > 0)
+    list.addRare('m2', String(list.addedAgents), String(atMost.agents));
 }

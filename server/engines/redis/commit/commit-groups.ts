@@ -148,10 +148,13 @@ async function runCommits(
   commits: readonly EncodedCommit[],
 ): Promise<readonly string[]> {
   const { processName, channel, ownChannel } = deps;
-  const args = [processName, channel, ownChannel, ...commits.flatMap((commit) => commit.args)];
+  const args = [processName, channel, ownChannel];
+  for (const commit of commits) for (const arg of commit.args) args.push(arg);
   const script = commits.some(({ isAdmission }) => isAdmission) ? scripts.admit : scripts.commit;
   const [dueMs, ...results] = (await call(script, args)) as readonly string[];
-  const topics = new Set(commits.flatMap((commit, index) => (results[index] === 'ok' ? commit.topics : [])));
+  const topics = new Set<string>();
+  for (const [index, commit] of commits.entries())
+    if (results[index] === 'ok') for (const topic of commit.topics) topics.add(topic);
   deps.onApplied(topics, dueMs ? Number(dueMs) : undefined);
   return results;
 }

@@ -1,6 +1,4 @@
--- Counting tasks in the commit that changes them, deferred like what flat commits write: an open task is in
--- the set of its class, a settled one without success in the set of its outcome, and those that succeeded are
--- a number. Beside it what happens in each step of time.
+-- What happens in each step of time, counted in the commit that changes it.
 
 -- Longer than a step is read.
 local STEP_KEPT_MS = STEP_MS * (STEPS_MAX + 2)
@@ -14,14 +12,15 @@ local function begin_step()
     return last
   end
   local key = PREFIX .. 'activity:' .. digits(at)
-  local waiting = redis.call('ZCARD', PREFIX .. 'waiting-tasks')
-  redis.call('HSETNX', key, 'w', waiting)
-  redis.call('HSETNX', key, 'r', digits(math.max(0, count('open') - waiting)))
+  local waiting_tasks = redis.call('ZCARD', PREFIX .. 'waiting-tasks')
+  redis.call('HSETNX', key, 'w', waiting_tasks)
+  redis.call('HSETNX', key, 'r', digits(math.max(0, count('open') - waiting_tasks)))
   redis.call('PEXPIRE', key, STEP_KEPT_MS)
   set_count('step', at)
   return at
 end
 
+-- Counts a task that found no agent for these tags.
 local function count_tags(step, tags)
   local key = PREFIX .. 'no-agent:' .. digits(step)
   for _, tag in ipairs(tags) do
@@ -34,26 +33,10 @@ local function count_tags(step, tags)
   end
 end
 
--- Counts a task whose class changes; nil: it was not there. `took` is the index of how long a task took that
--- settles, `tags` are those without an agent (nil: none).
-local function count_task(id, before, after, created, took, tags)
-  if before == after then
-    return
-  end
-  local step = begin_step()
-  local set_before, set_after = set_of(before), set_of(after)
-  if set_before then
-    defer('ZREM', set_before, position_of(created, id))
-  end
-  if set_after then
-    defer('ZADD', set_after, 0, position_of(created, id))
-  end
-  if is_open(after) then
-    return
-  end
-  if after == 'success' then
+-- Counts a task that ends; `took` is the index of how long it took.
+local function count_ended(outcome, took)
+  if outcome == 'success' then
     add_to('succeeded', 1)
   end
-  increment('activity:' .. digits(step), after .. ' ' .. took)
-  count_tags(step, tags or {})
+  increment('activity:' .. digits(begin_step()), outcome .. ' ' .. took)
 end

@@ -1,6 +1,6 @@
--- The writes that flat commits of one script make together at its end, and the counts of any commit: keys
--- that many of them share get one command each, and an agent is read once and written once. `write_deferred`
--- must run before anything else reads these keys.
+-- What the commits of one script write together at its end: keys that many of them share get one command
+-- each, and an agent is read once and written once. `write_deferred` must run before anything else reads
+-- these keys.
 
 -- By command and key, in the order of their first use: the command with all its arguments.
 local deferred, order = {}, {}
@@ -12,8 +12,8 @@ local counters, set_counters
 local agents = {}
 -- By the JSON of some tags: whether a task with one of them waits.
 local waiting = {}
--- The tasks that were committed since the last `write_deferred`.
-local written_tasks = {}
+-- By task: it was written about since the last `write_deferred`.
+local touched = {}
 
 -- Adds arguments to the command on the key; `second` may be nil.
 local function defer(command, key, first, second)
@@ -30,9 +30,9 @@ end
 
 -- Adds one to the field of the hash.
 local function increment(key, field)
-  local fields = increments[key] or {}
-  increments[key] = fields
-  fields[field] = (fields[field] or 0) + 1
+  local added = increments[key] or {}
+  increments[key] = added
+  added[field] = (added[field] or 0) + 1
 end
 
 local COUNTERS = { 'open', 'eventMs', 'eventNumber', 'grants', 'changes', 'step', 'succeeded' }
@@ -69,6 +69,11 @@ local function is_waited_for(tags)
   return waiting[tags]
 end
 
+-- For whoever changes the waiting tasks.
+local function forget_waiting()
+  waiting = {}
+end
+
 local function count_free_slots(agent)
   return agent.registration and math.max(0, agent.limit - agent.used_slots) or 0
 end
@@ -76,62 +81,82 @@ end
 local function find_agent(id)
   local agent = agents[id]
   if not agent then
-    local found = redis.call('HMGET', PREFIX .. 'agent:' .. id, 'reg', 'lim', 'tags')
-    agent = { registration = found[1], limit = tonumber(found[2] or 0), tags = found[3],
+    local stored = redis.call('HMGET', PREFIX .. 'agent:' .. id, 'reg', 'lim', 'tags')
+    agent = { registration = stored[1], limit = tonumber(stored[2] or 0), tags = stored[3],
       used_slots = redis.call('ZCARD', PREFIX .. 'slots:' .. id) }
-    agent.was_free = count_free_slots(agent) > 0
+    agent.free_tags = count_free_slots(agent) > 0 and agent.tags
     agents[id] = agent
   end
   return agent
 end
 
--- Notes a change of the agent, which had so many free slots before. Returns whether it became due: when it
--- came to have more while a task waits for one of its tags.
-local function note_agent_change(id, agent, free_before)
+-- Numbers the change of an agent by one commit, which found it as its fields `..._before` say. It becomes due
+-- when it came to have more free slots, or registered again, while a task waits for one of its tags.
+local function note_agent_change(id)
+  local agent = agents[id]
   if not agent.registration then
-    return false
+    return
   end
   agent.change_number = add_to('changes', 1)
-  if count_free_slots(agent) <= free_before or not is_waited_for(agent.tags) then
-    return false
+  local free_slots = count_free_slots(agent)
+  local may_take_more = free_slots > agent.free_before
+    or (free_slots > 0 and agent.registration ~= agent.registration_before)
+  if may_take_more and is_waited_for(agent.tags) then
+    defer('ZADD', 'due', digits(now), 'agent:' .. id)
+    defer('HDEL', 'leases', 'agent:' .. id)
+    note_due(now)
   end
-  defer('ZADD', 'due', digits(now), 'agent:' .. id)
-  defer('HDEL', 'leases', 'agent:' .. id)
-  return true
 end
 
--- The free sets are touched only where an agent came to have its first free slot, or lost its last one.
+local function change_free_sets(command, tags, id)
+  for _, tag in ipairs(cjson.decode(tags)) do
+    redis.call(command, PREFIX .. 'free:' .. tag, id)
+  end
+end
+
+-- An agent is in the free set of each of its tags exactly while it has a record and holds fewer slots than its
+-- limit. `free_tags` are those of the sets in which it is: false where it is in none.
 local function write_agent_change(id, agent)
-  defer('ZADD', 'changed', digits(agent.change_number), id)
-  if agent.is_granted then
+  if agent.change_number then
+    defer('ZADD', 'changed', digits(agent.change_number), id)
+  end
+  if agent.is_granted and agent.registration then
     redis.call('HSET', PREFIX .. 'agent:' .. id, 'lg', digits(now))
   end
-  local is_free = count_free_slots(agent) > 0
-  if is_free ~= agent.was_free then
-    for _, tag in ipairs(cjson.decode(agent.tags)) do
-      redis.call(is_free and 'SADD' or 'SREM', PREFIX .. 'free:' .. tag, id)
-    end
+  local free_tags = count_free_slots(agent) > 0 and agent.tags
+  if free_tags == agent.free_tags then
+    return
   end
+  if agent.free_tags then
+    change_free_sets('SREM', agent.free_tags, id)
+  end
+  if free_tags then
+    change_free_sets('SADD', free_tags, id)
+  end
+end
+
+-- Writes the commands alone; what was read stays.
+local function write_commands()
+  for _, args in ipairs(order) do
+    redis.call(unpack(args))
+  end
+  deferred, order = {}, {}
 end
 
 -- Writes what was deferred and forgets what was read.
 local function write_deferred()
   for id, agent in pairs(agents) do
-    if agent.change_number then
-      write_agent_change(id, agent)
-    end
+    write_agent_change(id, agent)
   end
   for field, value in pairs(set_counters or {}) do
     defer('HSET', 'meta', field, value)
   end
-  for _, args in ipairs(order) do
-    redis.call(unpack(args))
-  end
-  for key, fields in pairs(increments) do
-    for field, number in pairs(fields) do
+  write_commands()
+  for key, added in pairs(increments) do
+    for field, number in pairs(added) do
       redis.call('HINCRBY', PREFIX .. key, field, number)
     end
   end
-  deferred, order, increments, counters, set_counters = {}, {}, {}, nil, nil
-  agents, waiting, written_tasks = {}, {}, {}
+  increments, counters, set_counters = {}, nil, nil
+  agents, waiting, touched = {}, {}, {}
 end

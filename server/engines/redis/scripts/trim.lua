@@ -32,17 +32,26 @@ local function note_trimmed(session, cursor)
   end
 end
 
+-- The entries that a settled task has, by `domain/projection.ts`.
+local function unlist_task(id, created, session, assignees, outcome)
+  local position = position_of(created, id)
+  redis.call('ZREM', PREFIX .. 'all', position)
+  redis.call('ZREM', PREFIX .. 'by-session:' .. session, position)
+  for _, agent_id in ipairs(cjson.decode(assignees)) do
+    redis.call('ZREM', PREFIX .. 'by-agent:' .. agent_id, position)
+  end
+  if outcome == 'success' then
+    succeeded = succeeded + 1
+  else
+    redis.call('ZREM', PREFIX .. 'by-outcome:' .. outcome, position)
+  end
+end
+
 local function trim_task(id)
   local key = PREFIX .. 'task:' .. id
   local found = redis.call('HMGET', key, 'c', 'n', 'a', 'e', 'o')
   if found[1] then
-    unlist_task(id, found[1], found[2], found[3])
-    local set = set_of(class_of(found[5], found[3]))
-    if set then
-      redis.call('ZREM', PREFIX .. set, position_of(found[1], id))
-    elseif found[5] == 'success' then
-      succeeded = succeeded + 1
-    end
+    unlist_task(id, found[1], found[2], found[3], found[5])
   end
   if found[4] then
     redis.call('XDEL', PREFIX .. 'feed:' .. found[2], found[4])
