@@ -96,7 +96,7 @@ describe.each(['cut-before', 'cut-after'] as const)('a commit on a connection th
     expect(idsOf(await readFeed(other, id, null, 2))).toEqual([id, next]);
   });
 
-  test('resolves and was applied once in the general form too, which an agent takes', async () => {
+  test('resolves and was applied once where it writes an agent, too', async () => {
     const id = newId();
     const value = buildAgent(id);
     const registering = store.commit({ writes: [{ kind: 'agent', id, expect: 'absent', value }] });
