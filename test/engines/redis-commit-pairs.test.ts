@@ -17,6 +17,7 @@ import {
   buildAgent,
   buildInput,
   buildState,
+  type MoreOfTask,
   submissionOf,
   taskRef,
   writeAgent,
@@ -138,11 +139,11 @@ function keyOf(request_id: string) {
   return { kind: 'key', id: 'key', expect: 'absent', value, keepMs: 1_000 } as const;
 }
 
-function submits(id: string, more: Partial<TaskState>, batch: Partial<Batch> = {}): Build {
+function submits(id: string, more: Partial<TaskState>, batch: MoreOfTask = {}): Build {
   return () => submissionOf(buildInput(id), buildState(STORE, more), batch);
 }
 
-function changes(id: string, more: Partial<TaskState>, batch: Partial<Batch> = {}): Build {
+function changes(id: string, more: Partial<TaskState>, batch: MoreOfTask = {}): Build {
   return ({ tasks }) => {
     const before = tasks.get(id);
     if (!before) throw new Error(`no task ${id}`);
@@ -164,12 +165,12 @@ function settles(
     event: { session: 's', request_id: id },
     ...(agent_id && {
       slots: [{ op: 'release' as const, agent_id, request_id: id }],
-      unreported: { agent_id, request_id: id },
+      unreported: agent_id,
     }),
   });
 }
 
-function assigns(agent_id: string, batch: Partial<Batch> = {}): Build {
+function assigns(agent_id: string, batch: MoreOfTask = {}): Build {
   const registration = registrationOf(agent_id);
   return changes(
     'pending',
