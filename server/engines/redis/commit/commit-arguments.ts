@@ -1,6 +1,5 @@
 /**
- * A batch as the commit script takes it, and what its sender must know of it: its size, whether it adds, and
- * what it notifies of. Each thing that the batch checks or changes is one operation: a letter with the number
+ * A batch as the commit script takes it; beside it its size, whether it adds, and whom it notifies. Each thing that the batch checks or changes is one operation: a letter with the number
  * of its arguments, of which `scripts/operations.lua` has the table. Redis parses nothing of it but tags and
  * assignees, so no number and no empty list of a value passes through the JSON of Lua, which would change
  * them.
@@ -26,11 +25,11 @@ export type EncodedCommit = {
   readonly size: number;
   /** Whether it adds a task or an agent. */
   readonly isAdmission: boolean;
-  /** What watchers and feed readers are notified of; some may come twice. */
+  /** Watchers and feed readers are notified of these; one may come twice. */
   readonly topics: readonly string[];
 };
 
-/** What one commit has for itself. */
+/** The own name of one commit, and its limit. */
 type CommitName = {
   readonly revision: Revision;
   /** When the caller will have given up. */
@@ -97,13 +96,13 @@ class OperationList {
     this.#args.push(...args);
   }
 
-  /** What follows is about the task. */
+  /** The operations that follow are about the task. */
   beginTask(request_id: string): void {
     if (this.#request_id !== request_id)
       this.beginPosition(request_id, positionOf(this.#createdMs(request_id), request_id));
   }
 
-  /** What follows is about the task at this position among those in its order. */
+  /** The same at this position, where the index orders the task by another time. */
   beginPosition(request_id: string, position: string): void {
     if (this.#request_id === request_id && this.#position === position) return;
     this.#request_id = request_id;

@@ -1,4 +1,4 @@
--- What happens in each step of time, counted in the commit that changes it.
+-- Counts of each step of time, made by the commits that change something in it.
 
 -- Longer than a step is read.
 local STEP_KEPT_MS = STEP_MS * (STEPS_MAX + 2)

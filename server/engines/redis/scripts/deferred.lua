@@ -1,5 +1,5 @@
--- What the commits of one script write together at its end: keys that many of them share get one command
--- each, and an agent is read once and written once. `write_deferred` must run before anything else reads
+-- The writes that the commits of one script make together at its end: keys that many of them share get one
+-- command each, and an agent is read once and written once. `write_deferred` must run before anything else reads
 -- these keys.
 
 -- By command and key, in the order of their first use: the command with all its arguments.
