@@ -1,7 +1,8 @@
 /**
- * Commits that share a script on Redis: what the first one writes is deferred to the end of the script, and
- * must not hide from the second one. Each pair of the commits below, in one script, has the results of the
- * same two in a script of its own each, and leaves the same keys.
+ * Commits that share a script on Redis: the writes of the first one are deferred to the end of the script,
+ * and must not hide from the second one; nor may the script remember too long what a commit before them had
+ * read. Each pair of the commits below, in one script, has the results of the same two in a script of its own
+ * each, and leaves the same keys.
  * @module-tag redis
  */
 import { createClient } from '@redis/client';
@@ -65,7 +66,7 @@ function deliveryOf(attemptMs: number | null) {
   };
 }
 
-/** What every store begins with: A has no free slot, B has one, and a task waits for A. */
+/** Every store begins with these: A has no free slot, B has one, and a task waits for A. */
 const BEGINNING: readonly Build[] = [
   () => writeAgent('A', 'absent', buildAgent('A')),
   () => writeAgent('B', 'absent', buildAgent('B', { agent_tags: ['b'] })),
@@ -84,7 +85,7 @@ const readsFirst: Build = () => ({
   noneWaiting: ['a'],
 });
 
-/** What defers, and what reads: of each operation at least one. */
+/** Commits that defer and commits that read: each operation is in one of them at least. */
 const COMMITS: Readonly<Record<string, Build>> = {
   'settles the task that holds the slot': settles('held', 'success', 'A'),
   'settles it under its lease': settles('held', 'failed', 'A', 'its lease'),

@@ -1,4 +1,4 @@
-/** What a store in Redis holds, key by key, to compare two stores. */
+/** The contents of a store in Redis, key by key, to compare two stores. */
 import type { createClient } from '@redis/client';
 
 type Client = ReturnType<typeof createClient>;

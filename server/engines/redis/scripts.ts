@@ -15,8 +15,8 @@
  *                       offset (what is added to TIME), offsetNumber (how often it was set), leftOut (1
  *                       while time is left out)
  *   task:<id>           hash: s, r (state, its revision), i, ir (input, its revision), o (1 while open, then
- *                       its outcome), c (created), n (session), a (assignees), e (cursor of its event); of these
- *                       o, c, n, a and e are what retention finds its entries by
+ *                       its outcome), c (created), n (session), a (assignees), e (cursor of its
+ *                       event); retention finds the entries of a task by c, n, a, o and e
  *   agent:<id>          hash: v, r (record, its revision), reg (registration), lim (limit), tags, lg (last
  *                       grant), cm (last contact), bm, bg (last heartbeat, gap before it), p (last push)
  *   key:<key>           hash: v, r (idempotency record, its revision), e (when it expires)

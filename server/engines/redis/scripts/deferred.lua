@@ -1,6 +1,6 @@
 -- The writes that the commits of one script make together at its end: keys that many of them share get one
--- command each, and an agent is read once and written once. `write_deferred` must run before anything else reads
--- these keys.
+-- command each, and an agent is read once and written once. `write_deferred` must run before anything else
+-- reads these keys.
 
 -- By command and key, in the order of their first use: the command with all its arguments.
 local deferred, order = {}, {}
@@ -114,8 +114,8 @@ local function change_free_sets(command, tags, id)
   end
 end
 
--- An agent is in the free set of each of its tags exactly while it has a record and holds fewer slots than its
--- limit. `free_tags` are those of the sets in which it is: false where it is in none.
+-- An agent is in the free set of each of its tags exactly while it has a record and holds fewer slots than
+-- its limit. `free_tags` are those of the sets in which it is: false where it is in none.
 local function write_agent_change(id, agent)
   if agent.change_number then
     defer('ZADD', 'changed', digits(agent.change_number), id)
