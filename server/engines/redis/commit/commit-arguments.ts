@@ -1,11 +1,11 @@
 /**
- * A batch as the commit script takes it; beside it its size, whether it adds, and whom it notifies. Each thing that the batch checks or changes is one operation: a letter with the number
- * of its arguments, of which `scripts/operations.lua` has the table. Redis parses nothing of it but tags and
- * assignees, so no number and no empty list of a value passes through the JSON of Lua, which would change
- * them.
+ * A batch as the commit script takes it; beside it its size, whether it adds, and whom it notifies. Each
+ * thing that the batch checks or changes is one operation: a letter with the number of its arguments, of
+ * which `scripts/operations.lua` has the table. Redis parses nothing of it but tags and assignees, so no
+ * number and no empty list of a value passes through the JSON of Lua, which would change them.
  *
- * For example, the progress of a running task is `T1U2`: the task's position; the expected revision and its
- * new state.
+ * For example, when a running task makes progress, its commit is `T1U2`: the task's position; the expected
+ * revision and the new state.
  */
 
 import { writeJson } from '../../../domain/json-text.ts';

@@ -1,6 +1,6 @@
 -- Agents: their status, and the list of those that changed.
 
--- A reply with many agents ends once their records have more bytes than this: a record may have 100 KB.
+-- A reply with many agents ends when their records have more bytes than this: a record may have 100 KB.
 local REPLY_BYTES = 1048576
 
 -- The fields of an agent's status: those of its record, then its contact, then its number of slots. False

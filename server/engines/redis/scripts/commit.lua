@@ -2,9 +2,9 @@
 -- process, ARGV[4] the channel of notifications and ARGV[5] the channel of this process alone. From ARGV[6]
 -- on come the commits: words, its revision, then the arguments of its operations. The words are its not-after
 -- time, the number of these arguments, whether it has rare operations (1 or 0), and the operations, each its
--- letter and the number of its arguments. Returns the earliest time at which an entry became due (empty
--- without one), then the result of each commit: `ok`, `late` or the conflict, with the agent behind a blank
--- where one is free.
+-- letter and the number of its arguments. Returns the earliest time at which an entry became due (empty if
+-- there is none), then the result of each commit: `ok`, `late` when it came after its not-after time, or the
+-- conflict, with the agent behind a blank if one is free.
 
 local has_rare = false
 

@@ -6,7 +6,7 @@
 local deferred, order = {}, {}
 -- By key and field: what is added to it.
 local increments = {}
--- Fields of `meta` as this script found them or set them, and those it set; nil until a commit needs them.
+-- Fields of `meta` as this script found them or set them, and those it set; nil if no commit has needed them.
 local counters, set_counters
 -- By id: the record as far as commits need it, and how many slots it holds.
 local agents = {}
@@ -69,7 +69,7 @@ local function is_waited_for(tags)
   return waiting[tags]
 end
 
--- For whoever changes the waiting tasks.
+-- The waiting tasks change, so what was read of them is no longer true.
 local function forget_waiting()
   waiting = {}
 end
@@ -91,7 +91,7 @@ local function find_agent(id)
 end
 
 -- Numbers the change of an agent by one commit, which found it as its fields `..._before` say. It becomes due
--- when it came to have more free slots, or registered again, while a task waits for one of its tags.
+-- when it came to have more free slots, or when it registered again, if a task waits for one of its tags.
 local function note_agent_change(id)
   local agent = agents[id]
   if not agent.registration then

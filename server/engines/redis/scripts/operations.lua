@@ -29,8 +29,8 @@
 --
 -- and those of `rare_operations.lua`. Tags and assignees come as JSON.
 --
--- Checks read the store, and what is deferred is not there yet. It is written before a check that reads it:
---   T  of a task that a commit before it wrote about: its lease, its due entry and its slots are deferred
+-- Checks read the store, and what is deferred is not there yet. If a check reads it, it is written first:
+--   T  if a commit before it wrote about the task: its lease, its due entry and its slots are deferred
 --   J  the due entry of an agent, with its lease: any commit may have made it due
 --   f  the free sets: any commit may have changed one
 -- The others read what no effect defers (revisions, keys, waiting tasks, contacts, agents), or the number of
@@ -64,8 +64,8 @@ local function revision_of(field)
   return task[field]
 end
 
--- The result where another revision was expected; `ok` where the commit was applied before, and its caller,
--- which lost the reply, sent it again.
+-- The result when another revision was expected; `ok` when the commit was applied before: its caller lost the
+-- reply and sent it again.
 local function compare_revision(stored, expected)
   stored = stored or 'absent'
   if stored == revision then
@@ -98,7 +98,7 @@ local function plan_slot(id, number)
   planned[id] = (planned[id] or 0) + number
 end
 
--- Whether the task holds a slot of the agent, where this commit has changed the agent before.
+-- Whether the task holds a slot of the agent, if this commit has changed the agent before.
 local function reads_slot(agent_id)
   write_commands()
   return redis.call('ZSCORE', PREFIX .. 'slots:' .. agent_id, task.id)

@@ -22,7 +22,7 @@ local function check_agent(at)
   return compare_revision(redis.call('HGET', PREFIX .. 'agent:' .. ARGV[at], 'r'), ARGV[at + 1])
 end
 
--- Written at once, unlike other sets: checks read whether any task waits.
+-- Written at once, unlike other sets: if it were deferred, a check would miss that a task waits.
 local function join_waiting(at)
   begin_step()
   redis.call('ZADD', PREFIX .. 'waiting-tasks', 0, task.position)
@@ -88,7 +88,7 @@ local function check_key(at)
   return compare_revision(is_kept and stored[1], 'absent')
 end
 
--- Which of several free agents is named, Redis chooses.
+-- If several agents are free, Redis chooses which is named.
 local function find_free_agent(at)
   write_deferred()
   for _, tag in ipairs(cjson.decode(ARGV[at])) do
@@ -99,7 +99,7 @@ local function find_free_agent(at)
   end
 end
 
--- That sweeping resumed counts as a contact.
+-- When sweeping resumed, each agent counts as one that had a contact.
 local function check_contact(at)
   local resumed = redis.call('HGET', PREFIX .. 'meta', 'resumed')
   local contact = redis.call('HGET', PREFIX .. 'agent:' .. ARGV[at], 'cm')

@@ -32,7 +32,7 @@ local function note_trimmed(session, cursor)
   end
 end
 
--- The entries that a settled task has, by `domain/projection.ts`.
+-- Removes the entries that a task has when it is settled, by `domain/projection.ts`.
 local function unlist_task(id, created, session, assignees, outcome)
   local position = position_of(created, id)
   redis.call('ZREM', PREFIX .. 'all', position)
