@@ -135,7 +135,7 @@ export function noteCommitted({ revisions, states }: Side, { writes }: Batch, re
 }
 
 /** What never changes in a task. */
-export function fixedFieldsOf(id: string) {
+function fixedFieldsOf(id: string) {
   const number = TASKS.indexOf(id);
   const at = <T>(values: readonly T[], index: number): T => values[index % values.length] as T;
   return {
