@@ -88,27 +88,21 @@ const LIMITS = {
 };
 const LIMITS_LINE = `local ${Object.keys(LIMITS).join(', ')} = ${Object.values(LIMITS).join(', ')}`;
 
-/** A part that runs only when the function of this name is called. */
-type LazyPart = { readonly name: string; readonly part: string };
-
-function readScript(name: string, flag: Flag, parts: readonly (string | LazyPart)[]): Script {
+function readScript(name: string, flag: Flag, parts: readonly string[]): Script {
   const shebang = flag === null ? '#!lua' : `#!lua flags=${flag}`;
   const text = [shebang, LIMITS_LINE, ...[...parts, name].map(readPart)].join('\n');
   return { text, endsOrFrees: flag === 'allow-oom', sha: createHash('sha1').update(text).digest('hex') };
 }
 
-function readPart(part: string | LazyPart): string {
-  if (typeof part === 'string') {
-    return readFileSync(join(import.meta.dirname, 'scripts', `${part}.lua`), 'utf8');
-  }
-  return `local function ${part.name}()\n${readPart(part.part)}\nend`;
+/** Reads a part. `letter == 'T'` is sent as `letter == 84`: no script makes a text of each letter. */
+function readPart(part: string): string {
+  const text = readFileSync(join(import.meta.dirname, 'scripts', `${part}.lua`), 'utf8');
+  return text.replaceAll(/\bletter == '(\w)'/g, (_, letter: string) => `letter == ${letter.charCodeAt(0)}`);
 }
 
 /** The condition under which a script writes: its caller's clock must agree. */
 const AGREED = ['prelude', 'epoch', 'time', 'agreement'];
-/** Most scripts have none of them. */
-const RARE: LazyPart = { name: 'define_rare', part: 'rare_operations' };
-const COMMIT_PARTS = [...AGREED, 'notifications', 'deferred', 'counting', 'operations', RARE];
+const COMMIT_PARTS = [...AGREED, 'notifications', 'deferred', 'counting', 'operations', 'rare_operations'];
 const TIMED = ['prelude', 'epoch', 'time'];
 
 export const scripts = {

@@ -45,14 +45,14 @@ export function encodeCommit(batch: Batch, name: CommitName): EncodedCommit {
     for (const slot of batch.slots) {
       list.beginTask(slot.request_id);
       if (slot.op === 'grant') list.add('G2', slot.agent_id, slot.registration);
-      else list.add('g1', slot.agent_id);
+      else list.add('R1', slot.agent_id);
       list.topics.push(`agent:${slot.agent_id}`);
     }
   }
   addChecks(list, batch);
   if (batch.event) {
     list.beginTask(batch.event.request_id);
-    list.add('E1', batch.event.session);
+    list.add('e1', batch.event.session);
     list.topics.push(`feed:${batch.event.session}`);
   }
   const args = list.finish(name.notAfterMs);
@@ -70,7 +70,6 @@ class OperationList {
   readonly #args: string[];
   readonly #batch: Batch;
   #operations = '';
-  #hasRare = false;
   /** The task that operations are about, and its position. */
   #request_id: string | null = null;
   #position = '';
@@ -81,19 +80,10 @@ class OperationList {
     this.#args = ['', revision];
   }
 
-  /** Adds one with its arguments, at most three. */
-  add(operation: string, first?: string, second?: string, third?: string): void {
+  /** Adds one with its arguments. */
+  add(operation: string, ...args: readonly string[]): void {
     this.#operations += operation;
-    if (first !== undefined) this.#args.push(first);
-    if (second !== undefined) this.#args.push(second);
-    if (third !== undefined) this.#args.push(third);
-  }
-
-  /** Adds one of `scripts/rare_operations.lua`. */
-  addRare(operation: string, ...args: readonly string[]): void {
-    this.#hasRare = true;
-    this.#operations += operation;
-    this.#args.push(...args);
+    for (const arg of args) this.#args.push(arg);
   }
 
   /** The operations that follow are about the task. */
@@ -113,12 +103,12 @@ class OperationList {
   /** The changes of a due entry that follow are those of the agent's. */
   beginDueOfAgent(agent_id: string): void {
     this.#request_id = null;
-    this.addRare('J1', agent_id);
+    this.add('J1', agent_id);
   }
 
   finish(notAfterMs: number): readonly string[] {
     const length = this.#args.length - 2;
-    this.#args[0] = `${notAfterMs} ${length} ${this.#hasRare ? 1 : 0} ${this.#operations}`;
+    this.#args[0] = `${notAfterMs} ${length} ${this.#operations}`;
     return this.#args;
   }
 
@@ -145,7 +135,7 @@ function addWrite(list: OperationList, write: Write): void {
       list.add('I1', writeJson(write.value));
       break;
     case 'key':
-      list.addRare('K3', write.id, writeJson(write.value), String(write.keepMs));
+      list.add('K3', write.id, writeJson(write.value), String(write.keepMs));
       break;
     case 'agent':
       addAgent(list, write);
@@ -157,12 +147,12 @@ function addAgent(list: OperationList, { id, expect, value }: Extract<Write, { k
   list.addedAgents += Number(value !== null) - Number(expect !== 'absent');
   list.topics.push(`agent:${id}`);
   if (value === null) {
-    list.addRare('b2', id, expect);
+    list.add('D2', id, expect);
     return;
   }
   const { registration, limit, agent_tags } = value;
   const tags = JSON.stringify([...new Set(agent_tags)]);
-  list.addRare('B6', id, expect, registration, String(limit), tags, writeJson(value));
+  list.add('B6', id, expect, registration, String(limit), tags, writeJson(value));
 }
 
 function addTask(list: OperationList, { id, expect, value, index, ending }: TaskWrite): void {
@@ -176,13 +166,13 @@ function addTask(list: OperationList, { id, expect, value, index, ending }: Task
     if (name === 'by-agent') isAssigned = true;
     if (op === 'add' && (name === 'all' || name === 'by-session')) isListed = true;
   }
-  if (isListed) list.add('N2', value.cli_session_id, JSON.stringify(value.assignees));
-  else if (isAssigned) list.add('A1', JSON.stringify(value.assignees));
+  if (isListed) list.add('n2', value.cli_session_id, JSON.stringify(value.assignees));
+  else if (isAssigned) list.add('a1', JSON.stringify(value.assignees));
   for (const change of index) {
     const { op, index: name, of, atMs } = change;
     if (name === 'claimable') addClaimable(list, id, change, index);
     else if (name === 'unreported') {
-      list.addRare('V3', of, positionOf(atMs, id), String(change.keepMs));
+      list.add('r3', of, positionOf(atMs, id), String(change.keepMs));
     } else if (!(isListed && op === 'add' && isListing(name))) {
       list.beginPosition(id, atMs === value.createdMs ? position : positionOf(atMs, id));
       addPosition(list, change, index);
@@ -190,8 +180,8 @@ function addTask(list: OperationList, { id, expect, value, index, ending }: Task
   }
   list.beginPosition(id, position);
   if (!ending) return;
-  list.add('S2', ending.outcome, String(ending.tookIndex));
-  if (ending.noAgent.length > 0) list.addRare('s1', JSON.stringify(ending.noAgent));
+  list.add('s2', ending.outcome, String(ending.tookIndex));
+  if (ending.noAgent.length > 0) list.add('f1', JSON.stringify(ending.noAgent));
 }
 
 /** Whether every task is in the index from its beginning: one operation adds it to all of these. */
@@ -209,19 +199,17 @@ function addPosition(
   switch (name) {
     case 'open':
       list.addedTasks += isAdded ? 1 : -1;
-      list.add(isAdded ? 'O0' : 'o0');
-      if (of === 'pending') list.add(isAdded ? 'P0' : 'p0');
-      else list.add(isAdded ? 'R0' : 'r0');
+      list.add(isAdded ? 'o1' : 'x1', `${of}-tasks`);
       break;
     case 'waiting': {
       const tags = all.flatMap((one) => (one.index === 'waiting-for' && one.op === op ? [one.of] : []));
-      list.addRare(isAdded ? 'W1' : 'w1', JSON.stringify(tags));
+      list.add(isAdded ? 'w1' : 'p1', JSON.stringify(tags));
       break;
     }
     case 'waiting-for':
       break;
     default:
-      list.add(isAdded ? 'Z1' : 'z1', name === 'all' ? name : `${name}:${of}`);
+      list.add(isAdded ? 'z1' : 'y1', name === 'all' ? name : `${name}:${of}`);
   }
 }
 
@@ -233,12 +221,12 @@ function addClaimable(
   all: readonly IndexChange[],
 ): void {
   if (op === 'add') {
-    list.add('Q3', of, fromMs.toFixed(0), positionOf(atMs, id));
+    list.add('q3', of, fromMs.toFixed(0), positionOf(atMs, id));
     if (fromMs === 0) list.topics.push(`agent:${of}`);
   } else if (
     !all.some((one) => one.index === 'claimable' && one.op === 'add' && one.of === of && one.atMs === atMs)
   ) {
-    list.add('Y2', `claimable:${of}`, positionOf(atMs, id));
+    list.add('v2', `claimable:${of}`, positionOf(atMs, id));
   }
 }
 
@@ -248,18 +236,18 @@ function addDueChange(list: OperationList, { ref, atMs, lease, unlessHeld, isNew
   else list.beginDueOfAgent(id);
   if (lease !== undefined && !isNew) list.add('L1', lease);
   if (unlessHeld) list.add('u1', String(atMs));
-  else if (isNew) list.add('h1', lease);
-  else if (atMs === 'held') list.add('H0');
-  else if (atMs === null) list.add('d0');
-  else list.add('D1', String(atMs));
+  else if (isNew) list.add('l1', lease);
+  else if (atMs === 'held') list.add('h0');
+  else if (atMs === null) list.add('k0');
+  else list.add('d1', String(atMs));
 }
 
 function addChecks(list: OperationList, { noneWaiting, noContactAfter, noneFree, atMost }: Batch): void {
   if (noneWaiting && noneWaiting.length > 0) list.add('F1', JSON.stringify(noneWaiting));
-  if (noContactAfter) list.addRare('c2', noContactAfter.agent_id, String(noContactAfter.atMs));
-  if (noneFree && noneFree.length > 0) list.addRare('f1', JSON.stringify(noneFree));
+  if (noContactAfter) list.add('C2', noContactAfter.agent_id, String(noContactAfter.atMs));
+  if (noneFree && noneFree.length > 0) list.add('N1', JSON.stringify(noneFree));
   if (atMost?.openTasks !== undefined && list.addedTasks > 0)
     list.add('M2', String(list.addedTasks), String(atMost.openTasks));
   if (atMost?.agents !== undefined && list.addedAgents > 0)
-    list.addRare('m2', String(list.addedAgents), String(atMost.agents));
+    list.add('A2', String(list.addedAgents), String(atMost.agents));
 }

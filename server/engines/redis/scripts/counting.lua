@@ -38,5 +38,8 @@ local function count_ended(outcome, took)
   if outcome == 'success' then
     add_to('succeeded', 1)
   end
-  increment('activity:' .. digits(begin_step()), outcome .. ' ' .. took)
+  local key, field = 'activity:' .. digits(begin_step()), outcome .. ' ' .. took
+  local added = increments[key] or {}
+  increments[key] = added
+  added[field] = (added[field] or 0) + 1
 end

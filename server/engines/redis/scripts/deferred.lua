@@ -28,13 +28,6 @@ local function defer(command, key, first, second)
   args[#args + 1] = second
 end
 
--- Adds one to the field of the hash.
-local function increment(key, field)
-  local added = increments[key] or {}
-  increments[key] = added
-  added[field] = (added[field] or 0) + 1
-end
-
 local COUNTERS = { 'open', 'eventMs', 'eventNumber', 'grants', 'changes', 'step', 'succeeded' }
 
 local function count(field)
@@ -67,11 +60,6 @@ local function is_waited_for(tags)
     waiting[tags] = #keys > 0 and redis.call('EXISTS', unpack(keys)) > 0
   end
   return waiting[tags]
-end
-
--- The waiting tasks change, so what was read of them is no longer true.
-local function forget_waiting()
-  waiting = {}
 end
 
 local function count_free_slots(agent)

@@ -1,55 +1,61 @@
--- The operations that a commit is made of (`commit/commit-operations.ts` writes them): each is a letter and
--- the number of its arguments. All that check do so first, in their order; then all take effect, in their
--- order. "The task" is that of the last T, and "the position" that of this task.
+-- The operations that a commit is made of (`commit/commit-arguments.ts` writes them): each is a letter and
+-- the number of its arguments. All capitals check first, in their order: such a check finds a conflict, or
+-- reads what the effect needs. Then all operations take effect, in their order. "The task" is that of the
+-- last T, and "the position" that of this task. For example, `T1U2` writes a state that was expected.
 --
 --   letter  arguments            checks                    effect
 --   T       position             -                         what follows is about this task
 --   I       input                that it has none          its input
 --   U       revision, state      its revision              its state
---   N       session, assignees   -                         is listed: all, of the session, of each agent
---   A       assignees            -                         those that retention finds it by
---   P p     -                    -                         joins or leaves the pending tasks
---   R r     -                    -                         joins or leaves the running tasks
---   O o     -                    -                         one open task more, or less
---   Z z     set                  -                         adds the position to a set, or removes it
---   Y       set, member          -                         removes another member from a set
---   Q       agent, from, member  -                         is claimable from then on
---   S       outcome, took        -                         has ended
 --   L       lease                that it is the entry's    -
---   D       time                 -                         the due entry is due then, and its lease ends
---   d       -                    -                         there is no due entry
---   u       time                 -                         as D, unless its lease hides it
---   H       -                    -                         the lease hides it for another while
---   h       lease                -                         a new one, hidden by this lease
 --   G       agent, registration  its free slots            the task takes a slot of the agent
---   g       agent                -                         the task releases it
+--   R       agent                whether it holds one      the task releases it
 --   F       tags                 that no task waits        -
 --   M       number, most         the open tasks            -
---   E       session              -                         the event of the task
+--   n       session, assignees   -                         is listed: all, of the session, of each agent
+--   a       assignees            -                         those that retention finds it by
+--   o x     set                  -                         becomes open and joins this set, or the reverse
+--   z y     set                  -                         adds the position to a set, or removes it
+--   v       set, member          -                         removes another member from a set
+--   q       agent, from, member  -                         is claimable from then on
+--   s       outcome, took        -                         has ended
+--   d       time                 -                         the due entry is due then, and its lease ends
+--   k       -                    -                         there is no due entry
+--   u       time                 -                         as d, unless its lease hides it
+--   h       -                    -                         the lease hides it for another while
+--   l       lease                -                         a new one, hidden by this lease
+--   e       session              -                         the event of the task
 --
 -- and those of `rare_operations.lua`. Tags and assignees come as JSON.
 --
 -- Checks read the store, and what is deferred is not there yet. If a check reads it, it is written first:
 --   T  if a commit before it wrote about the task: its lease, its due entry and its slots are deferred
 --   J  the due entry of an agent, with its lease: any commit may have made it due
---   f  the free sets: any commit may have changed one
+--   N  the free sets: any commit may have changed one
 -- The others read what no effect defers (revisions, keys, waiting tasks, contacts, agents), or the number of
 -- open tasks and the agents with their slots, which are counted in `counters` and `agents` at once.
+--
+-- Nothing is kept from one script to the next, so each function that a script defines costs every script
+-- time. That is why the operations are the branches of a few functions, those that most commits have first.
 
--- Of the commit: its number in the script, its revision, and the agents that it has changed.
-local commit_number, revision, changed_agents = 0, nil, nil
+-- The commit: its revision, the agents that it has changed, how many slots of each agent its checks have
+-- planned to take (fewer than none: to release), and whose due entry its operations are about.
+local commit
+-- The task that operations are about: its position, its id, its ref, and the fields to write of it.
+local task
 -- By argument: what a check found for the effect of the same operation.
 local found = {}
--- The task that operations are about, the fields to write of it, and what `due` entry they are about.
-local task, fields, ref, is_ref_of_task
+-- Those of `rare_operations.lua`.
+local check_rare, apply_rare
 
 local function write_fields()
-  if task and #fields > 0 then
-    redis.call('HSET', PREFIX .. task.ref, unpack(fields))
+  if task and #task.fields > 0 then
+    redis.call('HSET', PREFIX .. task.ref, unpack(task.fields))
   end
 end
 
 local function set_field(name, value)
+  local fields = task.fields
   local count = #fields
   fields[count + 1] = name
   fields[count + 2] = value
@@ -68,7 +74,7 @@ end
 -- reply and sent it again.
 local function compare_revision(stored, expected)
   stored = stored or 'absent'
-  if stored == revision then
+  if stored == commit.revision then
     return 'ok'
   end
   return stored ~= expected and 'revision' or nil
@@ -77,37 +83,58 @@ end
 -- The agent, which this commit changes.
 local function change_agent(id)
   local agent = find_agent(id)
-  if agent.commit ~= commit_number then
+  if agent.commit ~= commit then
     agent.commit, agent.free_before, agent.registration_before =
-      commit_number, count_free_slots(agent), agent.registration
-    changed_agents[#changed_agents + 1] = id
+      commit, count_free_slots(agent), agent.registration
+    commit.changed_agents[#commit.changed_agents + 1] = id
   end
   return agent
 end
 
--- By agent: how many slots the checks of this commit have given, less those they have taken back.
-local planned
-
--- How many slots of the agent are free to the next operation of this commit.
-local function count_planned_slots(id, agent)
-  return count_free_slots(agent) - (planned and planned[id] or 0)
+-- Whether the task holds a slot of the agent. It is also asked what the slots of this agent will be: the
+-- checks plan those that the commit grants and releases.
+local function check_slot(letter, at)
+  local id = ARGV[at]
+  found[at] = redis.call('ZSCORE', PREFIX .. 'slots:' .. id, task.id)
+  local is_grant = letter == 'G'
+  if is_grant == (found[at] and true or false) then
+    return
+  end
+  local planned = commit.planned_slots
+  if is_grant then
+    local agent = find_agent(id)
+    if agent.registration ~= ARGV[at + 1] or count_free_slots(agent) - (planned[id] or 0) <= 0 then
+      return 'slot'
+    end
+  end
+  planned[id] = (planned[id] or 0) + (is_grant and 1 or -1)
 end
 
-local function plan_slot(id, number)
-  planned = planned or {}
-  planned[id] = (planned[id] or 0) + number
+local function change_slot(letter, at)
+  local id, has_slot = ARGV[at], found[at]
+  -- An operation of the same commit may have changed the slot since the checks.
+  if find_agent(id).commit == commit then
+    write_commands()
+    has_slot = redis.call('ZSCORE', PREFIX .. 'slots:' .. id, task.id)
+  end
+  local agent = change_agent(id)
+  if letter == 'G' then
+    agent.is_granted = true
+    if not has_slot then
+      agent.used_slots = agent.used_slots + 1
+      defer('ZADD', 'slots:' .. id, digits(add_to('grants', 1)), task.id)
+    end
+  elseif has_slot then
+    agent.used_slots = agent.used_slots - 1
+    defer('ZREM', 'slots:' .. id, task.id)
+  end
+  note_topic('agent:' .. id)
 end
 
--- Whether the task holds a slot of the agent, if this commit has changed the agent before.
-local function reads_slot(agent_id)
-  write_commands()
-  return redis.call('ZSCORE', PREFIX .. 'slots:' .. agent_id, task.id)
-end
-
--- Changes of the due entry of another ref than the task are written at once: the checks have written what
--- was deferred before, and what this commit defers comes after.
+-- Changes of the due entry of an agent are written at once: the checks have written what was deferred before,
+-- and what this commit defers comes after.
 local function change_due(command, key, first, second)
-  if is_ref_of_task then
+  if task and commit.due_ref == task.ref then
     defer(command, key, first, second)
   elseif second then
     redis.call(command, PREFIX .. key, first, second)
@@ -116,198 +143,137 @@ local function change_due(command, key, first, second)
   end
 end
 
-local function set_due(ms)
+local function change_due_entry(letter, at)
+  local ref = commit.due_ref
+  if letter == 'k' then
+    change_due('ZREM', 'due', ref)
+    change_due('HDEL', 'leases', ref)
+    return
+  elseif letter == 'u' and redis.call('HEXISTS', PREFIX .. 'leases', ref) == 1
+    and tonumber(redis.call('ZSCORE', PREFIX .. 'due', ref) or 0) > now then
+    return
+  end
+  local is_hidden = letter == 'h' or letter == 'l'
+  local ms = is_hidden and now + LEASE_MS or tonumber(ARGV[at])
   change_due('ZADD', 'due', digits(ms), ref)
+  if letter == 'l' then
+    change_due('HSET', 'leases', ref, ARGV[at])
+  elseif not is_hidden then
+    change_due('HDEL', 'leases', ref)
+  end
   note_due(ms)
 end
 
-local function begin_task(position, at)
-  task = found[at]
-  if not task then
-    local id = string.sub(position, 16)
-    task = { position = position, id = id, ref = 'task:' .. id }
-    found[at] = task
+local function list_task(session, assignees)
+  defer('ZADD', 'all', 0, task.position)
+  defer('ZADD', 'by-session:' .. session, 0, task.position)
+  if assignees ~= '[]' then
+    for _, agent_id in ipairs(cjson.decode(assignees)) do
+      defer('ZADD', 'by-agent:' .. agent_id, 0, task.position)
+    end
   end
-  ref, is_ref_of_task = task.ref, true
+  set_field('c', digits(tonumber(string.sub(task.position, 1, 14))))
+  set_field('n', session)
+  set_field('a', assignees)
 end
 
-local CHECKS = {
-  T = function(at)
-    begin_task(ARGV[at], at)
+-- The time of an event is never before that of an earlier one, so that feeds and retention agree.
+local function add_event(session)
+  local ms = math.max(now, count('eventMs'))
+  set_count('eventNumber', counters.eventMs == ms and counters.eventNumber + 1 or 0)
+  set_count('eventMs', ms)
+  local cursor = digits(ms) .. '-' .. digits(counters.eventNumber)
+  redis.call('XADD', PREFIX .. 'feed:' .. session, cursor, 't', task.id)
+  defer('SADD', 'crowded', session)
+  if #task.fields > 0 or redis.call('EXISTS', PREFIX .. task.ref) == 1 then
+    set_field('e', cursor)
+  end
+  note_topic('feed:' .. session)
+end
+
+local function begin_task(at)
+  task = found[at]
+  if not task then
+    local position = ARGV[at]
+    local id = string.sub(position, 16)
+    task = { position = position, id = id, ref = 'task:' .. id, fields = {} }
+    found[at] = task
+  end
+  commit.due_ref = task.ref
+end
+
+-- The conflict that the operation of a capital finds.
+local function check(letter, at)
+  if letter == 'T' then
+    begin_task(at)
     if touched[task.ref] then
       write_deferred()
     end
-  end,
-  I = function()
-    return compare_revision(revision_of('ir'), 'absent')
-  end,
-  U = function(at)
+  elseif letter == 'U' then
     return compare_revision(revision_of('r'), ARGV[at])
-  end,
-  L = function(at)
-    if redis.call('HGET', PREFIX .. 'leases', ref) ~= ARGV[at] then
-      return 'lease'
-    end
-  end,
-  G = function(at)
-    local id = ARGV[at]
-    local agent = find_agent(id)
-    found[at] = redis.call('ZSCORE', PREFIX .. 'slots:' .. id, task.id)
-    if not found[at] then
-      if agent.registration ~= ARGV[at + 1] or count_planned_slots(id, agent) <= 0 then
-        return 'slot'
-      end
-      plan_slot(id, 1)
-    end
-  end,
-  g = function(at)
-    local id = ARGV[at]
-    found[at] = redis.call('ZSCORE', PREFIX .. 'slots:' .. id, task.id)
-    if found[at] then
-      plan_slot(id, -1)
-    end
-  end,
-  F = function(at)
+  elseif letter == 'I' then
+    return compare_revision(revision_of('ir'), 'absent')
+  elseif letter == 'G' or letter == 'R' then
+    return check_slot(letter, at)
+  elseif letter == 'L' then
+    return redis.call('HGET', PREFIX .. 'leases', commit.due_ref) ~= ARGV[at] and 'lease' or nil
+  elseif letter == 'F' then
     return is_waited_for(ARGV[at]) and 'waiting' or nil
-  end,
-  M = function(at)
+  elseif letter == 'M' then
     return count('open') + ARGV[at] > tonumber(ARGV[at + 1]) and 'full' or nil
-  end,
-}
+  else
+    return check_rare(letter, at)
+  end
+end
 
-local EFFECTS = {
-  T = function(at)
+local function apply(letter, at)
+  if letter == 'T' then
     write_fields()
-    fields = {}
-    begin_task(ARGV[at], at)
+    begin_task(at)
     touched[task.ref] = true
-  end,
-  I = function(at)
-    set_field('i', ARGV[at])
-    set_field('ir', revision)
-  end,
-  U = function(at)
+  elseif letter == 'U' then
     set_field('s', ARGV[at + 1])
-    set_field('r', revision)
-    note_state(task.id, revision, ARGV[at + 1])
+    set_field('r', commit.revision)
+    note_state(task.id, commit.revision, ARGV[at + 1])
     note_topic(task.ref)
-  end,
-  N = function(at)
-    local session, assignees = ARGV[at], ARGV[at + 1]
-    defer('ZADD', 'all', 0, task.position)
-    defer('ZADD', 'by-session:' .. session, 0, task.position)
-    if assignees ~= '[]' then
-      for _, agent_id in ipairs(cjson.decode(assignees)) do
-        defer('ZADD', 'by-agent:' .. agent_id, 0, task.position)
-      end
-    end
-    set_field('c', digits(tonumber(string.sub(task.position, 1, 14))))
-    set_field('n', session)
-    set_field('a', assignees)
-  end,
-  A = function(at)
-    set_field('a', ARGV[at])
-  end,
-  P = function()
-    defer('ZADD', 'pending-tasks', 0, task.position)
-  end,
-  p = function()
-    defer('ZREM', 'pending-tasks', task.position)
-  end,
-  R = function()
-    defer('ZADD', 'running-tasks', 0, task.position)
-  end,
-  r = function()
-    defer('ZREM', 'running-tasks', task.position)
-  end,
-  O = function()
+  elseif letter == 'o' then
     begin_step()
     add_to('open', 1)
     set_field('o', '1')
-  end,
-  o = function()
+    defer('ZADD', ARGV[at], 0, task.position)
+  elseif letter == 'x' then
     begin_step()
     add_to('open', -1)
-  end,
-  Z = function(at)
-    defer('ZADD', ARGV[at], 0, task.position)
-  end,
-  z = function(at)
     defer('ZREM', ARGV[at], task.position)
-  end,
-  Y = function(at)
-    defer('ZREM', ARGV[at], ARGV[at + 1])
-  end,
-  Q = function(at)
+  elseif letter == 'G' or letter == 'R' then
+    change_slot(letter, at)
+  elseif letter == 'd' or letter == 'k' or letter == 'l' or letter == 'h' or letter == 'u' then
+    change_due_entry(letter, at)
+  elseif letter == 'n' then
+    list_task(ARGV[at], ARGV[at + 1])
+  elseif letter == 'I' then
+    set_field('i', ARGV[at])
+    set_field('ir', commit.revision)
+  elseif letter == 's' then
+    set_field('o', ARGV[at])
+    count_ended(ARGV[at], ARGV[at + 1])
+    defer('ZADD', 'ended', digits(math.max(now, count('eventMs'))), task.id)
+  elseif letter == 'e' then
+    add_event(ARGV[at])
+  elseif letter == 'q' then
     defer('ZADD', 'claimable:' .. ARGV[at], ARGV[at + 1], ARGV[at + 2])
     if ARGV[at + 1] == '0' then
       note_topic('agent:' .. ARGV[at])
     end
-  end,
-  S = function(at)
-    set_field('o', ARGV[at])
-    count_ended(ARGV[at], ARGV[at + 1])
-    defer('ZADD', 'ended', digits(math.max(now, count('eventMs'))), task.id)
-  end,
-  D = function(at)
-    set_due(tonumber(ARGV[at]))
-    change_due('HDEL', 'leases', ref)
-  end,
-  d = function()
-    change_due('ZREM', 'due', ref)
-    change_due('HDEL', 'leases', ref)
-  end,
-  u = function(at)
-    local is_hidden = redis.call('HEXISTS', PREFIX .. 'leases', ref) == 1
-      and tonumber(redis.call('ZSCORE', PREFIX .. 'due', ref) or 0) > now
-    if not is_hidden then
-      set_due(tonumber(ARGV[at]))
-      change_due('HDEL', 'leases', ref)
-    end
-  end,
-  H = function()
-    set_due(now + LEASE_MS)
-  end,
-  h = function(at)
-    set_due(now + LEASE_MS)
-    change_due('HSET', 'leases', ref, ARGV[at])
-  end,
-  G = function(at)
-    local id, has_slot = ARGV[at], found[at]
-    if find_agent(id).commit == commit_number then
-      has_slot = reads_slot(id)
-    end
-    local agent = change_agent(id)
-    agent.is_granted = true
-    if not has_slot then
-      agent.used_slots = agent.used_slots + 1
-      defer('ZADD', 'slots:' .. id, digits(add_to('grants', 1)), task.id)
-    end
-    note_topic('agent:' .. id)
-  end,
-  g = function(at)
-    local id, has_slot = ARGV[at], found[at]
-    if find_agent(id).commit == commit_number then
-      has_slot = reads_slot(id)
-    end
-    local agent = change_agent(id)
-    if has_slot then
-      agent.used_slots = agent.used_slots - 1
-      defer('ZREM', 'slots:' .. id, task.id)
-    end
-    note_topic('agent:' .. id)
-  end,
-  -- The time of an event is never before that of an earlier one, so that feeds and retention agree.
-  E = function(at)
-    local session, ms = ARGV[at], math.max(now, count('eventMs'))
-    set_count('eventNumber', counters.eventMs == ms and counters.eventNumber + 1 or 0)
-    set_count('eventMs', ms)
-    local cursor = digits(ms) .. '-' .. digits(counters.eventNumber)
-    redis.call('XADD', PREFIX .. 'feed:' .. session, cursor, 't', task.id)
-    defer('SADD', 'crowded', session)
-    if #fields > 0 or redis.call('EXISTS', PREFIX .. task.ref) == 1 then
-      set_field('e', cursor)
-    end
-    note_topic('feed:' .. session)
-  end,
-}
+  elseif letter == 'v' then
+    defer('ZREM', ARGV[at], ARGV[at + 1])
+  elseif letter == 'z' then
+    defer('ZADD', ARGV[at], 0, task.position)
+  elseif letter == 'y' then
+    defer('ZREM', ARGV[at], task.position)
+  elseif letter == 'a' then
+    set_field('a', ARGV[at])
+  else
+    apply_rare(letter, at)
+  end
+end

@@ -1,66 +1,52 @@
--- The operations of which most scripts have none: defined only for a script that has one, because to define
--- them costs as much as to apply a few others. `operations.lua` explains the table.
+-- The operations that few commits have. `operations.lua` explains the table.
 --
 --   letter  arguments            checks                    effect
 --   J       agent                -                         the due entry that follows is that of this agent
---   W w     tags                 -                         joins or leaves the waiting tasks
---   s       tags                 -                         the task found no agent for them
---   V       agent, member, keep  -                         is listed as unreported for that long
---   f       tags                 that no agent is free     -
---   c       agent, time          no contact after it       -
---   m       number, most         the agents                -
+--   N       tags                 that no agent is free     -
+--   C       agent, time          no contact after it       -
+--   A       number, most         the agents                -
 --   K       key, value, keep     that there is none        the idempotency key, for that long
 --   B       agent, revision, registration, limit, tags, record
 --                                its revision              its record
---   b       agent, revision      its revision              removes its record
+--   D       agent, revision      its revision              removes its record
+--   w p     tags                 -                         joins or leaves the waiting tasks
+--   f       tags                 -                         the task found no agent for them
+--   r       agent, member, keep  -                         is listed as unreported for that long
 
-local function begin_agent(at)
-  ref, is_ref_of_task = 'agent:' .. ARGV[at], false
-end
-
-local function check_agent(at)
-  return compare_revision(redis.call('HGET', PREFIX .. 'agent:' .. ARGV[at], 'r'), ARGV[at + 1])
-end
-
--- Written at once, unlike other sets: if it were deferred, a check would miss that a task waits.
-local function join_waiting(at)
+-- Joins the waiting tasks, or leaves them. Written at once, unlike other sets: if it were deferred, a check
+-- would miss that a task waits.
+local function change_waiting(joins, tags)
   begin_step()
-  redis.call('ZADD', PREFIX .. 'waiting-tasks', 0, task.position)
-  for _, tag in ipairs(cjson.decode(ARGV[at])) do
-    redis.call('ZADD', PREFIX .. 'waiting:' .. tag, 0, task.position)
-    redis.call('SADD', PREFIX .. 'waiting-tags', tag)
-  end
-  forget_waiting()
-end
-
-local function leave_waiting(at)
-  begin_step()
-  redis.call('ZREM', PREFIX .. 'waiting-tasks', task.position)
-  for _, tag in ipairs(cjson.decode(ARGV[at])) do
-    redis.call('ZREM', PREFIX .. 'waiting:' .. tag, task.position)
-    if redis.call('EXISTS', PREFIX .. 'waiting:' .. tag) == 0 then
+  local command = joins and { 'ZADD', '', 0, task.position } or { 'ZREM', '', task.position }
+  command[2] = PREFIX .. 'waiting-tasks'
+  redis.call(unpack(command))
+  for _, tag in ipairs(cjson.decode(tags)) do
+    command[2] = PREFIX .. 'waiting:' .. tag
+    redis.call(unpack(command))
+    if joins then
+      redis.call('SADD', PREFIX .. 'waiting-tags', tag)
+    elseif redis.call('EXISTS', command[2]) == 0 then
       redis.call('SREM', PREFIX .. 'waiting-tags', tag)
     end
   end
-  forget_waiting()
+  -- They have changed, so the reads before are outdated.
+  waiting = {}
 end
 
-local function write_agent(at)
-  local id, registration, limit, tags = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
+local function write_agent(id, registration, limit, tags, record)
   local key, agent = PREFIX .. 'agent:' .. id, change_agent(id)
   if agent.registration ~= registration then
     redis.call('HSET', key, 'cm', digits(now), 'rm', digits(now))
     redis.call('HDEL', key, 'p', 'um')
   end
-  redis.call('HSET', key, 'v', ARGV[at + 5], 'r', revision, 'reg', registration, 'lim', limit, 'tags', tags)
+  redis.call('HSET', key, 'v', record, 'r', commit.revision, 'reg', registration, 'lim', limit, 'tags', tags)
   redis.call('ZADD', PREFIX .. 'agents', 0, id)
   redis.call('ZREM', PREFIX .. 'gone', id)
   agent.registration, agent.limit, agent.tags = registration, tonumber(limit), tags
   note_topic('agent:' .. id)
 end
 
-local function remove_agent(at)
-  local id = ARGV[at]
+local function remove_agent(id)
   local agent = change_agent(id)
   redis.call('DEL', PREFIX .. 'agent:' .. id)
   redis.call('ZREM', PREFIX .. 'agents', id)
@@ -76,22 +62,10 @@ local function remove_agent(at)
   note_topic('agent:' .. id)
 end
 
-local function write_key(at)
-  local key, expires = PREFIX .. 'key:' .. ARGV[at], digits(now + ARGV[at + 2])
-  redis.call('HSET', key, 'v', ARGV[at + 1], 'r', revision, 'e', expires)
-  redis.call('ZADD', PREFIX .. 'fade', expires, 'k:' .. ARGV[at])
-end
-
-local function check_key(at)
-  local stored = redis.call('HMGET', PREFIX .. 'key:' .. ARGV[at], 'r', 'e')
-  local is_kept = stored[1] and (not stored[2] or tonumber(stored[2]) > now)
-  return compare_revision(is_kept and stored[1], 'absent')
-end
-
 -- If several agents are free, Redis chooses which is named.
-local function find_free_agent(at)
+local function find_free_agent(tags)
   write_deferred()
-  for _, tag in ipairs(cjson.decode(ARGV[at])) do
+  for _, tag in ipairs(cjson.decode(tags)) do
     local id = redis.call('SRANDMEMBER', PREFIX .. 'free:' .. tag)
     if id then
       return 'free_agent ' .. id
@@ -100,34 +74,49 @@ local function find_free_agent(at)
 end
 
 -- When sweeping resumed, each agent counts as one that had a contact.
-local function check_contact(at)
+local function check_contact(id, ms)
   local resumed = redis.call('HGET', PREFIX .. 'meta', 'resumed')
-  local contact = redis.call('HGET', PREFIX .. 'agent:' .. ARGV[at], 'cm')
-  return math.max(tonumber(resumed or 0), tonumber(contact or 0)) > tonumber(ARGV[at + 1]) and 'contact' or nil
+  local contact = redis.call('HGET', PREFIX .. 'agent:' .. id, 'cm')
+  return math.max(tonumber(resumed or 0), tonumber(contact or 0)) > tonumber(ms) and 'contact' or nil
 end
 
-local function check_agents(at)
-  return redis.call('ZCARD', PREFIX .. 'agents') + ARGV[at] > tonumber(ARGV[at + 1]) and 'full' or nil
+function check_rare(letter, at)
+  if letter == 'J' then
+    write_deferred()
+    commit.due_ref = 'agent:' .. ARGV[at]
+  elseif letter == 'N' then
+    return find_free_agent(ARGV[at])
+  elseif letter == 'C' then
+    return check_contact(ARGV[at], ARGV[at + 1])
+  elseif letter == 'A' then
+    return redis.call('ZCARD', PREFIX .. 'agents') + ARGV[at] > tonumber(ARGV[at + 1]) and 'full' or nil
+  elseif letter == 'K' then
+    local stored = redis.call('HMGET', PREFIX .. 'key:' .. ARGV[at], 'r', 'e')
+    local is_kept = stored[1] and (not stored[2] or tonumber(stored[2]) > now)
+    return compare_revision(is_kept and stored[1], 'absent')
+  elseif letter == 'B' or letter == 'D' then
+    return compare_revision(redis.call('HGET', PREFIX .. 'agent:' .. ARGV[at], 'r'), ARGV[at + 1])
+  end
 end
 
-local function list_unreported(at)
-  local agent_id, member = ARGV[at], ARGV[at + 1]
-  redis.call('ZADD', PREFIX .. 'unreported:' .. agent_id, 0, member)
-  redis.call('ZADD', PREFIX .. 'fade', digits(now + ARGV[at + 2]), 'u:' .. #agent_id .. ':' .. agent_id .. member)
-end
-
-local function check_due_of_agent(at)
-  write_deferred()
-  begin_agent(at)
-end
-
-for letter, check in pairs({ J = check_due_of_agent, f = find_free_agent, c = check_contact, m = check_agents,
-  K = check_key, B = check_agent, b = check_agent }) do
-  CHECKS[letter] = check
-end
-for letter, effect in pairs({ J = begin_agent, W = join_waiting, w = leave_waiting, V = list_unreported,
-  K = write_key, B = write_agent, b = remove_agent, s = function(at)
+function apply_rare(letter, at)
+  if letter == 'J' then
+    commit.due_ref = 'agent:' .. ARGV[at]
+  elseif letter == 'w' or letter == 'p' then
+    change_waiting(letter == 'w', ARGV[at])
+  elseif letter == 'f' then
     count_tags(begin_step(), cjson.decode(ARGV[at]))
-  end }) do
-  EFFECTS[letter] = effect
+  elseif letter == 'r' then
+    local agent_id, member = ARGV[at], ARGV[at + 1]
+    redis.call('ZADD', PREFIX .. 'unreported:' .. agent_id, 0, member)
+    redis.call('ZADD', PREFIX .. 'fade', digits(now + ARGV[at + 2]), 'u:' .. #agent_id .. ':' .. agent_id .. member)
+  elseif letter == 'K' then
+    local key, expires = PREFIX .. 'key:' .. ARGV[at], digits(now + ARGV[at + 2])
+    redis.call('HSET', key, 'v', ARGV[at + 1], 'r', commit.revision, 'e', expires)
+    redis.call('ZADD', PREFIX .. 'fade', expires, 'k:' .. ARGV[at])
+  elseif letter == 'B' then
+    write_agent(ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5])
+  elseif letter == 'D' then
+    remove_agent(ARGV[at])
+  end
 end
