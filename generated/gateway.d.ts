@@ -253,28 +253,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/admin/agent-rows": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List agents as rows
-         * @description Lists agents as rows, in pages, with what a person needs to see which of them are in trouble. One call
-         *     examines at most 1,000 agents, so a page may be short or empty while `next_cursor` is not null: continue
-         *     with it.
-         */
-        get: operations["listAgentRows"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/admin/agents": {
         parameters: {
             query?: never;
@@ -285,7 +263,9 @@ export interface paths {
         /**
          * List agents
          * @description Lists all registered agents with their tags, their state and whether they are full, to see why a task
-         *     finds no agent.
+         *     finds no agent. With `limit` it returns a page, with an `ETag`: those first that fail, are offline, full
+         *     or draining, in this order; then by `agent_id`. One call with `limit` examines at most 1,000 agents, so a
+         *     page may be short or empty while `next_cursor` is not null: continue with it.
          */
         get: operations["listAgents"];
         put?: never;
@@ -395,6 +375,56 @@ export interface components {
     schemas: {
         /** @description Steps of an agent's contact, a character each, oldest first: `1` if it happened in the step, else `0`. */
         ActivitySteps: string;
+        /** @description An agent as administrators see it. Secrets are never listed. */
+        Agent: {
+            /** @description The agent's id. */
+            agent_id: components["schemas"]["Name"];
+            /** @description The URL tasks are pushed to, or `pull`. */
+            endpoint: string;
+            /** @description The agent's tags. */
+            agent_tags: components["schemas"]["Tags"];
+            /** @description The agent's state now. */
+            state: components["schemas"]["AgentState"];
+            /** @description Whether its load is at or above its maximum. */
+            full: boolean;
+            /**
+             * @description Whether the agent does not take its pushes: they failed since the last one that it took or was too busy
+             *     for. It may be eligible, and full, all the same.
+             */
+            failing: boolean;
+            /** @description Whether the agent would get a task now: `ready` or `processing`, and not full. */
+            eligible: boolean;
+            /**
+             * Format: int32
+             * @description How many tasks the agent runs at once.
+             */
+            max_concurrent: number;
+            /**
+             * Format: int64
+             * @description The tasks of the gateway plus the external load. Above 2^53 it is exact only as a double is.
+             */
+            current_load: number;
+            /**
+             * Format: int32
+             * @description How many tasks of the gateway the agent has.
+             */
+            running: number;
+            /**
+             * Format: int32
+             * @description Of these: those that it has not yet taken, as far as the gateway that responds has seen.
+             */
+            unacknowledged: number;
+            /** @description When the agent last registered. */
+            registered_time: components["schemas"]["EpochSeconds"];
+            /** @description When the agent last called, took a push or was too busy for one. */
+            last_contact_time: components["schemas"]["EpochSeconds"];
+            /** @description When the agent is offline if it stays silent; null if it never will be, or is already. */
+            offline_time: components["schemas"]["EpochSeconds"] | null;
+            /** @description Seconds without contact after which its running tasks fail; null: never. */
+            lost_after: number | null;
+            /** @description The pushes to the agent. */
+            push: components["schemas"]["AgentPushes"];
+        };
         /** @description The contact with an agent in the last 10 minutes, as far as the gateway that responds has seen it. */
         AgentActivity: {
             /** @description Seconds of one step: 15. */
@@ -469,7 +499,7 @@ export interface components {
             max_concurrent: number;
             /**
              * Format: int64
-             * @description The tasks of the gateway plus the external load.
+             * @description The tasks of the gateway plus the external load. Above 2^53 it is exact only as a double is.
              */
             current_load: number;
             /**
@@ -523,66 +553,37 @@ export interface components {
             /** @description True: the agent asks for no more tasks, until it sends `false` or registers again. */
             draining?: boolean;
         };
-        /** @description An agent as administrators see it. Secrets are never listed. */
-        AgentListing: {
-            /** @description The agent's id. */
-            agent_id: components["schemas"]["Name"];
-            /** @description The URL tasks are pushed to, or `pull`. */
-            endpoint: string;
-            /** @description The agent's tags. */
-            agent_tags: components["schemas"]["Tags"];
-            /** @description The agent's state now. */
-            state: components["schemas"]["AgentState"];
-            /** @description Whether its load is at or above its maximum. */
-            full: boolean;
-            /** @description Whether the agent would get a task now: `ready` or `processing`, and not full. */
-            eligible: boolean;
-            /**
-             * Format: int32
-             * @description How many tasks the agent runs at once.
-             */
-            max_concurrent: number;
-            /**
-             * Format: int64
-             * @description The tasks of the gateway plus the external load. Above 2^53 it is exact only as a double is.
-             */
-            current_load: number;
-            /**
-             * Format: int32
-             * @description How many tasks of the gateway the agent has.
-             */
-            running: number;
-            /** @description The ids of the first 100 of these tasks. */
-            running_request_ids: components["schemas"]["RequestId"][];
-            /** @description When the agent last registered. */
-            registered_time: components["schemas"]["EpochSeconds"];
-            /** @description When the agent last called or acknowledged a push. */
-            last_contact_time: components["schemas"]["EpochSeconds"];
-            /** @description The result of the last push to the agent. */
-            push: components["schemas"]["LastPush"];
-        };
-        /** @description All registered agents. */
-        AgentListings: {
-            /** @description One entry for each agent. */
-            agents: components["schemas"]["AgentListing"][];
-            /**
-             * Format: int32
-             * @description The number of registered agents.
-             */
-            total: number;
-        };
         AgentNotFound: {
             /** @enum {number} */
             status: 404;
             code: "agent_not_found" | (string & {});
         } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
+        /** @description All agents, or a page of them. */
+        AgentPage: {
+            /** @description When this was so. */
+            time: components["schemas"]["EpochSeconds"];
+            /**
+             * @description Without `limit`: all that match, by `agent_id`. With it: a page, those in trouble first; it may be short
+             *     or empty even if more agents follow.
+             */
+            agents: components["schemas"]["Agent"][];
+            /**
+             * Format: int32
+             * @description The number of registered agents, those included that do not match.
+             */
+            total: number;
+            /** @description All registered agents by state and condition. */
+            counts: components["schemas"]["AgentCounts"];
+            /** @description The `cursor` of the next page; null if there is none. */
+            next_cursor: string | null;
+        };
         /** @description One push to an agent. */
         AgentPush: {
             /** @description When it ended. */
             time: components["schemas"]["EpochSeconds"];
             /** @description The task that was pushed. */
             request_id: components["schemas"]["RequestId"];
-            /** @description What became of it. */
+            /** @description Whether the agent took the task. */
             outcome: components["schemas"]["PushOutcome"];
             /** @description The HTTP status of the agent's response; null if there was none. */
             status: components["schemas"]["HttpStatus"] | null;
@@ -659,69 +660,6 @@ export interface components {
              *     time out.
              */
             lost_after?: number;
-        };
-        /** @description An agent in one row. */
-        AgentRow: {
-            /** @description The agent's id. */
-            agent_id: components["schemas"]["Name"];
-            /** @description The URL tasks are pushed to, or `pull`. */
-            endpoint: string;
-            /** @description The agent's tags. */
-            agent_tags: components["schemas"]["Tags"];
-            /** @description The agent's state now. */
-            state: components["schemas"]["AgentState"];
-            /** @description Whether its load is at or above its maximum. */
-            full: boolean;
-            /**
-             * @description Whether the agent does not take its pushes: they failed since the last one that it took or was too busy
-             *     for. It may be eligible, and full, all the same.
-             */
-            failing: boolean;
-            /** @description Whether the agent would get a task now: `ready` or `processing`, and not full. */
-            eligible: boolean;
-            /**
-             * Format: int32
-             * @description How many tasks the agent runs at once.
-             */
-            max_concurrent: number;
-            /**
-             * Format: int64
-             * @description The tasks of the gateway plus the external load.
-             */
-            current_load: number;
-            /**
-             * Format: int32
-             * @description How many tasks of the gateway the agent has.
-             */
-            running: number;
-            /**
-             * Format: int32
-             * @description Of these: those that it has not yet taken, as far as the gateway that responds has seen.
-             */
-            unacknowledged: number;
-            /** @description When the agent last registered. */
-            registered_time: components["schemas"]["EpochSeconds"];
-            /** @description When the agent last called, took a push or was too busy for one. */
-            last_contact_time: components["schemas"]["EpochSeconds"];
-            /** @description When the agent is offline if it stays silent; null if it never will be, or is already. */
-            offline_time: components["schemas"]["EpochSeconds"] | null;
-            /** @description Seconds without contact after which its running tasks fail; null: never. */
-            lost_after: number | null;
-            /** @description The pushes to the agent. */
-            push: components["schemas"]["AgentPushes"];
-            /** @description Its contact in the last 10 minutes if the call has `activity=true`; else null. */
-            activity: components["schemas"]["AgentActivity"] | null;
-        };
-        /** @description A page of agents as rows. */
-        AgentRowPage: {
-            /** @description When this was so. */
-            time: components["schemas"]["EpochSeconds"];
-            /** @description The `cursor` of the next page; null if there is none. */
-            next_cursor: string | null;
-            /** @description All registered agents, those included that do not match. */
-            counts: components["schemas"]["AgentCounts"];
-            /** @description In the order asked for. May be short or empty even if more agents follow. */
-            rows: components["schemas"]["AgentRow"][];
         };
         /**
          * @description An agent's state: `ready` (runs no task) and `processing` (runs at least one) get tasks unless full.
@@ -967,13 +905,6 @@ export interface components {
             code: ("validation_failed" | "idempotency_conflict") | (string & {});
             errors: components["schemas"]["FieldError"][];
         } & Omit<components["schemas"]["ProblemDetails"], "status" | "code" | "errors">;
-        /** @description The result of the last push to an agent. */
-        LastPush: {
-            /** @description The HTTP status of the agent's response; null if there was no response or nothing was pushed yet. */
-            last_status: components["schemas"]["HttpStatus"] | null;
-            /** @description Why the push failed, or that a `pull` agent did not claim its task, for people; otherwise null. */
-            last_error: string | null;
-        };
         MalformedBody: {
             /** @enum {number} */
             status: 400;
@@ -1181,7 +1112,7 @@ export interface components {
         };
         /** @description How urgent it is: `problem` (tasks do not run) or `warning` (they may not, later). */
         ProblemSeverity: string | ("problem" | "warning");
-        /** @description What became of a push: `taken`, `not_taken` or `unknown`. Later versions may add others. */
+        /** @description How a push ended: `taken`, `not_taken` or `unknown`. Later versions may add others. */
         PushOutcome: string | ("taken" | "not_taken" | "unknown");
         /** @description The agent is registered. */
         RegistrationReceipt: {
@@ -1997,8 +1928,6 @@ export interface components {
     parameters: {
         /** @description The `ETag` of an earlier response: if only `time` has changed since, the response is 304. */
         "If-None-Match": string;
-        /** @description The maximum number of rows. */
-        limit: number;
         /** @description The task's id as returned by `submitTask`. */
         request_id: string;
     };
@@ -2462,7 +2391,7 @@ export interface operations {
             default: components["responses"]["OtherProblem"];
         };
     };
-    listAgentRows: {
+    listAgents: {
         parameters: {
             query?: {
                 /** @description Only agents in this state. */
@@ -2475,17 +2404,10 @@ export interface operations {
                 failing?: boolean;
                 /** @description Only agents whose `agent_id` has this in it, in upper or lower case. */
                 id?: components["schemas"]["Name"];
-                /**
-                 * @description In which order. `trouble`: those that fail, are offline, full or draining first, in this order; then by
-                 *     `agent_id`. `id`: by `agent_id`.
-                 */
-                sort?: "trouble" | "id";
-                /** @description Whether each row has `activity`. */
-                activity?: boolean;
-                /** @description Where to continue: the `next_cursor` of the previous page, with the same filters and order. */
+                /** @description Where to continue: the `next_cursor` of the previous page, with the same filters. Needs `limit`. */
                 cursor?: string;
-                /** @description The maximum number of rows. */
-                limit?: components["parameters"]["limit"];
+                /** @description The maximum number of agents. Without it there is no `ETag`, and `next_cursor` is null. */
+                limit?: number;
             };
             header?: {
                 /** @description The `ETag` of an earlier response: if only `time` has changed since, the response is 304. */
@@ -2496,7 +2418,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of agents. */
+            /** @description All agents that match, or a page of them. */
             200: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -2504,7 +2426,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AgentRowPage"];
+                    "application/json": components["schemas"]["AgentPage"];
                 };
             };
             /** @description Nothing but `time` has changed since the response whose `ETag` was sent. */
@@ -2520,33 +2442,6 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
             422: components["responses"]["ValidationFailed"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["StoreUnavailable"];
-            default: components["responses"]["OtherProblem"];
-        };
-    };
-    listAgents: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description All registered agents. */
-            200: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AgentListings"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["Misdirected"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["StoreUnavailable"];
             default: components["responses"]["OtherProblem"];
@@ -2667,7 +2562,7 @@ export interface operations {
                 /** @description Where to continue: the `next_cursor` of the previous page, with the same filters. */
                 cursor?: string;
                 /** @description The maximum number of rows. */
-                limit?: components["parameters"]["limit"];
+                limit?: number;
             };
             header?: {
                 /** @description The `ETag` of an earlier response: if only `time` has changed since, the response is 304. */

@@ -6,8 +6,7 @@ import type { paths } from '@task-gateway/contract';
 import type {
   AgentDetail,
   AgentId,
-  AgentListings,
-  AgentRowPage,
+  AgentPage,
   CancellationReceipt,
   GatewayOverview,
   TaskCancellation,
@@ -17,8 +16,7 @@ import type { WithIds } from './id-kinds.ts';
 import { requireId } from './ids.ts';
 import {
   checkAgentDetail,
-  checkAgentListings,
-  checkAgentRowPage,
+  checkAgentPage,
   checkCancellationReceipt,
   checkOverview,
   checkTaskPage,
@@ -38,8 +36,8 @@ type QueryOf<Path extends keyof paths> = paths[Path] extends { get: { parameters
 export type TaskQuery = QueryOf<'/api/admin/tasks'>;
 /** How much an overview holds. */
 export type OverviewQuery = QueryOf<'/api/admin/overview'>;
-/** The filters and the order of agents as rows. `cursor` as in `TaskQuery`. */
-export type AgentRowQuery = QueryOf<'/api/admin/agent-rows'>;
+/** The filters of a list of agents. With `limit` it is a page, and `cursor` is as in `TaskQuery`. */
+export type AgentQuery = QueryOf<'/api/admin/agents'>;
 
 /** The options of a read whose response has an `ETag`. */
 export type TaggedReadOptions = CallOptions & {
@@ -61,8 +59,11 @@ type TaggedRead<Asked extends readonly unknown[], Data> = {
  * it is missing: `chunk_not_loaded`.
  */
 export type AdminCalls = {
-  /** Lists all agents. Needs `adminAuth`. */
-  listAgents(options?: CallOptions): Promise<AgentListings>;
+  /**
+   * Lists all agents that match, by id; with `limit` one page per call, those in trouble first. Needs
+   * `adminAuth`.
+   */
+  readonly listAgents: TaggedRead<[query?: AgentQuery], AgentPage>;
   /**
    * Lists tasks as rows, newest first, one page per call: without whole payloads and results, which `getTask`
    * returns. A page may be empty while `next_cursor` is not null. With `counts: true` the first page says how
@@ -80,8 +81,6 @@ export type AdminCalls = {
    * administrators to look alone.
    */
   cancelTasks(cancellation: TaskCancellation, options?: CallOptions): Promise<CancellationReceipt>;
-  /** Lists agents as rows, one page per call, those in trouble first unless `sort` is `id`. */
-  readonly listAgentRows: TaggedRead<[query?: AgentRowQuery], AgentRowPage>;
   /**
    * Returns one agent with its tasks and the last pushes to it. Throws `NotFoundError` (`agent_not_found`) if
    * it is not registered.
@@ -90,7 +89,7 @@ export type AdminCalls = {
 };
 
 type Send = ReturnType<typeof createSend>;
-type TaggedPath = '/api/admin/overview' | '/api/admin/tasks' | '/api/admin/agent-rows';
+type TaggedPath = '/api/admin/overview' | '/api/admin/tasks' | '/api/admin/agents';
 
 /** Sends one request of the contract, and reads its response. */
 export type Ask = (
@@ -117,12 +116,9 @@ export function createAdminCalls(ask: Ask, send: Send): AdminCalls {
         ask('get', path, { ...init, params: { query }, querySerializer }),
       );
   return {
-    listAgents: (options) =>
-      send(options, 'x-admin-auth', checkAgentListings, (init) => ask('get', '/api/admin/agents', init)),
-
     getOverview: read('/api/admin/overview', checkOverview) as AdminCalls['getOverview'],
     listTasks: read('/api/admin/tasks', checkTaskPage) as AdminCalls['listTasks'],
-    listAgentRows: read('/api/admin/agent-rows', checkAgentRowPage) as AdminCalls['listAgentRows'],
+    listAgents: read('/api/admin/agents', checkAgentPage) as AdminCalls['listAgents'],
 
     getAgent: ((agent_id: AgentId, options?: TaggedReadOptions) =>
       sendTagged(send, options, checkAgentDetail, (init) =>

@@ -140,7 +140,7 @@ function createTaskCalls(api: Api, send: Send, { readsBy }: CallsDeps): TaskCall
 const LATER_CALLS = [
   ...(['registerAgent', 'heartbeatAgent', 'claimTask', 'reportResult', 'unregisterAgent'] as const),
   ...(['explainTask', 'previewMatch', 'listAgents', 'listTasks', 'getOverview', 'cancelTasks'] as const),
-  ...(['listAgentRows', 'getAgent'] as const),
+  'getAgent',
 ] as const satisfies readonly (keyof LaterCalls)[];
 
 /** The calls whose code the first of them loads. */

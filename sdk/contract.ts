@@ -150,11 +150,6 @@ export type AgentDeparture = Omit<Schemas['AgentDeparture'], 'auth'>;
 /** The response to an unregistration. */
 export type DepartureReceipt = Schemas['DepartureReceipt'];
 
-/** An agent in the administrator's list. */
-export type AgentListing = Schemas['AgentListing'];
-/** The administrator's list of all agents. */
-export type AgentListings = Schemas['AgentListings'];
-
 /**
  * The state of the gateway now: counts, tags, the oldest waiting tasks and problems. Times are epoch seconds.
  */
@@ -182,10 +177,10 @@ export type TaskCancellation = Omit<Schemas['TaskCancellation'], 'dry_run' | 're
 };
 /** The result of one call of a cancellation. `next_cursor` is null when it has looked at all. */
 export type CancellationReceipt = Schemas['CancellationReceipt'];
-/** An agent in one row. */
-export type AgentRow = Schemas['AgentRow'];
-/** A page of agents as rows. `counts` are those of all agents. */
-export type AgentRowPage = Schemas['AgentRowPage'];
+/** An agent in the administrator's list. */
+export type ListedAgent = Schemas['Agent'];
+/** All agents, or a page of them. `counts` are those of all agents. */
+export type AgentPage = Schemas['AgentPage'];
 /** An agent with its tasks and the last pushes to it. */
 export type AgentDetail = Schemas['AgentDetail'];
 /** A push to an agent, as the replica that responded has seen it. */

@@ -1,7 +1,7 @@
 /** The public entry `@task-gateway/sdk`: the client. It runs on Node 20.19 or newer and in browsers. */
 export type {
   AdminCalls,
-  AgentRowQuery,
+  AgentQuery,
   OverviewQuery,
   TaggedReadOptions,
   TaskQuery,

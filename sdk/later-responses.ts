@@ -4,8 +4,7 @@
  */
 import type {
   AgentDetail,
-  AgentListings,
-  AgentRowPage,
+  AgentPage,
   CancellationReceipt,
   DepartureReceipt,
   GatewayOverview,
@@ -68,31 +67,25 @@ const agentFields = {
   push: isObject,
   registered_time: isNumber,
   last_contact_time: isNumber,
-};
-export const checkAgentListings = createGuard<AgentListings>({
-  total: isNumber,
-  agents: isListOf(createGuard({ ...agentFields, running_request_ids: isTexts })),
-});
-
-const page = { time: isNumber, next_cursor: orNull(isText) };
-const agentRowFields = {
-  ...agentFields,
   full: isBoolean,
   failing: isBoolean,
   eligible: isBoolean,
   unacknowledged: isNumber,
   offline_time: orNull(isNumber),
   lost_after: orNull(isNumber),
-  activity: orNull(isObject),
 };
-export const checkAgentRowPage = createGuard<AgentRowPage>({
+
+const page = { time: isNumber, next_cursor: orNull(isText) };
+export const checkAgentPage = createGuard<AgentPage>({
   ...page,
+  agents: isListOf(createGuard(agentFields)),
+  total: isNumber,
   counts: isObject,
-  rows: isListOf(createGuard(agentRowFields)),
 });
 export const checkAgentDetail = createGuard<AgentDetail>({
-  ...agentRowFields,
+  ...agentFields,
   time: isNumber,
+  activity: isObject,
   slots: isListOf(isObject),
   pushes: isListOf(isObject),
 });

@@ -40,7 +40,7 @@ const COMMANDS: Readonly<Record<string, Write>> = {
     const [after] = headers.map(([, value]) => value);
     return `task-gateway events ${session} --after ${after}`;
   },
-  listAgents: () => 'task-gateway agent list',
+  listAgents: ({ query }) => ['task-gateway agent list', ...writeOptions(query)].join(' '),
   listTasks: ({ query }) => ['task-gateway task list', ...writeOptions(query)].join(' '),
   cancelTasks({ body }) {
     const { filter } = body ?? {};
@@ -49,7 +49,6 @@ const COMMANDS: Readonly<Record<string, Write>> = {
     );
     return ['task-gateway task cancel', ...filters].join(' ');
   },
-  listAgentRows: ({ query }) => ['task-gateway agent list', ...writeOptions(query)].join(' '),
   getAgent: ({ pathValues }) => `task-gateway agent show ${pathValues.agent_id}`,
   getOverview: () => 'task-gateway overview',
   pushTask({ body }) {

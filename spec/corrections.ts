@@ -25,7 +25,6 @@ export function correctGatewayDocument(document: Json): Json {
   describeFrames(document);
   dropUnreachable(document, [
     'Advice',
-    'AgentCondition',
     'SessionEvents',
     'ValidatorHeaders',
     'VersionHeader',

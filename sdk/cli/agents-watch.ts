@@ -3,7 +3,7 @@
  * secret, which the agents' listing needs; without it the spinner names the tags alone.
  */
 import { readMonotonicMs, systemClock } from '../clock.ts';
-import type { AgentListing, Task } from '../contract.ts';
+import type { ListedAgent, Task } from '../contract.ts';
 import type { Connection } from './connection.ts';
 import type { Spinner } from './terminal/spinner.ts';
 
@@ -23,7 +23,7 @@ export function createAgentsWatch(
   return ({ status, task_tags }) => {
     if (adminAuth === undefined || status !== 'pending' || readMonotonicMs(systemClock) < nextMs) return;
     nextMs = readMonotonicMs(systemClock) + LIST_EVERY_MS;
-    client.listAgents({ signal, maxRetries: 0, timeoutMs: LIST_TIMEOUT_MS }).then(
+    client.listAgents({}, { signal, maxRetries: 0, timeoutMs: LIST_TIMEOUT_MS }).then(
       ({ agents }) => spinner.showAgents(describeAgents(agents, task_tags)),
       () => spinner.showAgents(''),
     );
@@ -31,7 +31,7 @@ export function createAgentsWatch(
 }
 
 /** Describes the agents with one of the tags: how many there are, and why none of them takes the task. */
-export function describeAgents(agents: readonly AgentListing[], task_tags: readonly string[]): string {
+export function describeAgents(agents: readonly ListedAgent[], task_tags: readonly string[]): string {
   const tagged = agents.filter(({ agent_tags }) => agent_tags.some((tag) => task_tags.includes(tag)));
   if (tagged.length === 0) return 'no agent has it';
   const counts = new Map<string, number>();
@@ -45,7 +45,7 @@ export function describeAgents(agents: readonly AgentListing[], task_tags: reado
   return `${who}: ${[...counts].map(([state, count]) => `${count} ${state}`).join(', ')}`;
 }
 
-function describeState({ state, full, eligible }: AgentListing): string {
+function describeState({ state, full, eligible }: ListedAgent): string {
   if (eligible) return 'free';
   return full && (state === 'ready' || state === 'processing') ? 'full' : state;
 }

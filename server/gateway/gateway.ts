@@ -17,7 +17,6 @@ import type { Retention, Store } from '../ports/store.ts';
 import { NO_TRACING, type Tracing } from '../ports/tracing.ts';
 import { createAdmin, createSeen, noteEvents, noteTouches } from './admin/admin-calls.ts';
 import { createFigures } from './admin/figures.ts';
-import { createListings } from './admin/listings.ts';
 import type { OverviewSettings } from './admin/overview/overview.ts';
 import { createAgentIndex } from './agents/ranking/agent-index.ts';
 import { createRecentReports } from './agents/recent-reports.ts';
@@ -135,7 +134,6 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
     largeTasks,
     recentReports,
   };
-  const { listAgents } = createListings(shared);
   const { keepTasksMs } = deps.retention;
   const admin = createAdmin({ ...shared, keepTasksMs, overviewSettings, limits });
   const { getOverview, ...rowCalls } = admin.calls;
@@ -158,7 +156,6 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
       // of its reads is bounded.
       ...createGetTask(shared),
       getOverview,
-      listAgents,
       ...createClaimTask(shared),
       ...createSubscribeEvents(shared),
       health: () => store.health(),

@@ -1,5 +1,5 @@
 /**
- * The calls of administrators beside the plain list of agents: the overview, tasks and agents as rows, and
+ * The calls of administrators: the overview, tasks and agents as rows, and
  * the cancellation of many tasks. The shapes of what they return are those of the contract. Nothing here
  * costs more the more tasks or agents there are: counts are kept as things change, listings come in pages,
  * and one call looks at no more than 1,000 tasks or agents.
@@ -22,8 +22,8 @@ export type TaskRow = DeepReadonly<Schemas['TaskRow']>;
 export type TaskPage = DeepReadonly<Schemas['TaskPage']>;
 export type TaskTotals = DeepReadonly<Schemas['TaskCounts']>;
 export type CancellationReceipt = DeepReadonly<Schemas['CancellationReceipt']>;
-export type AgentRow = DeepReadonly<Schemas['AgentRow']>;
-export type AgentRowPage = DeepReadonly<Schemas['AgentRowPage']>;
+export type ListedAgent = DeepReadonly<Schemas['Agent']>;
+export type AgentPage = DeepReadonly<Schemas['AgentPage']>;
 export type AgentDetail = DeepReadonly<Schemas['AgentDetail']>;
 export type AgentActivity = DeepReadonly<Schemas['AgentActivity']>;
 export type AgentPush = DeepReadonly<Schemas['AgentPush']>;
@@ -74,7 +74,7 @@ export type TaskCancellation = TaskSelection & {
   readonly cursor: string | null;
 };
 
-export type AgentRowQuery = {
+export type AgentQuery = {
   readonly state?: AgentState;
   readonly tag?: string;
   readonly full?: boolean;
@@ -82,7 +82,6 @@ export type AgentRowQuery = {
   /** A part of the `agent_id`, in upper or lower case. */
   readonly id?: string;
   readonly sort: 'trouble' | 'id';
-  readonly activity: boolean;
   readonly cursor?: string;
   readonly limit: number;
 };
@@ -93,6 +92,6 @@ export type AdminCalls = {
   listTasks(query: TaskQuery, caller?: Caller): Promise<TaskPage>;
   /** Throws `read_only` while the console may change nothing. */
   cancelTasks(cancellation: TaskCancellation, caller?: Caller): Promise<CancellationReceipt>;
-  listAgentRows(query: AgentRowQuery): Promise<AgentRowPage>;
+  listAgents(query: AgentQuery): Promise<AgentPage>;
   getAgent(agent_id: string): Promise<AgentDetail>;
 };

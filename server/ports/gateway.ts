@@ -91,24 +91,6 @@ type ReportResponse = {
   readonly accepted: boolean;
 };
 
-/** An agent as the administrator sees it. */
-export type AgentListing = {
-  readonly agent_id: string;
-  readonly endpoint: string;
-  readonly agent_tags: readonly string[];
-  readonly state: AgentState;
-  readonly full: boolean;
-  readonly eligible: boolean;
-  readonly max_concurrent: number;
-  readonly current_load: number;
-  readonly running: number;
-  readonly running_request_ids: readonly string[];
-  /** Epoch seconds. */
-  readonly registered_time: number;
-  readonly last_contact_time: number;
-  readonly push: { readonly last_status: number | null; readonly last_error: string | null };
-};
-
 /** A task explained. Times are epoch seconds; null where there is none. */
 type TaskExplanation = Advice & {
   readonly request_id: string;
@@ -185,8 +167,6 @@ export type Gateway = AdminCalls & {
     agent_id: string,
     registration?: string,
   ): Promise<{ readonly ok: true; readonly agent_id: string }>;
-  /** Yields all agents; no more of them are read than the caller takes. */
-  listAgents(): AsyncIterable<AgentListing>;
   /** Whether calls can succeed now, and if not why. */
   health(): Health;
 };

@@ -54,7 +54,7 @@ function pathsOf({ request_id, agent_id }: Names): ReadonlyMap<string, string> {
     ['… by the end of an id', `${rows}&id=${request_id.slice(-8)}`],
     ['counts of tasks', '/api/admin/tasks?limit=1&counts=true'],
     ['counts of those that wait', '/api/admin/tasks?limit=1&counts=true&waiting=true'],
-    ['rows of agents', '/api/admin/agent-rows?limit=50'],
+    ['rows of agents', '/api/admin/agents?limit=50'],
     ['an agent', `/api/admin/agents/${agent_id}`],
     ['… with a combined filter', `${rows}&outcome=failed&tag=tag-1&type=none`],
   ]);

@@ -13,7 +13,7 @@ import {
   diagnoseSecret,
   explainMissingEvent,
 } from '../../sdk/cli/doctor/checks.ts';
-import type { AgentListing, Task } from '../../sdk/contract.ts';
+import type { ListedAgent, Task } from '../../sdk/contract.ts';
 import { createApiError } from '../../sdk/errors.ts';
 
 const { signal } = new AbortController();
@@ -122,7 +122,7 @@ describe('the checks of the secrets', () => {
     [[], 'No agent is registered', 'note'],
     [[{ eligible: false }], '1 agent is registered, 0 can take', 'note'],
     [[{ eligible: true }, { eligible: false }], '2 agents are registered, 1 can take', 'right'],
-  ])('count the agents %j: %s', async (agents: readonly Partial<AgentListing>[], text, state) => {
+  ])('count the agents %j: %s', async (agents: readonly Partial<ListedAgent>[], text, state) => {
     const client = clientOf(async () => ({ agents, total: agents.length }));
     const [, finding] = await diagnoseAgents({ client, adminAuth: 'x' }, signal);
     expect(finding).toMatchObject({ check: 'agents', state, text: expect.stringContaining(text) });
@@ -176,11 +176,11 @@ test.each([
     '3 agents have it: 1 offline, 1 full, 1 draining',
   ],
   [[{ eligible: true }, { full: true }], '2 agents have it: 1 free, 1 full'],
-] as readonly [readonly Partial<AgentListing>[], string][])(
+] as readonly [readonly Partial<ListedAgent>[], string][])(
   'the agents that a waiting task could go to are described: %j as %s',
   (agents, text) => {
     const base = { agent_tags: ['gpu', 'x'], state: 'processing', full: false, eligible: false };
-    const listings = agents.map((agent) => ({ ...base, ...agent }) as AgentListing);
+    const listings = agents.map((agent) => ({ ...base, ...agent }) as ListedAgent);
     expect(describeAgents(listings, ['cpu', 'gpu'])).toBe(text);
   },
 );

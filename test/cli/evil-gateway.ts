@@ -31,13 +31,16 @@ export const AGENT = {
   agent_tags: [EVIL],
   state: EVIL,
   full: false,
+  failing: false,
   eligible: true,
   max_concurrent: 1,
   current_load: 0,
   running: 0,
+  unacknowledged: 0,
   registered_time: 1,
   last_contact_time: -1e300,
-  running_request_ids: [EVIL],
+  offline_time: null,
+  lost_after: null,
   push: { last_error: { toString: EVIL }, last_status: null },
 };
 export const ROW = {
@@ -85,7 +88,7 @@ export function findObeyed(text: string): string | undefined {
 /** What is sent by path; the first that matches counts. */
 const ANSWERS: readonly (readonly [path: RegExp, body: unknown])[] = [
   [/^\/readyz/, { status: 'ok', warning: EVIL }],
-  [/^\/api\/admin\/agents/, { agents: [AGENT], total: 1 }],
+  [/^\/api\/admin\/agents/, { time: 1, agents: [AGENT], total: 1, counts: {}, next_cursor: null }],
   [/^\/api\/admin\/tasks/, { time: 1, tasks: [ROW, ROW], next_cursor: null, counts: null }],
   [/\/cancel$/, { ok: true, request_id: EVIL }],
   [/\/tasks\/problem/, PROBLEM],

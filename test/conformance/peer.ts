@@ -34,7 +34,8 @@ type Pushed = { readonly headers: IncomingMessage['headers']; readonly body: Fie
 
 /** What is different in each run, and what it must look like. */
 const VARYING: readonly (readonly [RegExp, RegExp, string])[] = [
-  [/(^|_)time$/, /^\d{10}(\.\d{1,3})?$/, 'seconds'],
+  [/(^|_)time$|_since$/, /^\d{10}(\.\d{1,3})?$/, 'seconds'],
+  [/^last_ms$/, /^\d+(\.\d+)?$/, 'milliseconds'],
   [/^registration$/, /^.{1,256}$/, 'token'],
   [/^next_cursor$/, /^.+$/, 'cursor'],
 ];

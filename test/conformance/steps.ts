@@ -44,6 +44,14 @@ export async function list(peer: Peer, tag: string, without: readonly string[] =
     .toSorted((a, b) => (String(a.agent_id) < String(b.agent_id) ? -1 : 1))
     .map((one) => Object.fromEntries(Object.entries(one).filter(([name]) => !without.includes(name))));
   peer.record('agents', peer.normalize(agents));
+  const paged: unknown[] = [];
+  let cursor = '';
+  do {
+    const page = await peer.call('GET', `/api/admin/agents?id=${tag}-&limit=1${cursor}`, admin);
+    paged.push(...(page.body.agents as readonly Fields[]).map(({ agent_id }) => agent_id));
+    cursor = page.body.next_cursor === null ? '' : `&cursor=${page.body.next_cursor}`;
+  } while (cursor !== '');
+  peer.record('agents, page by page', paged);
 }
 export async function startPushed(peer: Peer, tag: string, script?: Script, more: Fields = {}) {
   const agent = await peer.startAgent(script);

@@ -127,7 +127,7 @@ describe('the console', () => {
       code: 'busy',
       detail: 'The gateway is busy.',
     };
-    await page.route('**/api/admin/agent-rows**', (route) =>
+    await page.route('**/api/admin/agents**', (route) =>
       route.fulfill({ status: 503, contentType: 'application/problem+json', body: JSON.stringify(busy) }),
     );
     // What was read is kept; where nothing was, the panel says so.
@@ -137,7 +137,7 @@ describe('the console', () => {
     await page.getByText('Live', { exact: true }).waitFor();
     await page.reload();
     await page.getByText('Could not read the agents.').waitFor();
-    await page.unroute('**/api/admin/agent-rows**');
+    await page.unroute('**/api/admin/agents**');
     await page.getByText('No agent is registered').waitFor({ timeout: 20_000 });
     expect(await note.count()).toBe(0);
   }, 30_000);

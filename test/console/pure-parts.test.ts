@@ -44,9 +44,9 @@ describe('the field leads', () => {
   });
 
   const page = (rows: readonly object[], next_cursor: string | null = null) =>
-    Promise.resolve({ value: { rows, tasks: rows, next_cursor }, etag: null });
+    Promise.resolve({ value: { agents: rows, tasks: rows, next_cursor }, etag: null });
   const lookups = {
-    readAgentRows: () => () => page([{ agent_id: 'gpu-node-a' }, { agent_id: 'cafe0001' }]),
+    readAgents: () => () => page([{ agent_id: 'gpu-node-a' }, { agent_id: 'cafe0001' }]),
     readTasks:
       ({ id, session }: { readonly id?: string; readonly session?: string }) =>
       () => {
@@ -75,7 +75,7 @@ describe('the field leads', () => {
 
   test('nowhere where nothing has that name', async () => {
     const none = {
-      readAgentRows: () => () => page([]),
+      readAgents: () => () => page([]),
       readTasks: () => () => page([]),
     } as unknown as Lookups;
     expect(await findTarget('absent', none, new Set(), new AbortController().signal)).toBeNull();

@@ -98,16 +98,21 @@ export const adminRows: readonly Row[] = [
     (server) => server.build('cancelTasks', { request_ids: null, filter: { task_type: 't' } }),
     { serverOnly: 'needs to tell bodies apart', ...code('validation_failed') },
   ),
-  row('listAgentRows', 200, 'agents are registered', async (server) => {
+  row('listAgents', 200, 'a page is asked for', async (server) => {
     await registerAgent(server);
-    return await ask('listAgentRows', 'full=false&activity=true')(server);
+    return await ask('listAgents', 'full=false&limit=10')(server);
   }),
-  row('listAgentRows', 304, 'nothing has changed', askAgain('listAgentRows')),
   row(
-    'listAgentRows',
+    'listAgents',
+    304,
+    'nothing has changed on a page',
+    askAgain('listAgents', ask('listAgents', 'limit=9')),
+  ),
+  row(
+    'listAgents',
     422,
     'a value is not true or false',
-    ask('listAgentRows', 'full=yes'),
+    ask('listAgents', 'full=yes'),
     code('validation_failed'),
   ),
   row('getAgent', 200, 'the agent is registered', getAgent),

@@ -186,8 +186,8 @@ describe('the program in Python', { tags: 'python' }, () => {
     const { request_id } = await submit({ long: true, text: 'again' });
     await killed.reach('ready\nworks\n');
     const acknowledged = async () => {
-      const { rows } = await client.listAgentRows();
-      expect(rows).toMatchObject([{ agent_id: AGENT_ID, unacknowledged: 0 }]);
+      const { agents } = await client.listAgents();
+      expect(agents).toMatchObject([{ agent_id: AGENT_ID, unacknowledged: 0 }]);
     };
     await vi.waitFor(acknowledged, WAIT);
     await killed.stop('SIGKILL');

@@ -138,8 +138,8 @@ export const safeChanges: readonly Change[] = [
     listAt(at, 'parameters', ...get).push({ name: 'fields', in: 'query', schema: { type: 'string' } });
   }),
   change('a response has a new field', (at) => {
-    at(...schema('AgentListing', 'properties')).version = { type: 'string' };
-    listAt(at, 'required', ...schema('AgentListing')).push('version');
+    at(...schema('Agent', 'properties')).version = { type: 'string' };
+    listAt(at, 'required', ...schema('Agent')).push('version');
   }),
   change('an error may have a new code', (at) => {
     const { anyOf } = at(...field('TaskTerminal', 'code'));

@@ -111,7 +111,7 @@ test('the gateway has these operations and no other', () => {
   expect(names).toEqual([
     ...['previewMatch', 'submitTask', 'getTask', 'cancelTask', 'explainTask', 'subscribeEvents'],
     ...['claimTask', 'heartbeatAgent', 'registerAgent', 'reportResult', 'unregisterAgent'],
-    ...['listAgentRows', 'listAgents', 'getAgent', 'getOverview'],
+    ...['listAgents', 'getAgent', 'getOverview'],
     ...['listTasks', 'cancelTasks'],
   ]);
 });

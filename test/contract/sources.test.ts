@@ -74,7 +74,7 @@ describe('the checks report', () => {
     },
     {
       title: 'an operation without a description',
-      file: 'admin.tsp',
+      file: 'admin-agents.tsp',
       from: /\/\*\*[\s*]*Lists all registered agents[^/]*\*\//,
       to: '',
       says: 'task-gateway/doc: listAgents needs a doc comment',

@@ -136,15 +136,10 @@ const AGENT_CALLS: StatementTests = {
 };
 
 const ADMINISTRATION: StatementTests = {
-  listAgentRows: [
-    ['Lists agents as rows', `${OVERVIEW}are found by each filter, those in trouble first`],
-    ['One call examines', `${OVERVIEW}a page of agents that match is short, and says that it goes on`],
-  ],
   listAgents: [
-    [
-      'Lists all registered agents',
-      'engines/listings.suite.ts: has the status of every agent by id, page by page',
-    ],
+    ['Lists all registered agents', `${OVERVIEW}come page by page, each agent once`],
+    ['With `limit` it returns', `${OVERVIEW}are found by each filter, those in trouble first`],
+    ['One call with `limit`', `${OVERVIEW}a page of agents that match is short, and says that it goes on`],
   ],
   getAgent: [['Returns an agent with', `${OVERVIEW}names the agent whose pushes fail`]],
   getOverview: [

@@ -73,8 +73,6 @@ export function buildCall(
       return { method: 'GET', path: '/api/admin/tasks', headers: admin };
     case 'getOverview':
       return { method: 'GET', path: '/api/admin/overview', headers: admin };
-    case 'listAgentRows':
-      return { method: 'GET', path: '/api/admin/agent-rows', headers: admin };
     case 'getAgent':
       return { method: 'GET', path: `/api/admin/agents/${id}`, headers: admin };
     case 'cancelTasks': {
@@ -89,7 +87,7 @@ export const OPERATIONS: readonly OperationId[] = [
   ...(['submitTask', 'getTask', 'cancelTask', 'explainTask', 'previewMatch', 'subscribeEvents'] as const),
   ...(['claimTask', 'heartbeatAgent', 'registerAgent', 'reportResult', 'unregisterAgent'] as const),
   ...(['listAgents', 'listTasks', 'getOverview', 'cancelTasks'] as const),
-  ...(['listAgentRows', 'getAgent'] as const),
+  'getAgent',
 ];
 
 /** Sends a request and reads the response; of a stream only until the first event or its end. */

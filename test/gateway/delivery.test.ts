@@ -257,7 +257,7 @@ describeEachStore('on %s', (_name, open) => {
       let reported = 0;
       while (reported < 100) {
         await world.pass(1_200);
-        const running = (await listAgents(world.gateway)).agents[0]?.running_request_ids ?? [];
+        const running = (await world.gateway.getAgent('A')).slots.map(({ request_id }) => request_id);
         expect(running.length).toBeGreaterThan(0);
         expect(running.length).toBeLessThanOrEqual(10);
         for (const request_id of running) {

@@ -12,7 +12,7 @@ import { useWorlds } from '../harness/worlds.ts';
 
 /** Longer than a reading of the overview is shared. */
 const UNSHARED_MS = 1_100;
-const AGENTS = { limit: 100, sort: 'trouble', activity: false } as const;
+const AGENTS = { limit: 100, sort: 'trouble' } as const;
 
 async function register(world: World, agent_id: string, more = {}): Promise<void> {
   await world.gateway.registerAgent(buildRegistration(agent_id, { agent_tags: ['gpu'], ...more }));
@@ -263,7 +263,7 @@ describeEachStore('on %s, agents as rows', (_name, open) => {
     const world = await start();
     await arrange(world);
     const list = async (more: object): Promise<string> =>
-      (await world.gateway.listAgentRows({ ...AGENTS, ...more })).rows
+      (await world.gateway.listAgents({ ...AGENTS, ...more })).agents
         .map(({ agent_id }) => agent_id)
         .join(' ');
     expect(await list({})).toBe('Full-1 drains free zh');
@@ -274,7 +274,7 @@ describeEachStore('on %s, agents as rows', (_name, open) => {
     expect(await list({ state: 'draining' })).toBe('drains');
     expect(await list({ failing: true })).toBe('');
     expect(await list({ id: 'FULL' })).toBe('Full-1');
-    const { counts } = await world.gateway.listAgentRows({ ...AGENTS, tag: 'zh' });
+    const { counts } = await world.gateway.listAgents({ ...AGENTS, tag: 'zh' });
     expect(counts).toMatchObject({ total: 4, draining: 1, full: 1, failing: 0 });
   });
 
@@ -284,8 +284,8 @@ describeEachStore('on %s, agents as rows', (_name, open) => {
     const ids: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = await world.gateway.listAgentRows({ ...AGENTS, limit: 1, ...(cursor && { cursor }) });
-      ids.push(...page.rows.map(({ agent_id }) => agent_id));
+      const page = await world.gateway.listAgents({ ...AGENTS, limit: 1, ...(cursor && { cursor }) });
+      ids.push(...page.agents.map(({ agent_id }) => agent_id));
       cursor = page.next_cursor ?? undefined;
     } while (cursor !== undefined);
     expect(ids).toEqual(['Full-1', 'drains', 'free', 'zh']);
@@ -309,10 +309,10 @@ describe.each(QUICK_STORES)('on %s, with more agents than a call looks at', (_na
     for (let n = 0; n < 1_010; n += 1) await world.gateway.registerAgent(buildRegistration(`a${n}`));
     await register(world, 'b', { agent_tags: ['rare'] });
     const query = { ...AGENTS, sort: 'id', tag: 'rare' } as const;
-    const first = await world.gateway.listAgentRows(query);
-    expect(first.rows).toEqual([]);
-    const next = await world.gateway.listAgentRows({ ...query, cursor: first.next_cursor ?? '' });
-    expect(next.rows.map(({ agent_id }) => agent_id)).toEqual(['b']);
+    const first = await world.gateway.listAgents(query);
+    expect(first.agents).toEqual([]);
+    const next = await world.gateway.listAgents({ ...query, cursor: first.next_cursor ?? '' });
+    expect(next.agents.map(({ agent_id }) => agent_id)).toEqual(['b']);
     expect(next.next_cursor).toBeNull();
   });
 });

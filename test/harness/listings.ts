@@ -1,12 +1,19 @@
 /** All agents as one value, and the counts of tasks, without HTTP. */
-import type { TaskFilter, TaskTotals } from '../../server/ports/admin.ts';
-import type { AgentListing, Gateway } from '../../server/ports/gateway.ts';
+import type { AgentPage, ListedAgent, TaskFilter, TaskTotals } from '../../server/ports/admin.ts';
+import type { Gateway } from '../../server/ports/gateway.ts';
 
-type AgentsPage = { readonly agents: readonly AgentListing[]; readonly total: number };
+type AgentsPage = { readonly agents: readonly ListedAgent[]; readonly total: number };
+
+const QUERY = { sort: 'id', limit: 100 } as const;
 
 export async function listAgents(gateway: Gateway): Promise<AgentsPage> {
-  const agents: AgentListing[] = [];
-  for await (const agent of gateway.listAgents()) agents.push(agent);
+  const agents: ListedAgent[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: AgentPage = await gateway.listAgents({ ...QUERY, ...(cursor !== null && { cursor }) });
+    agents.push(...page.agents);
+    cursor = page.next_cursor;
+  } while (cursor !== null);
   return { agents, total: agents.length };
 }
 

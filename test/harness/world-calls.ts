@@ -1,6 +1,6 @@
 /** The calls that most suites of the gateway make on a world. */
 import type { TaskInfo } from '../../server/domain/task.ts';
-import type { AgentListing } from '../../server/ports/gateway.ts';
+import type { ListedAgent } from '../../server/ports/admin.ts';
 import type { PushOutcome } from '../../server/ports/pusher.ts';
 import { listAgents } from './listings.ts';
 import { buildRegistration, buildSubmission, NEVER, type World } from './world.ts';
@@ -23,7 +23,7 @@ export function submitLong(world: World, more = {}): Promise<string> {
 }
 
 /** An agent as the administrator sees it; undefined when it is not listed. */
-export async function agentOf(world: World, agent_id: string): Promise<AgentListing | undefined> {
+export async function agentOf(world: World, agent_id: string): Promise<ListedAgent | undefined> {
   return (await listAgents(world.gateway)).agents.find((one) => one.agent_id === agent_id);
 }
 

@@ -130,10 +130,9 @@ const table: readonly (readonly [OperationId, readonly Fault[]])[] = [
   ['getTask', [path, method, querySecret, parameter]],
   ['cancelTask', [path, method, querySecret, state]],
   ['subscribeEvents', [path, method, querySecret, parameter]],
-  ['listAgents', [path, method, adminSecret]],
+  ['listAgents', [path, method, adminSecret, parameter]],
   ['listTasks', [path, method, adminSecret, parameter]],
   ['getOverview', [path, method, adminSecret, parameter]],
-  ['listAgentRows', [path, method, adminSecret, parameter]],
   ['getAgent', [path, method, adminSecret]],
   ['cancelTasks', [path, method, adminSecret, size, encoding, json, field]],
 ];

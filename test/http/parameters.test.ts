@@ -31,8 +31,9 @@ describe('every query parameter', () => {
     ...['', '%ff', 'x'.repeat(1_025)].map((text) => ['listTasks', 'cursor', text] as const),
     ...['', 'soon', '1e400', '%ff'].map((text) => ['listTasks', 'created_after', text] as const),
     ...['', '1234567', '%ff', 'x'.repeat(257)].map((text) => ['listTasks', 'id', text] as const),
-    ...['', 'yes', 'TRUE', '1', 'true&full=true'].map((text) => ['listAgentRows', 'full', text] as const),
-    ...['', 'name'].map((text) => ['listAgentRows', 'sort', text] as const),
+    ...['', 'yes', 'TRUE', '1', 'true&full=true'].map((text) => ['listAgents', 'full', text] as const),
+    ...['', '0', '201', '1.5'].map((text) => ['listAgents', 'limit', text] as const),
+    ...['', '%ff', 'x'.repeat(2_049)].map((text) => ['listAgents', 'cursor', `${text}&limit=9`] as const),
     ...['0', '1001', 'all'].map((text) => ['getOverview', 'tags', text] as const),
   ];
 
@@ -55,6 +56,12 @@ describe('every query parameter', () => {
     expect(`${response.status} ${pointersOf(response).join()}`).toBe(`422 ${pointer}`);
   });
 
+  test('a cursor of agents is refused without a limit', async () => {
+    const call = buildCall('listAgents', secrets);
+    const response = await sendChecked(server.url, { ...call, path: `${call.path}?cursor=Yw` });
+    expect(`${response.status} ${pointersOf(response).join()}`).toBe('422 /limit');
+  });
+
   test('filters of rows are passed on as lists, numbers and truth values', async () => {
     gateway.calls.length = 0;
     const ask = async (operationId: OperationId, query: string): Promise<void> => {
@@ -62,7 +69,8 @@ describe('every query parameter', () => {
       expect((await sendChecked(server.url, { ...call, path: `${call.path}?${query}` })).status).toBe(200);
     };
     await ask('listTasks', 'status=pending%2Cfailed&outcome=no_agent&created_after=1.5&id=12345678');
-    await ask('listAgentRows', 'full=true&failing=false&state=offline&sort=id');
+    await ask('listAgents', 'full=true&failing=false&state=offline&limit=100');
+    await ask('listAgents', 'tag=a');
     await ask('getOverview', '');
     expect(gateway.calls.map(({ args }) => args[0])).toEqual([
       {
@@ -73,7 +81,9 @@ describe('every query parameter', () => {
         counts: false,
         limit: 100,
       },
-      { full: true, failing: false, state: 'offline', sort: 'id', activity: false, limit: 100 },
+      { full: true, failing: false, state: 'offline', sort: 'trouble', limit: 100 },
+      // Without a limit all are read, by id, part by part.
+      { tag: 'a', sort: 'id', limit: 100 },
       100,
     ]);
   });

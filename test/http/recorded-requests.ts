@@ -69,6 +69,11 @@ export function listUsualRequests(): readonly RecordedRequest[] {
       'getOverview, by HEAD if it has changed',
       writeCall(usual('getOverview'), { 'If-None-Match': '*' }, 'HEAD'),
     ),
+    record('listAgents, a page', writeRequest('GET', `/api/admin/agents?limit=9`, { headers: ADMIN })),
+    record(
+      'listAgents, a page if it has changed',
+      writeRequest('GET', `/api/admin/agents?limit=9`, { headers: { ...ADMIN, 'If-None-Match': '*' } }),
+    ),
     record(
       'claimTask of a task with a trace',
       writeCall(buildCall('claimTask', secrets, { agent_id: 'traced' })),

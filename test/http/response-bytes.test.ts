@@ -48,18 +48,17 @@ const BODIES: Readonly<Record<OperationId, string | null>> = {
   claimTask: null,
   reportResult: '{"ok":true,"request_id":"x1","status":"success","accepted":true}',
   unregisterAgent: '{"ok":true,"agent_id":"a"}',
-  listAgents: '{"agents":[],"total":0}',
   listTasks: '{"time":1700000000.123,"tasks":[],"next_cursor":null,"counts":null}',
   getOverview: JSON.stringify({ time, version: VERSION, ...overview }),
   cancelTasks: JSON.stringify(CANCELLATION),
-  listAgentRows:
-    '{"time":1700000000.123,"next_cursor":null,"counts":{"total":0,"ready":0,"processing":0,"draining":0,' +
-    '"offline":0,"full":0,"failing":0},"rows":[]}',
+  listAgents:
+    '{"time":1700000000.123,"agents":[],"total":0,"counts":{"total":0,"ready":0,"processing":0,"draining":0,' +
+    '"offline":0,"full":0,"failing":0},"next_cursor":null}',
   getAgent: JSON.stringify(AGENT),
 };
 
 /** Reads with an `ETag`, which names the content without its `time`. */
-const TAGGED: ReadonlySet<string> = new Set(['getOverview', 'listTasks', 'listAgentRows', 'getAgent']);
+const TAGGED: ReadonlySet<string> = new Set(['getOverview', 'listTasks', 'getAgent']);
 
 const JSON_HEAD = `HTTP/1.1 200 OK
 Task-Gateway-Version: VERSION

@@ -208,14 +208,42 @@ describe('time limits', () => {
   });
 });
 
+test('all agents are one list, with the time and the counts of its first part', async () => {
+  const asked: unknown[] = [];
+  const gateway = createFakeGateway({
+    async listAgents(query: { readonly cursor?: string }) {
+      asked.push(query);
+      const { cursor = 'Yg' } = query;
+      const page = { agents: [{ agent_id: asked.length }], total: 5, counts: { total: asked.length } };
+      return { time: asked.length, ...page, next_cursor: { Yg: 'Yw', Yw: 'ZA' }[cursor] ?? null };
+    },
+  } as never);
+  const whole = await startTestServer(gateway);
+  const response = await fetch(`${whole.url}/api/admin/agents?tag=a`, {
+    headers: { 'x-admin-auth': ADMIN_SECRET },
+  });
+  expect(await response.json()).toEqual({
+    time: 1,
+    agents: [{ agent_id: 1 }, { agent_id: 2 }, { agent_id: 3 }],
+    total: 5,
+    counts: { total: 1 },
+    next_cursor: null,
+  });
+  expect(response.headers.get('etag')).toBeNull();
+  const part = { tag: 'a', sort: 'id', limit: 100 };
+  expect(asked).toEqual([part, { ...part, cursor: 'Yw' }, { ...part, cursor: 'ZA' }]);
+  await whole.stop();
+});
+
 test('a list that fails behind its first part is cut off, and the log says why', async () => {
   const fault = new Error('a fault behind the first part');
+  let parts = 0;
   const broken = createFakeGateway({
-    async *listAgents() {
+    async listAgents() {
+      parts += 1;
+      if (parts > 8) throw fault;
       const agent = { agent_id: 'a', endpoint: 'pull', agent_tags: ['x'.repeat(100_000)], state: 'ready' };
-      for (let n = 0; n < 8; n += 1)
-        yield { ...agent, max_concurrent: 1, current_load: 0, running_request_ids: [], last_contact_time: 1 };
-      throw fault;
+      return { time: 1, agents: [agent], total: 9, counts: {}, next_cursor: 'Yw' };
     },
   } as never);
   const failing = await startTestServer(broken);

@@ -39,7 +39,6 @@ const LOCATIONS: Readonly<Record<OperationId, readonly Location[]>> = {
   listTasks: ['admin'],
   getOverview: ['admin'],
   cancelTasks: ['admin'],
-  listAgentRows: ['admin'],
   getAgent: ['admin'],
 };
 

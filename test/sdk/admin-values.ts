@@ -38,7 +38,6 @@ export const AGENT_ROW = {
   offline_time: null,
   lost_after: null,
   push: {},
-  activity: null,
 } as const;
 
 export const TASK_PAGE = {

@@ -86,10 +86,10 @@ describe('each operation is sent as the contract says', () => {
     },
     {
       name: 'listAgents',
-      call: (c) => c.listAgents(),
-      request: 'GET /api/admin/agents',
+      call: (c) => c.listAgents({ full: true, limit: 5 }),
+      request: 'GET /api/admin/agents?full=true&limit=5',
       secretIn: 'x-admin-auth',
-      received: { agents: [], total: 0 },
+      received: { time: 1, agents: [AGENT_ROW], total: 2, counts: {}, next_cursor: 'x' },
     },
     {
       name: 'getOverview',
@@ -114,18 +114,11 @@ describe('each operation is sent as the contract says', () => {
       received: { matched: 2, cancelled: 1, already_ended: 1, not_found: 0, next_cursor: null },
     },
     {
-      name: 'listAgentRows',
-      call: (c) => c.listAgentRows({ full: true, sort: 'id' }),
-      request: 'GET /api/admin/agent-rows?full=true&sort=id',
-      secretIn: 'x-admin-auth',
-      received: { time: 1, next_cursor: 'x', counts: {}, rows: [AGENT_ROW] },
-    },
-    {
       name: 'getAgent',
       call: (c) => c.getAgent('a/b'),
       request: 'GET /api/admin/agents/a%2Fb',
       secretIn: 'x-admin-auth',
-      received: { ...AGENT_ROW, time: 1, slots: [], pushes: [] },
+      received: { ...AGENT_ROW, time: 1, activity: {}, slots: [], pushes: [] },
     },
   ];
 

@@ -29,7 +29,6 @@ const CALLS: Readonly<Record<string, (client: TaskGatewayClient) => Promise<unkn
   listTasks: (client) => client.listTasks(),
   getOverview: (client) => client.getOverview(),
   cancelTasks: (client) => client.cancelTasks({ request_ids: ['t'], created_before: 1 }),
-  listAgentRows: (client) => client.listAgentRows(),
   getAgent: (client) => client.getAgent('a'),
 };
 

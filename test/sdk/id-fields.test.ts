@@ -16,7 +16,7 @@ const listIds = <const Names extends readonly string[]>(
 
 const ID_FIELDS = listIds(['agent', 'agent_id', 'cli_session_id', 'id', 'request_id', 'session']);
 /** Those that hold several. */
-const ID_LISTS = listIds(['cancelled_request_ids', 'request_ids', 'running_request_ids']);
+const ID_LISTS = listIds(['cancelled_request_ids', 'request_ids']);
 
 type Schema = { readonly [key: string]: unknown };
 const PLACES = /(^|_)ids?$|^(agent|session)$/;

@@ -68,7 +68,7 @@ export async function filtersTakeTheirOwnIds(): Promise<void> {
   await client.cancelTasks({ created_before: 1, request_ids: [agent_id] });
   // 7: the filter of agents.
   // @ts-expect-error A task is not an agent.
-  await client.listAgentRows({ id: request_id });
+  await client.listAgents({ id: request_id });
 }
 
 export async function responsesGiveIdsOfTheirKind(): Promise<void> {
@@ -96,8 +96,6 @@ export async function responsesGiveIdsOfTheirKind(): Promise<void> {
   if (!agent || !row) return;
   // @ts-expect-error An agent is not a task.
   await client.getTask(agent.agent_id);
-  // @ts-expect-error Tasks are not agents.
-  for (const one of agent.running_request_ids) await client.getAgent(one);
   // @ts-expect-error An agent is not a task.
   if (row.agent_id) await client.getTask(row.agent_id);
   // @ts-expect-error A session is not a task.
@@ -158,7 +156,7 @@ export async function textsAreIds(): Promise<readonly string[]> {
   await client.reportResult({ request_id: text, agent_id: text, status: 'failed' });
   await client.heartbeatAgent({ agent_id: text, request_ids: [text] });
   await client.cancelTasks({ created_before: 1, filter: { agent: text, id: text, session: text } });
-  await client.listAgentRows({ id: text });
+  await client.listAgents({ id: text });
   client.subscribeEvents(text);
   const named: [RequestId, AgentId, SessionId] = [text, text, text];
   const rows = new Map<string, Task>([[request_id, running]]);

@@ -20,7 +20,7 @@ describe('the environment', () => {
     vi.stubEnv('TASK_GATEWAY_MAX_RETRIES', '0');
     const fetch = createScriptedFetch(
       json(someTask()),
-      json({ agents: [], total: 0 }),
+      json({ time: 1, agents: [], total: 0, counts: {}, next_cursor: null }),
       json(problem(503, 'busy'), 503),
     );
     const client = createClient({ fetch });

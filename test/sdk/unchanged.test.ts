@@ -45,7 +45,7 @@ test('A read has options, a query, both or neither.', async () => {
   const { client, sent } = connect([json(TASK_PAGE)]);
   expect(await client.listTasks()).toEqual(TASK_PAGE);
   await expect(client.getOverview({}, { signal: stop.signal })).rejects.toMatchObject({ code: 'aborted' });
-  await expect(client.listAgents({ signal: stop.signal })).rejects.toMatchObject({ code: 'aborted' });
+  await expect(client.listAgents({}, { signal: stop.signal })).rejects.toMatchObject({ code: 'aborted' });
   await expect(client.getAgent('..')).rejects.toMatchObject({ code: 'invalid_option' });
   expect(sent).toHaveLength(1);
 });

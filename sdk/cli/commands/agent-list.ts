@@ -1,8 +1,8 @@
 /** `agent list`: lists the registered agents, or those that match, and which of them can take a task. */
 import { type Command, Option } from 'commander';
-import type { AgentRowQuery } from '../../admin-calls.ts';
+import type { AgentQuery } from '../../admin-calls.ts';
 import type { TaskGatewayClient } from '../../client.ts';
-import type { AgentListing, AgentRow, AgentRowPage } from '../../contract.ts';
+import type { AgentPage, ListedAgent } from '../../contract.ts';
 import { parseCount } from '../arguments/option-values.ts';
 import { createPagePause } from '../arguments/pages.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from '../command-context.ts';
@@ -13,24 +13,18 @@ import { type Column, renderTable } from '../terminal/table.ts';
 import { formatAge } from '../terminal/time.ts';
 
 const EXAMPLES = `
-In the table, the state of an agent is green if the agent can take a task. Agents match if they match all filters. With a
-filter, an order or a limit their JSON has what "agent show" has of an agent, without its tasks and pushes.
+In the table, the state of an agent is green if the agent can take a task. Agents match if they match all filters. They
+are listed by id; with a limit those come first that fail, are offline, full or draining.
 
 Examples:
   $ task-gateway agent list --tag gpu --failing
-  $ task-gateway agent list --sort trouble -n 20
+  $ task-gateway agent list -n 20
   $ task-gateway agent list -o jsonl | jq -r "select(.eligible).agent_id"`;
 
 const STATES = ['ready', 'processing', 'draining', 'offline'] as const;
 const PAGE_MAX = 200;
 
-type ListOptions = Omit<AgentRowQuery, 'cursor' | 'activity'>;
-/** The columns of an agent in a table. */
-type ListedAgent = Pick<
-  AgentListing,
-  | ('agent_id' | 'state' | 'full' | 'eligible' | 'current_load' | 'max_concurrent')
-  | ('agent_tags' | 'last_contact_time' | 'endpoint' | 'push')
-> & { readonly failing?: boolean };
+type ListOptions = Omit<AgentQuery, 'cursor'>;
 
 /** Adds `list` to `agent`. */
 export function addAgentList(parent: Command, context: CommandContext): void {
@@ -43,44 +37,38 @@ export function addAgentList(parent: Command, context: CommandContext): void {
     .option('--full', 'only agents at full load')
     .option('--failing', 'only agents that do not take their pushes')
     .option('--id <text>', 'only agents with this in their id, in upper or lower case')
-    .addOption(
-      new Option('--sort <order>', 'those in trouble first, or by id').choices(['trouble', 'id'] as const),
-    )
-    .option('-n, --limit <number>', 'list at most this many agents', parseCount)
+    .option('-n, --limit <number>', 'list at most this many agents, those in trouble first', parseCount)
     .addHelpText('after', EXAMPLES)
     .action(async (options: ListOptions, command: Command) => {
       const connection = connectCommand(context, command, true);
       const { first: signal } = context.interrupts;
+      const agents = await callAsAdmin(connection, () => readAgents(connection.client, options, signal));
       const isPlain = Object.keys(options).length === 0;
-      const agents = await callAsAdmin(connection, async () =>
-        isPlain
-          ? (await connection.client.listAgents({ signal })).agents
-          : await readRows(connection.client, options, signal),
-      );
       await printAgents(context, agents, isPlain, command);
     });
 }
 
-/** Reads page by page until there are enough rows or no further page. */
-async function readRows(
-  client: Pick<TaskGatewayClient, 'listAgentRows'>,
-  { limit = Number.MAX_SAFE_INTEGER, ...filters }: ListOptions,
+/** Reads all in one call; with a limit page by page until there are enough or no further page. */
+async function readAgents(
+  client: Pick<TaskGatewayClient, 'listAgents'>,
+  { limit, ...filters }: ListOptions,
   signal: AbortSignal,
-): Promise<readonly AgentRow[]> {
-  const rows: AgentRow[] = [];
+): Promise<readonly ListedAgent[]> {
+  if (limit === undefined) return (await client.listAgents(filters, { signal })).agents;
+  const agents: ListedAgent[] = [];
   let cursor: string | null = null;
   const pause = createPagePause(signal);
   do {
-    const query = { ...filters, limit: Math.min(limit - rows.length, PAGE_MAX) };
-    const page: AgentRowPage = await client.listAgentRows(
+    const query = { ...filters, limit: Math.min(limit - agents.length, PAGE_MAX) };
+    const page: AgentPage = await client.listAgents(
       { ...query, ...(cursor !== null && { cursor }) },
       { signal },
     );
-    rows.push(...page.rows);
+    agents.push(...page.agents);
     cursor = page.next_cursor;
-    if (cursor !== null) await pause(page.rows.length);
-  } while (cursor !== null && rows.length < limit);
-  return rows;
+    if (cursor !== null) await pause(page.agents.length);
+  } while (cursor !== null && agents.length < limit);
+  return agents;
 }
 
 async function printAgents(
@@ -106,7 +94,7 @@ async function printAgents(
       title: 'STATE',
       cell: describeState,
       paint: (text, { eligible, failing }) =>
-        terminal.out.paint(eligible && failing !== true ? 'green' : 'yellow', text),
+        terminal.out.paint(eligible && !failing ? 'green' : 'yellow', text),
     },
     { title: 'LOAD', cell: ({ current_load, max_concurrent }) => `${current_load}/${max_concurrent}` },
     { title: 'TAGS', cell: ({ agent_tags }) => agent_tags.join(',') },
@@ -118,6 +106,6 @@ async function printAgents(
   await terminal.print(renderTable(columns, agents, { widthMax: terminal.out.columns, paintHead }));
 }
 
-function describeState({ state, full, failing = false }: ListedAgent): string {
+function describeState({ state, full, failing }: ListedAgent): string {
   return [state, ...(full ? ['full'] : []), ...(failing ? ['pushes fail'] : [])].join(', ');
 }

@@ -155,7 +155,7 @@ export async function diagnoseAgents(
     return [createFinding('admin secret', 'note', text, adviseSecret('ADMIN_AUTH'))];
   }
   try {
-    const { agents, total } = await client.listAgents({ signal });
+    const { agents, total } = await client.listAgents({}, { signal });
     const eligible = agents.filter((agent) => agent.eligible).length;
     const finding = createFinding('admin secret', 'right', 'The admin secret is right.');
     return [finding, describeAgents(total, eligible)];

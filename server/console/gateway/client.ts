@@ -19,8 +19,8 @@ import type { Read } from './polling.ts';
 import type { Secrets } from './secrets.ts';
 import type {
   AgentDetail,
-  AgentRowPage,
-  AgentRowQuery,
+  AgentPage,
+  AgentQuery,
   CancellationReceipt,
   GatewayOverview,
   TaskCancellation,
@@ -39,7 +39,7 @@ export type ConsoleClient = {
   readTasks(query: TaskQuery): Read<TaskPage>;
   /** To be read every `COUNTS_MS`: to count costs the gateway more than a page. */
   readTaskCounts(query: TaskQuery): Read<TaskCounts>;
-  readAgentRows(query: AgentRowQuery): Read<AgentRowPage>;
+  readAgents(query: AgentQuery): Read<AgentPage>;
   readAgent(agent_id: AgentId): Read<AgentDetail>;
   readTask(request_id: RequestId): Read<Task>;
   readExplanation(request_id: RequestId): Read<TaskExplanation>;
@@ -66,7 +66,7 @@ export function createConsoleClient(secrets: Secrets): ConsoleClient {
     readOverview: (query = {}) => readTagged((options) => sdk.getOverview(query, options)),
     readTasks: (query) => readTagged((options) => sdk.listTasks(query as SdkTaskQuery, options)),
     readTaskCounts: (query) => readTagged((options) => countTasks(sdk, query, options)),
-    readAgentRows: (query) => readTagged((options) => sdk.listAgentRows(query, options)),
+    readAgents: (query) => readTagged((options) => sdk.listAgents(query, options)),
     readAgent: (agent_id) => readTagged((options) => sdk.getAgent(agent_id, options)),
     readTask: (request_id) => readCompared((options) => sdk.getTask(request_id, options)),
     readExplanation: (request_id) => readCompared((options) => sdk.explainTask(request_id, options)),

@@ -1,7 +1,6 @@
 /** What the gateway's administrator reads, as the SDK has it, and the names of its parts. */
 import type {
   AgentDetail,
-  AgentRow,
   GatewayOverview,
   CancelFilter as SdkCancelFilter,
   TaskCancellation as SdkTaskCancellation,
@@ -12,11 +11,11 @@ import type {
 export type {
   AgentDetail,
   AgentPush,
-  AgentRow,
-  AgentRowPage,
-  AgentRowQuery,
+  AgentPage,
+  AgentQuery,
   CancellationReceipt,
   GatewayOverview,
+  ListedAgent,
   OverviewProblem,
   TagDemand,
   TaskPage,
@@ -30,9 +29,9 @@ export type WaitingTask = GatewayOverview['oldest_waiting'][number];
 /** A task in a slot of an agent. */
 export type AgentTask = AgentDetail['slots'][number];
 /** Steps of time, a character each, oldest first: `1` where it happened. */
-export type AgentActivity = NonNullable<AgentRow['activity']>;
+export type AgentActivity = AgentDetail['activity'];
 /** What the pushes to an agent came to, as the gateway that responded saw it. */
-export type AgentPushes = AgentRow['push'];
+export type AgentPushes = AgentDetail['push'];
 
 /** A filter as it stands in an address: what a reader typed may be no status. */
 type Typed<Filter> = Omit<Filter, 'status' | 'outcome'> & {

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { useConsole, useWatch } from '../gateway/console.ts';
-import type { AgentRow, AgentRowPage } from '../gateway/shapes.ts';
+import type { ListedAgent, AgentPage } from '../gateway/shapes.ts';
 import { CopyButton, copyText } from '../parts/copy-button.tsx';
 import { FilterBar } from '../parts/filter-bar.tsx';
 import { formatNumber } from '../parts/format.ts';
@@ -28,7 +28,7 @@ export function AgentsPage(): VNode {
   const cursor = new URLSearchParams(search).get('cursor');
   const query = buildAgentQuery(tokens, cursor, PAGE_SIZE);
   const key = JSON.stringify(query);
-  const watch = useWatch(key, client.readAgentRows(query));
+  const watch = useWatch(key, client.readAgents(query));
   const page = watch.value.value;
   const failure = watch.failure.value;
   const { list, showNew } = useFrozenAgents(key, page);
@@ -97,29 +97,29 @@ function suggestTokens(tags: readonly { readonly tag: string }[]): readonly stri
   ];
 }
 
-const idOf = ({ agent_id }: AgentRow): string => agent_id;
-const NO_ROWS: FrozenList<AgentRow> = { shown: [], newCount: 0, hasMissing: false };
+const idOf = ({ agent_id }: ListedAgent): string => agent_id;
+const NO_ROWS: FrozenList<ListedAgent> = { shown: [], newCount: 0, hasMissing: false };
 
 /** The rows in the order in which they were first read with these filters, until the reader asks for more. */
 function useFrozenAgents(
   key: string,
-  page: AgentRowPage | undefined,
-): { readonly list: FrozenList<AgentRow>; readonly showNew: () => void } {
-  const shown = useRef<{ key: string; page: AgentRowPage; list: FrozenList<AgentRow> } | null>(null);
+  page: AgentPage | undefined,
+): { readonly list: FrozenList<ListedAgent>; readonly showNew: () => void } {
+  const shown = useRef<{ key: string; page: AgentPage; list: FrozenList<ListedAgent> } | null>(null);
   const [, redraw] = useState(0);
   const before = shown.current;
   if (page && before?.page !== page) {
     const isComplete = page.next_cursor === null;
     const list =
       before?.key === key
-        ? updateRows(before.list, page.rows, idOf, { size: PAGE_SIZE, isComplete })
-        : showRows(page.rows, idOf, PAGE_SIZE);
+        ? updateRows(before.list, page.agents, idOf, { size: PAGE_SIZE, isComplete })
+        : showRows(page.agents, idOf, PAGE_SIZE);
     shown.current = { key, page, list };
   }
   const showNew = (): void => {
     if (!shown.current) return;
     const { page: current } = shown.current;
-    shown.current = { key, page: current, list: showRows(current.rows, idOf, PAGE_SIZE) };
+    shown.current = { key, page: current, list: showRows(current.agents, idOf, PAGE_SIZE) };
     redraw((count) => count + 1);
   };
   return { list: shown.current?.list ?? NO_ROWS, showNew };

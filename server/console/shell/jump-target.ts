@@ -28,7 +28,7 @@ function hrefTasks(key: string, value: string): string {
 }
 
 /** What is asked of the gateway. */
-export type Lookups = Pick<ConsoleClient, 'readAgentRows' | 'readTasks'>;
+export type Lookups = Pick<ConsoleClient, 'readAgents' | 'readTasks'>;
 
 /**
  * Looks for what a text names: the agent with this id, the tasks whose ids end in it (a single one is opened
@@ -48,11 +48,11 @@ export async function findTarget(
     return found === 'unchanged' ? null : found.value;
   };
   const [agents, byId, bySession] = await Promise.all([
-    read(client.readAgentRows({ id: typed, limit: AGENTS_LIMIT })),
+    read(client.readAgents({ id: typed, limit: AGENTS_LIMIT })),
     isIdEnd ? read(client.readTasks({ id: typed.toLowerCase(), limit: 2 })) : null,
     read(client.readTasks({ session: typed, limit: 1 })),
   ]);
-  if (agents?.rows.some(({ agent_id }) => agent_id === typed)) {
+  if (agents?.agents.some(({ agent_id }) => agent_id === typed)) {
     return hrefOf({ page: 'agent', agent_id: typed });
   }
   const [task, ...others] = byId?.tasks ?? [];
@@ -65,7 +65,7 @@ export async function findTarget(
     return hrefTasks('session', typed);
   }
   if (tags.has(typed)) return hrefTasks('tag', typed);
-  return agents && agents.rows.length > 0
+  return agents && agents.agents.length > 0
     ? hrefOf({ page: 'agents' }, `?id=${encodeURIComponent(typed)}`)
     : null;
 }

@@ -1,7 +1,6 @@
 /**
- * The calls of administrators, beside the plain list of agents, put together: the overview, tasks and agents
- * as rows, and the cancellation of many tasks; and what this process keeps in memory for them as things
- * happen.
+ * The calls of administrators put together: the overview, tasks and agents as rows, and the cancellation of
+ * many tasks; and what this process keeps in memory for them as things happen.
  */
 import type { LargeWork } from '../../async/large-work.ts';
 import type { AdminCalls } from '../../ports/admin.ts';
@@ -15,7 +14,7 @@ import type { RegisteredAgents } from '../agents/registered-agents.ts';
 import { createUntakenTasks, type UntakenTasks } from '../agents/untaken-tasks.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
 import type { LargeTasks } from '../tasks/large-tasks.ts';
-import { createAgentRows } from './agent-rows.ts';
+import { createAgentReads } from './agents.ts';
 import { createOverview, type OverviewReader, type OverviewSettings } from './overview/overview.ts';
 import { createListTasks } from './tasks/list-tasks.ts';
 import { createTaskCancellation } from './tasks/task-cancellation.ts';
@@ -95,7 +94,7 @@ export function createAdmin(deps: Deps): {
       getOverview,
       ...createListTasks(deps),
       ...createTaskCancellation({ ...deps, consoleMode }),
-      ...createAgentRows(deps),
+      ...createAgentReads(deps),
     },
   };
 }

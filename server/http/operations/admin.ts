@@ -1,13 +1,14 @@
 /**
- * The administrator's operations: the overview, tasks and agents as rows, all agents, one agent; and the
- * cancellation of many tasks.
+ * The administrator's operations: the overview, tasks and agents as rows, one agent; and the cancellation of
+ * many tasks.
  */
-import type { TaskFilter, TaskSelection } from '../../ports/admin.ts';
-import type { AgentListing, Gateway } from '../../ports/gateway.ts';
+import { yieldToEventLoop } from '../../async/waiting.ts';
+import type { AgentQuery, TaskFilter, TaskSelection } from '../../ports/admin.ts';
+import type { Gateway } from '../../ports/gateway.ts';
 import { replyTagged } from '../response/entity-tag.ts';
 import type { Handlers } from './handlers.ts';
 
-type Names = 'getOverview' | 'listTasks' | 'cancelTasks' | 'listAgents' | 'listAgentRows' | 'getAgent';
+type Names = 'getOverview' | 'listTasks' | 'cancelTasks' | 'listAgents' | 'getAgent';
 
 const TAGS_DEFAULT = 100;
 const LIMIT_DEFAULT = 100;
@@ -32,24 +33,18 @@ export function createAdminHandlers(gateway: Gateway, version: string): Pick<Han
       return { status: 200, body: await gateway.cancelTasks(cancellation, caller) };
     },
 
-    async listAgents() {
-      return { status: 200, parts: renderAgents(gateway.listAgents()) };
-    },
-
-    async listAgentRows({ query, header }) {
-      const { state, tag, full, failing, id, cursor } = query;
-      const asked = {
-        limit: query.limit ?? LIMIT_DEFAULT,
-        sort: query.sort ?? 'trouble',
-        activity: query.activity ?? false,
+    async listAgents({ query, header }) {
+      const { state, tag, full, failing, id, cursor, limit } = query;
+      const filter = {
         ...(state !== undefined && { state }),
         ...(tag !== undefined && { tag }),
         ...(full !== undefined && { full }),
         ...(failing !== undefined && { failing }),
         ...(id !== undefined && { id }),
-        ...(cursor !== undefined && { cursor }),
       };
-      return replyTagged(await gateway.listAgentRows(asked), header('If-None-Match'));
+      if (limit === undefined) return { status: 200, parts: renderAgents(gateway, filter) };
+      const asked = { ...filter, sort: 'trouble', limit, ...(cursor !== undefined && { cursor }) } as const;
+      return replyTagged(await gateway.listAgents(asked), header('If-None-Match'));
     },
 
     async getAgent({ path, header }) {
@@ -84,13 +79,28 @@ function pickSelection({ filter, request_ids }: Selected): TaskSelection {
     : { filter: null, request_ids: request_ids ?? [] };
 }
 
-/** `{"agents":[…],"total":…}`, agent by agent. */
-async function* renderAgents(agents: AsyncIterable<AgentListing>): AsyncGenerator<string> {
-  yield '{"agents":[';
-  let total = 0;
-  for await (const agent of agents) {
-    yield `${total > 0 ? ',' : ''}${JSON.stringify(agent)}`;
-    total += 1;
+/** Agents of one part. */
+const PART_AGENTS = 100;
+
+/** All that match, by id, page by page; `time` and the counts are those of the first page. */
+async function* renderAgents(
+  gateway: Pick<Gateway, 'listAgents'>,
+  filter: Omit<AgentQuery, 'sort' | 'limit' | 'cursor'>,
+): AsyncGenerator<string> {
+  const query = { ...filter, sort: 'id', limit: PART_AGENTS } as const;
+  const { time, total, counts, ...first } = await gateway.listAgents(query);
+  let page = first;
+  let separator = `{"time":${time},"agents":[`;
+  for (;;) {
+    for (const agent of page.agents) {
+      yield separator + JSON.stringify(agent);
+      separator = ',';
+    }
+    if (page.next_cursor === null) break;
+    // A page that few match is found in one piece: others run before the next.
+    await yieldToEventLoop();
+    page = await gateway.listAgents({ ...query, cursor: page.next_cursor });
   }
-  yield `],"total":${total}}`;
+  const end = JSON.stringify({ total, counts, next_cursor: null }).slice(1);
+  yield `${separator === ',' ? '' : separator}],${end}`;
 }

@@ -14,7 +14,7 @@ const FIELD_CHECKS: Partial<Record<OperationId, FieldCheck>> = {
     ...validateAgentId(readText(requestBody, 'agent_id')),
   ],
   listTasks: ({ query }) => validateCursor(readText(query, 'cursor')),
-  listAgentRows: ({ query }) => validateCursor(readText(query, 'cursor')),
+  listAgents: ({ query }) => validatePage(query),
   cancelTasks: ({ requestBody }) => [
     ...validateSelection(requestBody),
     ...validateCursor(readText(requestBody, 'cursor')),
@@ -59,6 +59,14 @@ function validateSelection(body: unknown): readonly FieldError[] {
 function validateCursor(cursor: string | undefined): readonly FieldError[] {
   if (cursor === undefined || readCursor(cursor) !== null) return [];
   return [{ pointer: '/cursor', detail: 'must be the `next_cursor` of the previous page' }];
+}
+
+/** A cursor needs a limit: without one the list is whole, and the cursor would be ignored. */
+function validatePage(query: unknown): readonly FieldError[] {
+  const cursor = readText(query, 'cursor');
+  const wrong = validateCursor(cursor);
+  if (wrong.length > 0 || cursor === undefined || readField(query, 'limit') !== undefined) return wrong;
+  return [{ pointer: '/limit', detail: 'is missing; send with `cursor` how many the next page may hold' }];
 }
 
 /** A field's text; undefined when it is absent or no text, which the schema refuses. */

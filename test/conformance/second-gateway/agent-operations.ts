@@ -1,7 +1,7 @@
 /** What the operations of agents do in the second gateway once their request is right. */
 import { randomUUID } from 'node:crypto';
 import { type Call, Refusal, type Reply, requireTask, seconds, waitFor, waitMs } from './request.ts';
-import type { Agent, Task } from './state.ts';
+import type { Agent, ListedAgent, State, Task } from './state.ts';
 
 function requireAgent({ state, body }: Call): Agent {
   const agent = state.agents.get(String(body.agent_id));
@@ -96,26 +96,70 @@ async function claimTask(call: Call): Promise<Reply> {
   return task.info;
 }
 
-function listAgents({ state }: Call): Reply {
-  const agents = [...state.agents].map(([agent_id, { registration, registeredMs, contactMs, push }]) => ({
+function listAgents({ state, query }: Call): Reply {
+  const all = [...state.agents.keys()].toSorted().map((agent_id) => toListedAgent(state, agent_id));
+  const isTaking = (one: ListedAgent): boolean => one.state !== 'draining' && one.state !== 'offline';
+  const isAsked = (one: ListedAgent): boolean =>
+    (!query.has('state') || query.get('state') === one.state) &&
+    (!query.has('tag') || one.agent_tags.includes(query.get('tag') ?? '')) &&
+    (!query.has('full') || query.get('full') === String(one.full && isTaking(one))) &&
+    (!query.has('failing') || query.get('failing') === String(one.failing)) &&
+    one.agent_id.toLowerCase().includes((query.get('id') ?? '').toLowerCase());
+  const trouble = (one: ListedAgent): number =>
+    [one.failing, one.state === 'offline', one.full && isTaking(one), one.state === 'draining', true].indexOf(
+      true,
+    );
+  const found = all.filter(isAsked);
+  const limit = query.has('limit') ? Number(query.get('limit')) : Infinity;
+  const from = Number(query.get('cursor') ?? 0);
+  const listed = query.has('limit') ? found.toSorted((a, b) => trouble(a) - trouble(b)) : found;
+  const count = (isCounted: (one: ListedAgent) => boolean): number => all.filter(isCounted).length;
+  const counts = {
+    total: all.length,
+    ready: count((one) => one.state === 'ready'),
+    processing: count((one) => one.state === 'processing'),
+    draining: count((one) => one.state === 'draining'),
+    offline: count((one) => one.state === 'offline'),
+    full: count((one) => one.full && isTaking(one)),
+    failing: count((one) => one.failing),
+  };
+  return {
+    time: seconds(Date.now()),
+    agents: listed.slice(from, from + limit),
+    total: all.length,
+    counts,
+    next_cursor: listed.length > from + limit ? String(from + limit) : null,
+  };
+}
+
+function toListedAgent(state: State, agent_id: string): ListedAgent {
+  const agent = state.agents.get(agent_id) as Agent;
+  const { registration, registeredMs, contactMs, failedMs, failures } = agent;
+  const offlineMs = state.offlineMs(agent);
+  const isOffline = state.stateOf(agent_id) === 'offline';
+  return {
     agent_id,
     endpoint: registration.endpoint,
     agent_tags: registration.agent_tags,
     state: state.stateOf(agent_id),
     full: state.isFull(agent_id),
+    failing: failures > 0,
     eligible: state.isEligible(agent_id),
     max_concurrent: registration.max_concurrent ?? 1,
     current_load: state.loadOf(agent_id),
     running: state.tasksOf(agent_id).length,
-    running_request_ids: state
-      .tasksOf(agent_id)
-      .slice(0, 100)
-      .map(({ info }) => info.request_id),
+    unacknowledged: state.tasksOf(agent_id).filter(({ isTaken }) => !isTaken).length,
     registered_time: seconds(registeredMs),
     last_contact_time: seconds(contactMs),
-    push,
-  }));
-  return { agents, total: agents.length };
+    offline_time: isOffline || offlineMs === Infinity ? null : seconds(offlineMs),
+    lost_after: registration.lost_after ?? null,
+    push: {
+      ...agent.push,
+      failures,
+      failing_since: failures > 0 ? seconds(failedMs) : null,
+      next_attempt_time: null,
+    },
+  };
 }
 
 /** The operations by their names; null is a 204. */
@@ -137,9 +181,10 @@ export const AGENT_OPERATIONS: Readonly<Record<string, (call: Call) => Reply | P
       isGone: false,
       beats: [],
       failedMs: 0,
+      failures: 0,
       isFailing: false,
       assigned,
-      push: { last_status: null, last_error: null },
+      push: { last_status: null, last_error: null, last_ms: null },
     });
     const cancelled_request_ids = acknowledge(call, agent_id, true);
     state.dispatch();

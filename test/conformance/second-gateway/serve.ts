@@ -112,8 +112,9 @@ async function serve(deps: Deps, req: IncomingMessage, res: ServerResponse): Pro
   const reply = await SERVED[operation.operationId]?.(call);
   if (reply === null) res.writeHead(204).end();
   else if (reply) {
-    // The listing has an ETag: it may be kept, and is asked for again.
-    if (operation.operationId === 'listTasks') res.setHeader('cache-control', 'no-cache');
+    // A page has an ETag: it may be kept, and is asked for again.
+    if (operation.operationId === 'listTasks' || call.query.has('limit'))
+      res.setHeader('cache-control', 'no-cache');
     res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply));
   }
 }
@@ -177,7 +178,11 @@ function findWrongValue(
   { endpoint }: Readonly<Record<string, unknown>>,
   query: URLSearchParams,
 ): string | undefined {
-  if (operationId === 'listTasks') return /^(\d+|)$/.test(query.get('cursor') ?? '') ? undefined : '/cursor';
+  if (operationId === 'listTasks' || operationId === 'listAgents') {
+    if (!/^(\d+|)$/.test(query.get('cursor') ?? '')) return '/cursor';
+    const isWhole = operationId === 'listAgents' && !query.has('limit');
+    return isWhole && query.get('cursor') && query.getAll('cursor').length === 1 ? '/limit' : undefined;
+  }
   if (
     operationId !== 'registerAgent' ||
     typeof endpoint !== 'string' ||

@@ -6,6 +6,7 @@ type Schemas = components['schemas'];
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 export type TaskInfo = Writable<Schemas['TaskInfo']>;
 export type TaskRow = Schemas['TaskRow'];
+export type ListedAgent = Schemas['Agent'];
 type Registration = Schemas['AgentRegistration'];
 
 export type Task = {
@@ -34,10 +35,12 @@ export type Agent = {
   isGone: boolean;
   beats: number[];
   contactMs: number;
+  /** Since when its pushes fail; 0 while they do not. */
   failedMs: number;
+  failures: number;
   isFailing: boolean;
   assigned: number;
-  push: { last_status: number | null; last_error: string | null };
+  push: { last_status: number | null; last_error: string | null; last_ms: number | null };
 };
 
 /** All tasks, agents and events. What waits for a change listens to all changes. */
@@ -101,14 +104,18 @@ export class State {
     return this.tasksOf(id).length > 0 ? 'processing' : 'ready';
   }
 
-  #isOffline({ registration, isGone, beats, contactMs, failedMs }: Agent): boolean {
-    const silentMs = Date.now() - contactMs;
+  #isOffline(agent: Agent): boolean {
+    return agent.isGone || Date.now() > this.offlineMs(agent);
+  }
+
+  /** When it is offline if it stays silent; `Infinity` if it never will be. */
+  offlineMs({ registration, beats, contactMs, failedMs }: Agent): number {
     const [before = 0, last = 0] = beats.slice(-2);
     const gapMs = beats.length > 1 ? last - before : 0;
-    if (isGone || silentMs > (registration.lost_after ?? Infinity) * 1_000) return true;
+    const lostMs = contactMs + (registration.lost_after ?? Infinity) * 1_000;
     if (beats.length > 0 || registration.endpoint === 'pull')
-      return silentMs > (gapMs > 45_000 ? 3 * gapMs : 90_000);
-    return failedMs > contactMs && Date.now() - failedMs > 90_000;
+      return Math.min(lostMs, contactMs + (gapMs > 45_000 ? 3 * gapMs : 90_000));
+    return failedMs === 0 ? lostMs : Math.min(lostMs, Math.max(contactMs, failedMs) + 90_000);
   }
 
   isEligible(id: string): boolean {
@@ -163,6 +170,7 @@ export class State {
     const agent = this.agents.get(agent_id);
     if (!agent || this.isOver(task) || info.agent_id !== agent_id || task.isTaken || agent.isGone) return;
     const remaining = info.create_time + info.timeout - Date.now() / 1_000;
+    const sentMs = Date.now();
     const response = await fetch(agent.registration.endpoint, {
       method: 'POST',
       redirect: 'manual',
@@ -180,7 +188,11 @@ export class State {
     const refused =
       !(response instanceof Response) &&
       /ECONNREFUSED|ENOTFOUND/.test(String((response as Error & { cause?: { code?: string } }).cause?.code));
-    agent.push = { last_status: status || null, last_error: status >= 200 && status < 300 ? null : 'failed' };
+    agent.push = {
+      last_status: status || null,
+      last_error: status >= 200 && status < 300 ? null : 'failed',
+      last_ms: Date.now() - sentMs,
+    };
     const pause = 1_000 * Math.min(30, 2 ** task.attempts++);
     const after =
       response instanceof Response
@@ -189,6 +201,9 @@ export class State {
     const isBusy = status === 429 || status === 503;
     if ((status >= 200 && status < 300) || status === 409 || isBusy) agent.contactMs = Date.now();
     agent.isFailing = !((status >= 200 && status < 300) || status === 409);
+    const hasFailed = agent.isFailing && !isBusy;
+    Object.assign(agent, hasFailed ? {} : { failedMs: 0, failures: 0 });
+    if (hasFailed && agent.failures++ === 0) agent.failedMs = Date.now();
     if (!agent.isFailing) task.isTaken = true;
     else if (isBusy) {
       task.refusedMs.set(agent_id, Date.now());

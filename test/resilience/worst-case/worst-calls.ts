@@ -189,7 +189,19 @@ export const ROWS: { readonly [O in OperationId]: readonly [Row, ...Row[]] } = {
       call: (_, n) => buildUnregistration(agentId(1 + n)),
     },
   ],
-  listAgents: [{ at: 'all', elements: AGENTS, call: () => usual('listAgents') }],
+  listAgents: [
+    { at: 'all', elements: AGENTS, call: () => usual('listAgents') },
+    {
+      at: 'all, a tag that two have',
+      elements: AGENTS,
+      call: () => withQuery('listAgents', { tag: ownTag(AGENTS - 3) }),
+    },
+    { at: 'a page of 200', elements: 200, call: () => withQuery('listAgents', { limit: '200' }) },
+    {
+      at: 'a page, a tag that none of the looked at has',
+      call: () => withQuery('listAgents', { limit: '200', tag: ownTag(AGENTS - 3) }),
+    },
+  ],
   listTasks: [
     { at: '200 rows', elements: 200, call: () => withQuery('listTasks', { limit: '200' }) },
     {
@@ -246,13 +258,6 @@ export const ROWS: { readonly [O in OperationId]: readonly [Row, ...Row[]] } = {
       at: 'a filter that none of the looked at matches',
       elements: 1_000,
       call: () => usual('cancelTasks', { request_ids: undefined, filter: { type: 'none' } }),
-    },
-  ],
-  listAgentRows: [
-    { at: '200 rows', elements: 200, call: () => withQuery('listAgentRows', { limit: '200' }) },
-    {
-      at: 'a tag that none of the looked at has',
-      call: () => withQuery('listAgentRows', { tag: ownTag(AGENTS - 3) }),
     },
   ],
   getAgent: [{ at: 'with 2,000 tasks', elements: 100, call: () => usual('getAgent', {}, HOLDER) }],

@@ -1,5 +1,5 @@
 /** The filters of agents: in the address, and as the gateway takes them. Pure. */
-import type { AgentRowQuery } from '../../gateway/shapes.ts';
+import type { AgentQuery } from '../../gateway/shapes.ts';
 import { type FilterKeys, readValue, type Token } from '../../routing/filter.ts';
 
 /** What agents can be filtered by. */
@@ -10,7 +10,7 @@ export function buildAgentQuery(
   tokens: readonly Token[],
   cursor: string | null,
   limit: number,
-): AgentRowQuery {
+): AgentQuery {
   const text = (key: 'tag' | 'state' | 'id') => {
     const value = readValue(tokens, key);
     return value === null ? {} : { [key]: value };
@@ -26,8 +26,6 @@ export function buildAgentQuery(
     ...flag('full'),
     ...flag('failing'),
     ...(cursor !== null && { cursor }),
-    sort: 'trouble',
-    activity: true,
     limit,
   };
 }

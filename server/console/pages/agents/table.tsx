@@ -1,9 +1,8 @@
 /** The agents as rows, what the boxes mean, and the pages. */
 import type { VNode } from 'preact';
 import { useConsole } from '../../gateway/console.ts';
-import type { AgentPushes, AgentRow, AgentRowPage } from '../../gateway/shapes.ts';
+import type { AgentPushes, ListedAgent, AgentPage } from '../../gateway/shapes.ts';
 import { agentStateOf, Chip } from '../../parts/chip.tsx';
-import { ContactStrip } from '../../parts/contact-strip.tsx';
 import { formatCoarse, formatNumber } from '../../parts/format.ts';
 import type { FrozenList } from '../../parts/frozen-list.ts';
 import { Slots, SlotsLegend } from '../../parts/slots.tsx';
@@ -21,15 +20,14 @@ const COLUMNS: readonly Column[] = [
   { head: 'Agent', width: 200 },
   { head: 'Tags', width: 186 },
   { head: 'Slots', width: 288 },
-  { head: 'Last 10 min', width: 134 },
   { head: 'Contact', width: 92, isNumber: true },
   { head: 'Last push' },
 ];
 const TAGS_MAX = 3;
 
 type Props = {
-  readonly list: FrozenList<AgentRow>;
-  readonly page: AgentRowPage | undefined;
+  readonly list: FrozenList<ListedAgent>;
+  readonly page: AgentPage | undefined;
   readonly tokens: readonly Token[];
   readonly cursor: string | null;
   readonly onClear: () => void;
@@ -60,10 +58,10 @@ export function AgentTable({ list, page, tokens, cursor, onClear }: Props): VNod
   );
 }
 
-type EntryProps = { readonly row: AgentRow; readonly now: number; readonly isMissing: boolean };
+type EntryProps = { readonly row: ListedAgent; readonly now: number; readonly isMissing: boolean };
 
 function AgentEntry({ row, now, isMissing }: EntryProps): VNode {
-  const { agent_id, agent_tags, state, push, activity, last_contact_time, unacknowledged, failing } = row;
+  const { agent_id, agent_tags, state, push, last_contact_time, unacknowledged, failing } = row;
   const isInTrouble = failing && unacknowledged > 0;
   const contact = classifyContact(row, now);
   return (
@@ -89,7 +87,6 @@ function AgentEntry({ row, now, isMissing }: EntryProps): VNode {
       <Cell>
         <Slots agent={{ ...row, isFailing: failing }} />
       </Cell>
-      <Cell class="only-wide">{activity && <ContactStrip activity={activity} />}</Cell>
       <Cell class="num" label="contact">
         <span class={`nowrap ${contact === 'ok' ? '' : `t-${contact} b`}`}>
           {formatCoarse(now - last_contact_time)}
@@ -114,7 +111,7 @@ function LastPush({ endpoint, push }: { readonly endpoint: string; readonly push
 
 /** `1 to 12 of 12`, and the pages. The order of pages is the address's: back is the browser's back. */
 function Pages(props: {
-  readonly page: AgentRowPage;
+  readonly page: AgentPage;
   readonly shown: number;
   readonly tokens: readonly Token[];
   readonly cursor: string | null;
@@ -147,7 +144,7 @@ function Pages(props: {
 }
 
 function NoAgents(props: {
-  readonly page: AgentRowPage;
+  readonly page: AgentPage;
   readonly tokens: readonly Token[];
   readonly onClear: () => void;
 }): VNode {

@@ -14,7 +14,7 @@ import { type Store, StoreUnavailable } from '../../../ports/store.ts';
 import type { PushRecords } from '../../agents/push-records.ts';
 import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
 import type { UntakenTasks } from '../../agents/untaken-tasks.ts';
-import { describeAgentCounts } from '../agent-rows.ts';
+import { describeAgentCounts } from '../agents.ts';
 import { describeStoreDown, listProblems } from './overview-problems.ts';
 import { buildTagTable, countUntakenSlots, type TagSources, type TagTable } from './overview-tags.ts';
 

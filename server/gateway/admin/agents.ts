@@ -1,7 +1,7 @@
 /**
  * Agents as the administrator sees them in pages, and one agent with its tasks and the last pushes to it. The
  * order and the filters are those of this process's copy of the agents, which is kept sorted as they change;
- * what a row says is read from the store. So a page costs what it holds, however many agents there are.
+ * what is said of each is read from the store. So a page costs what it holds, however many agents there are.
  *
  * Pushes, contact strips and what was not taken are what this process has seen; all else is the store's.
  */
@@ -15,9 +15,9 @@ import type {
   AdminCalls,
   AgentCounts,
   AgentDetail,
-  AgentRow,
-  AgentRowPage,
-  AgentRowQuery,
+  AgentPage,
+  AgentQuery,
+  ListedAgent,
 } from '../../ports/admin.ts';
 import type { AgentFigures } from '../../ports/figures.ts';
 import { GatewayError } from '../../ports/gateway.ts';
@@ -42,9 +42,9 @@ type Deps = {
 };
 
 /** Creates the two operations. */
-export function createAgentRows(deps: Deps): Pick<AdminCalls, 'listAgentRows' | 'getAgent'> {
+export function createAgentReads(deps: Deps): Pick<AdminCalls, 'listAgents' | 'getAgent'> {
   return {
-    listAgentRows: (query) => listAgentRows(deps, query),
+    listAgents: (query) => listAgents(deps, query),
     getAgent: (agent_id) => getAgent(deps, agent_id),
   };
 }
@@ -55,29 +55,29 @@ export function describeAgentCounts({ states, full, failing }: AgentFigures): Ag
   return { total: ready + processing + draining + offline, ...states, full, failing };
 }
 
-async function listAgentRows(deps: Deps, query: AgentRowQuery): Promise<AgentRowPage> {
+async function listAgents(deps: Deps, query: AgentQuery): Promise<AgentPage> {
   const { store, agentIndex } = deps;
   await agentIndex.refresh();
   const { ids, next } = findMatching(agentIndex, query);
-  const found = new Map<string, AgentRow>();
+  const found = new Map<string, ListedAgent>();
   await runInSlices(ids, async (agent_id) => {
     const agentStatus = await deps.agents.findIfRegistered(agent_id);
-    if (!agentStatus) return;
-    const activity = query.activity ? deps.contactStrips.describe(agent_id, deps.store.nowMs()) : null;
-    found.set(agent_id, { ...(await describeAgent(deps, agentStatus)), activity });
+    if (agentStatus) found.set(agent_id, await describeAgent(deps, agentStatus));
   });
+  const counts = describeAgentCounts(agentIndex.figures());
   return {
     time: store.nowMs() / 1_000,
+    agents: ids.flatMap((agent_id) => found.get(agent_id) ?? []),
+    total: counts.total,
+    counts,
     next_cursor: next === null ? null : writeCursor(next),
-    counts: describeAgentCounts(agentIndex.figures()),
-    rows: ids.flatMap((agent_id) => found.get(agent_id) ?? []),
   };
 }
 
 /** The ids of the agents of a page, and where the next page begins; null at the end. */
 function findMatching(
   agentIndex: Pick<AgentIndex, 'list'>,
-  query: AgentRowQuery,
+  query: AgentQuery,
 ): { readonly ids: readonly string[]; readonly next: string | null } {
   const ids: string[] = [];
   let lookedAt = 0;
@@ -92,7 +92,7 @@ function findMatching(
   return { ids, next: null };
 }
 
-function matches(candidate: Candidate, { state, tag, full, failing, id }: AgentRowQuery): boolean {
+function matches(candidate: Candidate, { state, tag, full, failing, id }: AgentQuery): boolean {
   const { record, slots } = candidate;
   return (
     (state === undefined || agentState(record, slots) === state) &&
@@ -106,7 +106,7 @@ function matches(candidate: Candidate, { state, tag, full, failing, id }: AgentR
 async function describeAgent(
   { pushRecords, untakenTasks }: Deps,
   { record, slots, contact }: AgentStatus,
-): Promise<Omit<AgentRow, 'activity'>> {
+): Promise<ListedAgent> {
   const { agent_id, lostAfterMs } = record;
   const { pushes, failures } = pushRecords.find(agent_id);
   const untaken = await untakenTasks.read(agent_id);
