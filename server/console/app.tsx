@@ -11,7 +11,7 @@ import { address, type Route } from './routing/routes.ts';
 import { Frame } from './shell/frame.tsx';
 import { loadLater } from './shell/load-later.tsx';
 
-// What a reader does not look at is not loaded.
+// A page is loaded when a reader opens it.
 const OverviewPage = loadLater(() => import('./pages/overview.tsx').then((part) => part.OverviewPage));
 const TasksPage = loadLater(() => import('./pages/tasks.tsx').then((part) => part.TasksPage));
 const TaskPage = loadLater(() => import('./pages/task.tsx').then((part) => part.TaskPage));

@@ -16,7 +16,7 @@ export async function checkSecrets(secrets: Secrets): Promise<Refusal | null> {
   });
   if (admin !== null || secrets.gateway === '') return admin === 'refused' ? { kind: 'admin' } : admin;
   const gateway = await attemptCall(async () => {
-    // Without the admin secret, which would do for this call. What matches no tag costs nothing.
+    // Without the admin secret, which would do for this call. A match without tags costs nothing.
     const { sdk } = createConsoleClient({ ...secrets, admin: '' });
     await sdk.previewMatch({ task_tags: [] }, { maxRetries: 0 });
   });
@@ -30,7 +30,7 @@ async function attemptCall(call: () => Promise<void>): Promise<'refused' | Unkno
     await call();
     return null;
   } catch (error) {
-    // What cannot be a secret is refused before it is sent.
+    // The SDK refuses a text that cannot be a secret before it is sent.
     if (error instanceof AuthenticationError || error instanceof InvalidOptionError) return 'refused';
     return { kind: 'unknown', error };
   }

@@ -34,7 +34,7 @@ export type ConsoleClient = {
   readonly sdk: TaskGatewayClient;
   /** Whether the gateway secret was given, without which nothing can be submitted and no session read. */
   readonly hasGatewaySecret: boolean;
-  /** What a poll reads, without retries of its own: `polling.watch(client.readOverview())`. */
+  /** A read for a poll, without retries of its own: `polling.watch(client.readOverview())`. */
   readOverview(query?: { readonly tags?: number }): Read<GatewayOverview>;
   readTasks(query: TaskQuery): Read<TaskPage>;
   /** To be read every `COUNTS_MS`: to count costs the gateway more than a page. */

@@ -1,4 +1,4 @@
-/** What all parts of the console share while a reader is signed in, and how components get it. */
+/** All parts of the console share one object while a reader is signed in; components get it here. */
 import type { ReadonlySignal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext, useEffect, useMemo } from 'preact/hooks';

@@ -66,7 +66,7 @@ export function createConsole(secrets: Secrets): Console & { stop(): void } {
   };
 }
 
-/** What the page for signing in says when a secret is no longer accepted. */
+/** The page for signing in says this when a secret is no longer accepted. */
 const REFUSED = 'The gateway no longer accepts this secret.';
 
 /** Why nothing can be changed now, for people. */

@@ -43,7 +43,7 @@ export function createGatewayTime(clock: PollClock): GatewayTime {
     shown,
     noteTime(time) {
       const measuredMs = time * 1000 - clock.nowMs();
-      // What a response takes to arrive differs: small changes are no change of the clock.
+      // Responses take different times to arrive: a small change is no change of the clock.
       if (Math.abs(measuredMs - offsetMs) < 500) return;
       offsetMs = measuredMs;
       tick();

@@ -5,7 +5,7 @@
  */
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 
-/** What a read found: a value, or that the value named by the ETag is still current. */
+/** A read's result: a value, or `unchanged` if the value that the ETag names is still current. */
 export type Reading<Value> = { readonly value: Value; readonly etag: string | null } | 'unchanged';
 
 /** Reads once. `etag` is that of the value read last. */

@@ -1,4 +1,4 @@
-/** What the gateway's administrator reads, as the SDK has it, and the names of its parts. */
+/** The SDK's types of an administrator's reads, and the names of their parts. */
 import type {
   AgentDetail,
   GatewayOverview,
@@ -10,8 +10,8 @@ import type {
 
 export type {
   AgentDetail,
-  AgentPush,
   AgentPage,
+  AgentPush,
   AgentQuery,
   CancellationReceipt,
   GatewayOverview,
@@ -30,7 +30,7 @@ export type WaitingTask = GatewayOverview['oldest_waiting'][number];
 export type AgentTask = AgentDetail['slots'][number];
 /** Steps of time, a character each, oldest first: `1` where it happened. */
 export type AgentActivity = AgentDetail['activity'];
-/** What the pushes to an agent came to, as the gateway that responded saw it. */
+/** The pushes to an agent, as the gateway that responded has seen them. */
 export type AgentPushes = AgentDetail['push'];
 
 /** A filter as it stands in an address: what a reader typed may be no status. */

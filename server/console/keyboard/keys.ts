@@ -30,7 +30,7 @@ export type CommandName =
   | 'close'
   | 'submit';
 
-/** What `readKey` needs of a keyboard event. */
+/** The part of a keyboard event that `readKey` needs. */
 export type KeyPress = {
   readonly key: string;
   readonly ctrlKey: boolean;

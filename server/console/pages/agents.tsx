@@ -2,7 +2,7 @@
 import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { useConsole, useWatch } from '../gateway/console.ts';
-import type { ListedAgent, AgentPage } from '../gateway/shapes.ts';
+import type { AgentPage, ListedAgent } from '../gateway/shapes.ts';
 import { CopyButton, copyText } from '../parts/copy-button.tsx';
 import { FilterBar } from '../parts/filter-bar.tsx';
 import { formatNumber } from '../parts/format.ts';
@@ -19,7 +19,7 @@ import { AgentTable } from './agents/table.tsx';
 
 const PAGE_SIZE = 50;
 
-/** The page. What it shows is in its address: the filters, and the page by its cursor. */
+/** The page. Its address has the filters, and the cursor of the page that is shown. */
 export function AgentsPage(): VNode {
   usePageTitle('Agents');
   const { client, overview } = useConsole();
@@ -88,7 +88,7 @@ export function AgentsPage(): VNode {
   );
 }
 
-/** What may be typed: the tags there are, and the values of the other filters. */
+/** Suggests the tags that agents have, and the values of the other filters. */
 function suggestTokens(tags: readonly { readonly tag: string }[]): readonly string[] {
   return [
     ...tags.map(({ tag }) => `tag=${tag}`),

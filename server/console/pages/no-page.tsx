@@ -1,4 +1,4 @@
-/** What an address shows that no page has. */
+/** Shown if no page has the address. */
 import type { VNode } from 'preact';
 import { hrefOf } from '../routing/routes.ts';
 

@@ -14,7 +14,7 @@ type Faults = { readonly admin?: string; readonly gateway?: string; readonly for
 
 const REFUSED = 'The gateway refused this secret.';
 
-/** What a refusal says at which field. */
+/** Says at each field why it was refused. */
 function describeRefusal(refusal: Refusal): Faults {
   if (refusal.kind !== 'unknown') return { [refusal.kind]: REFUSED };
   return { form: `The gateway did not answer: ${describeError(refusal.error)}. Is it running?` };

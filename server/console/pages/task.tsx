@@ -90,7 +90,7 @@ type TaskMissingProps = {
   readonly failure: Parameters<typeof PartFailed>[0]['failure'] | undefined;
 };
 
-/** What stands here before the task is read, or instead of it. */
+/** Stands here before the task is read, or if it cannot be. */
 function TaskMissing({ request_id, failure }: TaskMissingProps): VNode {
   const isUnknown = failure?.error instanceof NotFoundError;
   return (
@@ -164,7 +164,7 @@ function PhaseList({ phases, isOver }: { readonly phases: Phases; readonly isOve
 
 type ErrorPanelProps = { readonly task: Task; readonly explanation: TaskExplanation | undefined };
 
-/** What each outcome means, for people. */
+/** Explains each outcome to people. */
 const MEANINGS: ReadonlyMap<string, string> = new Map([
   ['failed', 'The agent reported this.'],
   ['cancelled', 'A client or an administrator cancelled the task.'],

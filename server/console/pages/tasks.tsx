@@ -61,7 +61,7 @@ type BodyProps = {
 };
 
 function TasksBody({ tokens, cursor, fault, onChange }: BodyProps): VNode {
-  // What the gateway would refuse is not asked for.
+  // A filter that the gateway would refuse is not sent.
   const tasks = useTaskList(fault === null ? tokens : [], cursor);
   const [selection, setSelection] = useState<RowSelection>(NO_SELECTION);
   const search = writeTokens(tokens, TASK_KEYS, cursor);

@@ -6,13 +6,13 @@ export type BannerProps = {
   readonly tone: 'bad' | 'wait';
   /** The sentence: what is wrong, since when. */
   readonly children: ComponentChildren;
-  /** What a person can do or know, below it. */
+  /** Further advice to a person, below it. */
   readonly more?: ComponentChildren;
   /** At its right end, such as a button. */
   readonly right?: ComponentChildren;
 };
 
-/** A banner. What changes in it each second must be `aria-hidden`, so that it is read once. */
+/** A banner. Mark a text that changes each second `aria-hidden`, so that the banner is read once. */
 export function Banner({ tone, children, more, right }: BannerProps): VNode {
   return (
     <div class={`banner ${tone}`} role="alert">

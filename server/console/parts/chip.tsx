@@ -53,7 +53,7 @@ export function Chip({ state, progress, big = false }: ChipProps): VNode {
   );
 }
 
-/** What of a task says its state; a row of the tasks has all of it. */
+/** The fields of a task that decide its state; a row of the tasks has all of them. */
 export type StatedTask = {
   readonly status: string;
   readonly outcome?: string | null | undefined;

@@ -40,7 +40,7 @@ export function ContactStrip({ activity, isTall = false }: ContactStripProps): V
   );
 }
 
-/** What the strokes mean. */
+/** Explains the strokes. */
 export function ContactLegend(): VNode {
   return (
     <span class="legend">

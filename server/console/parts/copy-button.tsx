@@ -15,7 +15,7 @@ export async function copyText(text: string, done: string): Promise<void> {
 
 export type CopyButtonProps = {
   readonly text: string;
-  /** What a screen reader calls it: `Copy the id`. */
+  /** A screen reader calls the button this: `Copy the id`. */
   readonly label: string;
   /** Shown once it is copied: `Copied the id.` */
   readonly done: string;

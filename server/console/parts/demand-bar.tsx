@@ -5,7 +5,7 @@ import { formatNumber } from './format.ts';
 
 export type DemandBarProps = {
   readonly demand: Demand;
-  /** What the whole width stands for; one for all rows: `chooseDemandScale()`. */
+  /** The count that fills the whole width; one for all rows: `chooseDemandScale()`. */
   readonly scale: number;
   /** Whether no agent is eligible: what waits is red. */
   readonly isBad: boolean;
@@ -80,7 +80,7 @@ const LEGEND = [
   ['o-bad', 'fail', 'pushes fail'],
 ] as const;
 
-/** What the parts of the bars mean. */
+/** Explains the parts of the bars. */
 export function DemandLegend(): VNode {
   return (
     <span class="legend">

@@ -3,7 +3,7 @@
  * a row that is far beyond the others is cut. Pure.
  */
 
-/** What a tag has and needs, as the overview has it. */
+/** A tag's tasks and slots, as the overview has them. */
 export type Demand = {
   readonly waiting: number;
   readonly used: number;
@@ -59,7 +59,7 @@ export function measureDemand(demand: Demand, scale: number): DemandParts {
       isCut: false,
     };
   }
-  // What is cut is the end: slots stay comparable, unless they alone are too long.
+  // The end is cut: slots stay comparable, unless they alone are too long.
   let left = CUT_SHARE;
   const take = (count: number): number => {
     const share = Math.min(count / scale, left);
@@ -67,11 +67,11 @@ export function measureDemand(demand: Demand, scale: number): DemandParts {
     return share;
   };
   const parts = { used: take(used), unusable: take(unusable), free: take(free), waiting: take(waiting) };
-  // What is waiting shows even where the slots alone fill the bar.
+  // Waiting tasks show even if the slots alone fill the bar.
   return { ...parts, isCut: true };
 }
 
-/** What a tag needs: `bad` was asked for and has no eligible agent, `wait` has nothing free for its tasks. */
+/** A tag is `bad` if tasks ask for it and no agent is eligible, `wait` if nothing is free for its tasks. */
 export function classifyDemand(
   tag: Demand & { readonly eligible: number; readonly no_agent: number },
 ): 'bad' | 'wait' | 'ok' {

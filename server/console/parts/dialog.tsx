@@ -9,7 +9,7 @@ export type DialogProps = {
   readonly title: string;
   /** `alertdialog` asks before something that cannot be undone. Default: `dialog`. */
   readonly role?: 'dialog' | 'alertdialog';
-  /** What it says; one element may have `class="box"` for what is quoted. */
+  /** Its text; one element may have `class="box"` for a quotation. */
   readonly children: ComponentChildren;
   /** The buttons. The one with `data-autofocus` has the focus first: the harmless one. */
   readonly footer?: ComponentChildren;

@@ -7,11 +7,11 @@ import { Icon } from './icon.tsx';
 export type FilterBarProps = {
   readonly tokens: readonly Token[];
   readonly keys: FilterKeys;
-  /** What may be typed, such as `tag=gpu`, for completion. */
+  /** Filters that the bar completes, such as `tag=gpu`. */
   readonly suggestions: readonly string[];
   readonly placeholder: string;
   readonly onChange: (tokens: readonly Token[]) => void;
-  /** What stands at its right. */
+  /** Stands at its right. */
   readonly children?: ComponentChildren;
 };
 

@@ -60,7 +60,7 @@ export function formatDate(time: number, now: number): string {
 }
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-/** What a `Date` can hold, in seconds: a time beyond it is printed as this one. */
+/** The latest time that a `Date` can hold, in seconds: a later one is printed as this one. */
 const TIME_MAX = 8.64e12;
 
 function writeIso(time: number): string {

@@ -15,7 +15,7 @@ export function keepOrder<Row>(
   return rows.toSorted((a, b) => positionOf(a) - positionOf(b));
 }
 
-/** What the element around the rows listens to. */
+/** The handlers of the element around the rows. */
 export type HoldHandlers = {
   readonly onPointerEnter: () => void;
   readonly onPointerLeave: () => void;

@@ -1,21 +1,21 @@
 /**
- * What would move other parts of a page as it changes: it is held while the pointer is over them and moves,
- * so that nothing moves under it. A pointer that rests holds nothing: the page may be one that is only looked
- * at.
+ * A value that would move other parts of a page as it changes. It is held while the pointer is over them and
+ * moves, so that nothing moves under it. A pointer that rests holds nothing: a person may only look at the
+ * page.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /** A pointer that has not moved for so long rests. */
 const RESTS_AFTER_MS = 5_000;
 
-/** What the element around those parts listens to. */
+/** The handlers of the element around those parts. */
 type PointerHandlers = {
   readonly onPointerMove: (event: PointerEvent) => void;
   readonly onPointerLeave: () => void;
 };
 
 type PointedAt<Value> = {
-  /** What to show: of when the pointer came, while it moves. */
+  /** The value to show: while the pointer moves, that of when it came. */
   readonly shown: Value;
   readonly pointer: PointerHandlers;
   /** Shows the present value though the pointer is there. */

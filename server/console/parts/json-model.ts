@@ -1,6 +1,6 @@
 /**
- * What a folded view of JSON shows: summaries, texts that are cut, children in pages. Pure. A value is what
- * an agent or a client sent, so nothing of it is trusted to be short.
+ * A folded view of JSON: summaries, texts that are cut, children in pages. Pure. An agent or a client sent
+ * the value, so no part of it is trusted to be short.
  */
 import { formatCount } from './format.ts';
 

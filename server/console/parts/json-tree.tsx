@@ -1,6 +1,6 @@
 /**
- * JSON that folds: the first level is open, long texts are cut, many children come in pages. What is not
- * open is not drawn, so a large value costs nothing until it is looked at. All of it is drawn as text.
+ * JSON that folds: the first level is open, long texts are cut, many children come in pages. A part
+ * is drawn when it is opened, so a large value costs nothing before. All of it is drawn as text.
  */
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';

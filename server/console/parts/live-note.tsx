@@ -7,7 +7,7 @@ import { Icon } from './icon.tsx';
 import { FailureNote } from './part-failed.tsx';
 
 export type LiveNoteProps = {
-  /** What is read. */
+  /** The polled read. */
   readonly watch: Watch<unknown>;
   /** Its order: `Newest first`. */
   readonly order: string;

@@ -10,7 +10,7 @@ export type PanelProps = {
   readonly footer?: ComponentChildren;
   readonly id?: string;
   readonly class?: string;
-  /** What cannot be padded is a table; all else goes into `<div class="in">`. */
+  /** A table, which cannot be padded; anything else goes into `<div class="in">`. */
   readonly children: ComponentChildren;
 };
 

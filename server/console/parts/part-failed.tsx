@@ -7,7 +7,7 @@ import { formatAge } from './format.ts';
 import { Icon } from './icon.tsx';
 
 export type PartFailedProps = {
-  /** What could not be read: `the agents`. */
+  /** Names the part that could not be read: `the agents`. */
   readonly what: string;
   readonly failure: Failure;
   /** Whether there is nothing else on the page. */

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact';
 import { formatNumber } from './format.ts';
 
-/** What an agent says of its slots; a row of the agents has all of it. */
+/** The fields of an agent that describe its slots; a row of the agents has all of them. */
 export type SlotsAgent = {
   readonly state: string;
   readonly full: boolean;
@@ -124,7 +124,7 @@ const LEGEND: readonly (readonly [SlotKind, string])[] = [
   ['shut', 'free, but not eligible'],
 ];
 
-/** What the boxes mean. */
+/** Explains the boxes. */
 export function SlotsLegend(): VNode {
   return (
     <span class="legend">

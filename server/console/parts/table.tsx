@@ -17,7 +17,7 @@ export type TableProps = {
   readonly columns: readonly Column[];
   /** Whether rows become entries on a narrow page. Default: true. */
   readonly isStackable?: boolean;
-  /** What it holds, for a screen reader. */
+  /** Its name, for a screen reader. */
   readonly label?: string;
   readonly class?: string;
   /** `Row`s with `Cell`s, each with a key. */
@@ -71,7 +71,7 @@ export function Cell({ class: more = '', label, children }: CellProps): VNode {
 export type RowProps = {
   /** Where a click anywhere in the row goes, as its link does. */
   readonly href?: string;
-  /** What the row is about. With it the keys `j` and `k` give the row the focus. */
+  /** The id of the row's task or agent. With it the keys `j` and `k` give the row the focus. */
   readonly rowId?: string;
   /** `row-bad`, `row-wait`, `sel`, `dim`. */
   readonly class?: string;

@@ -21,7 +21,7 @@ const SHOWN_MAX = 4;
 const ICONS: Readonly<Record<Toast['tone'], IconName>> = { ok: 'check', bad: 'alert', info: 'info' };
 
 const shown = signal<readonly Shown[]>([]);
-/** What the polite live region says: the last result, or that new tasks wait. */
+/** The text of the polite live region: the last result, or that new tasks wait. */
 const announced = signal('');
 let lastId = 0;
 

@@ -23,7 +23,7 @@ export const TASK_KEYS: FilterKeys = {
   all: ['waiting', 'status', 'outcome', 'tag', 'type', 'session', 'agent', 'id', 'since'],
   lists: ['status', 'outcome'],
 };
-/** What of an id finds a task. */
+/** The end of an id finds a task from this many characters on. */
 const ID_MIN = 8;
 const ID = /^[0-9a-f-]{8,}$/i;
 const SINCE = /^(\d{1,4})(s|m|h|d)$/;
@@ -102,7 +102,7 @@ export function readValue(tokens: readonly Token[], key: string): string | null 
   return tokens.find((token) => token.key === key)?.value ?? null;
 }
 
-/** What a filter asks of the listing and of the counts. */
+/** The parameters that a filter sends to the listing and for the counts. */
 export type TaskFilterQuery = {
   readonly waiting?: boolean;
   readonly status?: readonly string[];
@@ -142,7 +142,7 @@ export function readSince(value: string): number | null {
   return Number(count) * SECONDS[unit as keyof typeof SECONDS];
 }
 
-/** What the gateway does not accept in the address, as a sentence; null if all of it can be asked. */
+/** Says in a sentence which filter of the address the gateway refuses; null if it takes all of them. */
 export function findFault(tokens: readonly Token[], keys: FilterKeys): string | null {
   for (const token of tokens) {
     const checked = checkToken(token, keys);

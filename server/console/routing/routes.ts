@@ -1,6 +1,6 @@
 /**
  * The pages and their addresses. All are below the folder that holds the console's script, so that it works
- * below any path of a proxy. What a page shows is in its address: a copied link shows the same.
+ * below any path of a proxy. An address has all that its page shows: a copied link shows the same.
  */
 import { type ReadonlySignal, signal } from '@preact/signals';
 

@@ -1,6 +1,6 @@
 /**
- * Where a text that was typed into the field at the top leads. What names its kind, and a whole id, leads
- * there at once; anything else is looked for: an agent, a task by the end of its id, a session, a tag.
+ * Finds the page for a text that was typed into the field at the top. A text that names its kind, or is a
+ * whole id, leads there at once; any other is looked up: an agent, a task by the end of its id, a session, a tag.
  */
 import type { ConsoleClient } from '../gateway/client.ts';
 import type { Read } from '../gateway/polling.ts';
@@ -27,7 +27,7 @@ function hrefTasks(key: string, value: string): string {
   return hrefOf({ page: 'tasks' }, `?${key}=${encodeURIComponent(value)}`);
 }
 
-/** What is asked of the gateway. */
+/** The calls to the gateway. */
 export type Lookups = Pick<ConsoleClient, 'readAgents' | 'readTasks'>;
 
 /**

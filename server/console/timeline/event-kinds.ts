@@ -1,8 +1,8 @@
-/** What can happen to a task: its words, its icon, and the colours it is written and drawn in. */
+/** The kinds of events of a task: the words, the icon, and the colours that each is written and drawn in. */
 
 import type { IconName } from '../parts/icon.tsx';
 
-/** What a colour says. `ink` says nothing. */
+/** The meaning of a colour. `ink` has none. */
 export type Tone = 'bad' | 'wait' | 'run' | 'ok' | 'idle' | 'ink';
 /** How one kind of event is shown. */
 export type EventKind = {

@@ -84,7 +84,7 @@ export function placeMarkLabels(
   return placed;
 }
 
-/** What a single mark of progress says. */
+/** The percentage of a single mark of progress. */
 function readProgress({ marks }: MarkGroup): string | null {
   const [mark, ...others] = marks;
   return others.length === 0 && mark?.entry.event === 'progress' ? mark.detail : null;

@@ -1,7 +1,7 @@
 /**
- * What a timeline draws, from a task's history: a lane an agent, the first one for the time without an agent,
- * with bars and marks, and how long the task waited, was not taken and ran. Pure; times are seconds since
- * the submission.
+ * Reads from a task's history what a timeline draws: a lane an agent, the first one for the time without an
+ * agent, with bars and marks, and how long the task waited, was not taken and ran. Pure; times are seconds
+ * since the submission.
  */
 import { checkEnding, chooseWorst, describeEvent, type Tone } from './event-kinds.ts';
 
@@ -14,7 +14,7 @@ export type HistoryEntry = {
   readonly count: number;
   readonly last_time: number;
 };
-/** What a span of time was: waiting for an agent, at an agent that did not take it, or running. */
+/** A span of time: waiting for an agent, at an agent that did not take the task, or running. */
 type BarKind = 'wait' | 'bad' | 'run';
 export type Bar = {
   readonly from: number;
@@ -27,7 +27,7 @@ export type Mark = {
   readonly at: number;
   readonly entry: HistoryEntry;
   readonly count: number;
-  /** What the entry says of this moment: of several in a row only the last has it. */
+  /** The words of the entry at this moment: of several in a row only the last has them. */
   readonly detail: string | null;
 };
 export type Lane = {

@@ -26,7 +26,7 @@ export const CUT_PX = 76;
 const CUTS_MAX = 2;
 const LONG_SHARE = 0.6;
 const REST_SHARE = 0.15;
-/** What remains between the cuts, as a share of the whole: behind the first one, and behind the second. */
+/** The least share of the whole that remains behind the first cut, and behind the second. */
 const REST_MIN = 1e-9;
 const SECOND_REST_MIN = 0.005;
 const TICKS_MAX = 8;

@@ -123,7 +123,7 @@ const CUT_GROUND = 'M-38-12h76l-5 4 5 4-5 4 5 4-5 4 5 4h-76l-5-4 5-4-5-4 5-4-5-4
 
 type CutShapeProps = { readonly cut: Cut; readonly bars: readonly Bar[]; readonly scale: Scale };
 
-/** What is cut out of the bars that go through it, with its true length. */
+/** A gap in the bars that go through a cut, with the true length of the cut. */
 function CutShape({ cut, bars, scale }: CutShapeProps): VNode | null {
   if (!bars.some(({ from, to }) => from <= cut.from && to >= cut.to)) return null;
   return (
@@ -137,7 +137,7 @@ function CutShape({ cut, bars, scale }: CutShapeProps): VNode | null {
   );
 }
 
-/** What a bar is, in it or behind it. */
+/** The label of a bar, in it or behind it. */
 function drawBarLabel({ text, x }: BarLabel): VNode {
   return (
     <text key={x} class="halo" x={x} y="21">

@@ -1,4 +1,4 @@
-/** What an agent is: its tags, endpoint, slots and contact, and whether it takes new tasks. */
+/** An agent's tags, endpoint, slots and contact, and whether it takes new tasks. */
 import type { ComponentChildren, VNode } from 'preact';
 import type { AgentDetail } from '../../gateway/shapes.ts';
 import { formatAge, formatAgo, formatDate, formatNumber } from '../../parts/format.ts';

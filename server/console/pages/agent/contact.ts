@@ -1,6 +1,6 @@
 /** How an agent's silence is to be taken. Pure. */
 
-/** What of an agent says it. */
+/** The two fields of an agent that decide it. */
 type Contact = { readonly state: string; readonly offline_time: number | null };
 
 /** So many seconds before silence makes an agent offline, it is worth a look. */

@@ -1,4 +1,4 @@
-/** What the pushes to an agent came to, in words. Pure. */
+/** Says in words how the pushes to an agent ended. Pure. */
 import type { AgentPush, AgentPushes } from '../../gateway/shapes.ts';
 import { formatDuration } from '../../parts/format.ts';
 
@@ -19,7 +19,7 @@ export function describePush(
   return { text: `${last_status}${took}`, tone: 'muted', count: 0 };
 }
 
-/** What usually helps with an error of a push, as a sentence. */
+/** Says in a sentence how a person usually mends the error of a push. */
 export function adviseOnPush(error: string): string {
   if (/refused/i.test(error)) {
     return 'Nothing listens at the endpoint. Is the agent running, and is its port open to the gateway?';

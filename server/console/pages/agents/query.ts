@@ -2,15 +2,11 @@
 import type { AgentQuery } from '../../gateway/shapes.ts';
 import { type FilterKeys, readValue, type Token } from '../../routing/filter.ts';
 
-/** What agents can be filtered by. */
+/** The filters of agents. */
 export const AGENT_KEYS: FilterKeys = { all: ['tag', 'state', 'full', 'failing', 'id'], lists: [] };
 
 /** The query of a page. A switch that is neither `true` nor `false` is left out. */
-export function buildAgentQuery(
-  tokens: readonly Token[],
-  cursor: string | null,
-  limit: number,
-): AgentQuery {
+export function buildAgentQuery(tokens: readonly Token[], cursor: string | null, limit: number): AgentQuery {
   const text = (key: 'tag' | 'state' | 'id') => {
     const value = readValue(tokens, key);
     return value === null ? {} : { [key]: value };

@@ -1,7 +1,7 @@
 /** The agents as rows, what the boxes mean, and the pages. */
 import type { VNode } from 'preact';
 import { useConsole } from '../../gateway/console.ts';
-import type { AgentPushes, ListedAgent, AgentPage } from '../../gateway/shapes.ts';
+import type { AgentPage, AgentPushes, ListedAgent } from '../../gateway/shapes.ts';
 import { agentStateOf, Chip } from '../../parts/chip.tsx';
 import { formatCoarse, formatNumber } from '../../parts/format.ts';
 import type { FrozenList } from '../../parts/frozen-list.ts';

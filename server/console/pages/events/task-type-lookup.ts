@@ -1,7 +1,7 @@
 /**
  * The types of the tasks whose events are shown: an event does not name its task's type, the rows of the
  * session's tasks do. They are read when an event is shown whose type is not known: at most 200 rows a call
- * and three calls in a row, and never more often than every 2 s. What is not among them has no type here.
+ * and three calls in a row, and never more often than every 2 s. Others have no type here.
  */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';

@@ -1,4 +1,4 @@
-/** What a gateway shows that has no agent and no task yet: how to start both. */
+/** Says how to start an agent and a task, while the gateway has had neither. */
 import type { VNode } from 'preact';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Icon } from '../../parts/icon.tsx';

@@ -1,4 +1,4 @@
-/** What is wrong now, the most urgent first, each with what helps. */
+/** The problems now, the most urgent first, each with its remedy. */
 import type { VNode } from 'preact';
 import type { OverviewProblem } from '../../gateway/shapes.ts';
 import { CodedText } from '../../parts/coded-text.tsx';

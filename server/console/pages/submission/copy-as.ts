@@ -3,7 +3,7 @@
  * all read it from `TASK_GATEWAY_AUTH`.
  */
 
-/** What is submitted. `queue_timeout` is absent where the task may not wait. */
+/** The fields of a submission. `queue_timeout` is absent if the task may not wait. */
 export type Submission = {
   readonly task_type: string;
   readonly task_tags: readonly string[];
@@ -36,7 +36,7 @@ function writeCurl(submission: Submission, baseUrl: string): string {
   return `curl -sS ${url} \\\n  -H 'Content-Type: application/json' \\\n  -d @- <<JSON\n${body}\nJSON`;
 }
 
-/** What a here document without quotes would replace. */
+/** Escapes the characters that a shell replaces in a here document without quotes. */
 function escapeShell(text: string): string {
   return text.replace(/[\\$`]/g, '\\$&');
 }

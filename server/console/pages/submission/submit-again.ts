@@ -1,7 +1,7 @@
-/** What is submitted when a task is submitted again, and under which idempotency key. Pure. */
+/** Builds the submission of a task that is submitted again, and its idempotency key. Pure. */
 import type { Submission } from './copy-as.ts';
 
-/** What of a task is submitted again. */
+/** The fields of a task that are submitted again. */
 export type SubmittedTask = Submission & {
   readonly request_id: string;
   readonly cli_session_id: string;

@@ -15,7 +15,7 @@ export type Draft = {
   readonly queue_timeout: string;
 };
 export type DraftField = keyof Draft;
-/** What the fields make: a submission, or a sentence for each field that prevents it. */
+/** The fields after their check: a submission, or a sentence for each field that prevents it. */
 export type CheckedDraft = {
   readonly submission: Submission | null;
   readonly faults: Readonly<Partial<Record<DraftField, string>>>;
@@ -71,7 +71,7 @@ export function checkDraft(draft: Draft): CheckedDraft {
   return { submission, faults };
 }
 
-/** What is wrong with tags; null if nothing is. */
+/** Says why tags are refused; null if they are not. */
 function findTagFault(tags: readonly string[]): string | null {
   if (tags.length > TAGS_MAX) return `At most ${TAGS_MAX} tags.`;
   if (tags.some((tag) => lengthOf(tag) > NAME_MAX)) return `A tag has at most ${NAME_MAX} characters.`;

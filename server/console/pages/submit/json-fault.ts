@@ -24,7 +24,7 @@ const WORD = /true|false|null/y;
 
 /** A reader of one text. */
 type Reader = { readonly text: string; index: number };
-/** What is expected next. `first-…` also allows the closing bracket, right behind the opening one. */
+/** Texts that may come next. `first-…` also allows the closing bracket, right behind the opening one. */
 type Expected = 'value' | 'first-value' | 'key' | 'first-key' | 'comma';
 
 function findFault(text: string): At | null {

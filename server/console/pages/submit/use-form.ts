@@ -24,7 +24,7 @@ export type Form = {
   submit(): Promise<void>;
 };
 
-/** What an address asks for: the task to fill in from, and the fields to change. */
+/** An address names the task to fill in from, and the fields to change. */
 export type FormQuery = {
   readonly from: string | null;
   readonly tags: readonly string[];

@@ -1,4 +1,4 @@
-/** What the history of a task leaves out because the task has it: its times, and who reported. Pure. */
+/** Adds to a task's history the details that only the task has: its times, and who reported. Pure. */
 import type { HistoryEntry } from '../../timeline/lanes.ts';
 
 /** The times a task was submitted with, in seconds; `queue_timeout` is null if it was not to wait. */

@@ -31,7 +31,7 @@ const SHORT_COLUMNS: readonly Column[] = [
   { head: 'Agent' },
   { head: 'Slots', width: 156 },
 ];
-/** What the narrow column has width for. */
+/** More boxes do not fit into the narrow column. */
 const BOXES_MAX = 6;
 /** Silent for longer, an agent is no longer trusted to be there. */
 const SILENT_SECONDS = 90;

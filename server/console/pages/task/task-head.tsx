@@ -76,7 +76,7 @@ export function TaskCrumb({ request_id }: { readonly request_id: string }): VNod
   );
 }
 
-/** What the task was submitted with, where it is, and its times. */
+/** The fields that the task was submitted with, the agent that has it, and its times. */
 export function TaskAbout({ task, explanation }: Omit<TaskHeadProps, 'onCancel'>): VNode {
   const { time } = useConsole();
   const { task_tags, agent_id, cli_session_id, create_time, timeout } = task;

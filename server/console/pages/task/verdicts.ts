@@ -1,6 +1,6 @@
 /**
- * What an explanation says, in the words of the page: verdicts on agents, what would help each, and where the
- * buttons of the remedies lead. Pure.
+ * Puts an explanation into the words of the page: the verdict on each agent, its remedy, and the page that
+ * the remedy's button opens. Pure.
  */
 import type { IconName } from '../../parts/icon.tsx';
 
@@ -50,7 +50,7 @@ export function sortVerdicts<Agent extends VerdictAgent>(agents: readonly Agent[
   );
 }
 
-/** What would make an agent take the task. */
+/** Names the change that would make an agent take the task. */
 export function describeHelp({ reason, push_failing }: VerdictAgent): string {
   if (reason === 'eligible') {
     return push_failing ? 'Pushes to it fail: look at its log and endpoint' : 'It would get the task';

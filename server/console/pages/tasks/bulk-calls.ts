@@ -6,7 +6,7 @@ import { type CancelPage, IDS_MAX } from './bulk.ts';
 
 type Client = Console['client'];
 
-/** What is meant: all that match a filter and were submitted before a time, or tasks by their ids. */
+/** Names tasks: all that match a filter and were submitted before a time, or some by their ids. */
 export type BulkTarget =
   | { readonly kind: 'filter'; readonly filter: TaskFilterQuery; readonly createdBefore: number }
   | { readonly kind: 'ids'; readonly ids: readonly string[]; readonly createdBefore: number };

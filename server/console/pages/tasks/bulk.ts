@@ -64,8 +64,8 @@ export function countOpen({ waiting, running }: ChosenCounts): number {
 }
 
 /**
- * What a cancellation will do: `60 tasks match. 23 are open: 9 wait and 14 run.` and what comes of both.
- * `open` is what a dry run has counted, if there was one.
+ * Announces a cancellation: `60 tasks match. 23 are open: 9 wait and 14 run.`, then how each kind ends.
+ * `open` has the counts of a dry run, if there was one.
  */
 export function describeCancel(
   counts: ChosenCounts,
@@ -97,7 +97,7 @@ export function describeCancel(
   return `${subject} ${opens}${open > 0 ? ` ${become}` : ''}${rest}`;
 }
 
-/** What `cancelTasks` returned, over the pages so far. */
+/** The sums of the responses to `cancelTasks`, over the pages so far. */
 export type CancelTotals = {
   readonly cancelled: number;
   readonly already_ended: number;
@@ -140,7 +140,7 @@ export async function cancelPages(
   return { kind: 'finished', totals };
 }
 
-/** What became of a cancellation: `19 cancelled, 4 had ended already.` */
+/** Says after a cancellation how many tasks it ended: `19 cancelled, 4 had ended already.` */
 export function describeCancelled({ kind, totals }: BulkEnd<CancelTotals>): string {
   const { cancelled, already_ended, not_found } = totals;
   const parts = [

@@ -1,4 +1,4 @@
-/** What stands in the list where no task matches: which filters to remove. */
+/** Stands in the list if no task matches, and says which filters to remove. */
 import type { VNode } from 'preact';
 import { COUNTS_MS } from '../../gateway/client.ts';
 import { useConsole, useWatch } from '../../gateway/console.ts';

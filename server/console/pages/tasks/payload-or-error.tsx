@@ -1,4 +1,4 @@
-/** What is said of a task in one cell: why it failed, or how its payload begins. */
+/** One cell of a task: why it failed, or how its payload begins. */
 import type { VNode } from 'preact';
 import type { TaskRow } from '../../gateway/shapes.ts';
 import { formatDuration } from '../../parts/format.ts';

@@ -24,7 +24,7 @@ export type SelectedTasksProps = {
   readonly onFinished: (cancelled: readonly string[]) => void;
 };
 
-/** What is confirmed: fixed when the dialog opens, so that nothing changes while it is read. */
+/** The question of the dialog: fixed when it opens, so that nothing changes while a person reads it. */
 type Question = {
   readonly kind: 'cancel' | 'again';
   readonly counts: ChosenCounts;

@@ -47,7 +47,7 @@ export function useBulk(): Bulk {
     cancel: (target, open) =>
       run(async (signal, show) => {
         show(`Cancelling ${formatCount(open, 'task')}`);
-        // What was asked for is awaited: a stop is between two pages.
+        // A call that was sent is awaited: a stop is between two pages.
         const readPage = createCancelPage(client, target, { signal: new AbortController().signal });
         const end = await cancelPages(readPage, signal, ({ cancelled }) =>
           show(`Cancelled ${formatNumber(cancelled)} of ${formatNumber(open)}`),
