@@ -16,9 +16,9 @@ export interface paths {
          *     response body is not read. Respond at once and report later, or respond when the work is done, within 300
          *     seconds.
          *
-         *     Delivery is at least once: the same `webhook-id` may come again, so keep the ids of your tasks. What each
-         *     response means, when the gateway asks again, and when the task moves, is in the tables "Delivery" and
-         *     "When a running task moves" of the gateway's own document, `/openapi.json`.
+         *     Delivery is at least once: the same `webhook-id` may come again, so keep the ids of your tasks. The
+         *     tables "Delivery" and "When a running task moves" of the gateway's own document, `/openapi.json`, say how
+         *     the gateway takes each response, when it asks again, and when the task moves.
          */
         post: operations["pushTask"];
         delete?: never;
@@ -143,7 +143,7 @@ export interface operations {
                  *     too.
                  */
                 traceparent: string;
-                /** @description What tracing systems have added to `traceparent`; only with one that the task was submitted with. */
+                /** @description The tracing systems' own entries; sent only with the `traceparent` of the submission. */
                 tracestate?: string;
             };
             path?: never;

@@ -628,7 +628,7 @@ export interface components {
              *     then nothing is pushed and the agent claims its tasks.
              */
             endpoint: string;
-            /** @description What the agent can do: it gets tasks that share at least one tag. */
+            /** @description The agent's abilities: it gets tasks that share at least one tag. */
             agent_tags: components["schemas"]["Tags"];
             /**
              * Format: int32
@@ -724,7 +724,7 @@ export interface components {
             status: 403;
             code: ("origin_not_allowed" | "read_only") | (string & {});
         } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
-        /** @description What one call did. */
+        /** @description The result of one call. */
         CancellationReceipt: {
             /** @description The tasks that this call found: those it cancelled and those that had ended already. */
             matched: components["schemas"]["Count"];
@@ -739,7 +739,7 @@ export interface components {
         };
         /** @description The tasks to cancel, at most 1,000. */
         CancelledIds: components["schemas"]["RequestId"][];
-        /** @description What the console may do: `on`, `read-only` (it changes nothing) or `off` (it is not served). */
+        /** @description The console is `on`, `read-only` (it changes nothing) or `off` (it is not served). */
         ConsoleMode: string | ("on" | "read-only" | "off");
         /**
          * Format: int32
@@ -776,7 +776,7 @@ export interface components {
              *     number. At most 1,024 characters: where keys are longer, that of the nearest value around.
              */
             pointer: string;
-            /** @description What is wrong with it and what to send. */
+            /** @description Says why it is wrong and what to send instead. */
             detail: string;
         };
         Forbidden: {
@@ -797,7 +797,7 @@ export interface components {
             time: components["schemas"]["EpochSeconds"];
             /** @description The version of the gateway. */
             version: string;
-            /** @description What the console may do. */
+            /** @description Whether the console is served, and whether it may change anything. */
             console: components["schemas"]["ConsoleMode"];
             /** @description Whether the store responds. */
             store: components["schemas"]["StoreCondition"];
@@ -827,7 +827,7 @@ export interface components {
             tags: components["schemas"]["TagDemand"][];
             /** @description The tasks that have waited longest. */
             oldest_waiting: components["schemas"]["WaitingTask"][];
-            /** @description What is wrong now, the most urgent first. */
+            /** @description The problems now, the most urgent first. */
             problems: components["schemas"]["OverviewProblem"][];
         };
         /** @description The gateway has received the heartbeat. */
@@ -856,7 +856,7 @@ export interface components {
         HistoryEntry: {
             /** @description When it happened, for several in a row the first; never before `last_time` of the entry above. */
             time: components["schemas"]["EpochSeconds"];
-            /** @description What happened. */
+            /** @description The kind of event. */
             event: components["schemas"]["HistoryEvent"];
             /** @description The agent it is about; of a running task's `waiting`, the one that has it. Null if about no agent. */
             agent_id: components["schemas"]["Name"] | null;
@@ -871,7 +871,7 @@ export interface components {
             last_time: components["schemas"]["EpochSeconds"];
         };
         /**
-         * @description What happened: `submitted`; `waiting` (for an agent with a free slot; of a running task, for another
+         * @description An event of a task: `submitted`; `waiting` (for an agent with a free slot; of a running task, for another
          *     agent); `assigned`; `moved` (assigned to another agent); `claimed` (handed out to a claim); `push_taken`
          *     (the agent responded 2xx or 409), `push_not_taken` (it certainly does not have the task), `push_unknown`
          *     (it may have it); `acknowledged` (the agent named the task, or reported `running`); `progress` (it
@@ -962,7 +962,7 @@ export interface components {
         MatchPreview: {
             /** @description Which agents qualify now. */
             match: components["schemas"]["TaskMatch"];
-            /** @description What is wrong and what to do, in English; its wording may change. Null if nothing need be done. */
+            /** @description The fault and its remedy, in English; the wording may change. Null if nothing need be done. */
             hint: string | null;
             /** @description The same for programs, the most promising first. */
             remedies: components["schemas"]["Remedy"][];
@@ -991,7 +991,7 @@ export interface components {
             free: components["schemas"]["Count"];
             /**
              * @description The nearest tag that agents have at the time of the call, if no agent has this one and another is like
-             *     it; else null. What is like may change. Where many tags are asked for, each is compared with fewer.
+             *     it; else null. Later versions may compare otherwise. Of many tags each is compared with fewer.
              */
             similar: components["schemas"]["TagSupply"] | null;
         };
@@ -1036,15 +1036,15 @@ export interface components {
         OutcomeFilters: components["schemas"]["OutcomeFilter"][];
         /** @description One thing that is wrong now. */
         OverviewProblem: {
-            /** @description What is wrong, for programs. */
+            /** @description The kind of the problem, for programs. */
             code: components["schemas"]["OverviewProblemCode"];
             /** @description How urgent it is. */
             severity: components["schemas"]["ProblemSeverity"];
             /** @description Since when, as far as this gateway can say; else null. */
             since: components["schemas"]["EpochSeconds"] | null;
-            /** @description What is wrong, in English; its wording may change. */
+            /** @description The problem in English, for people; the wording may change. */
             text: string;
-            /** @description What to do about it, or null. */
+            /** @description The remedy in English, for people; null if there is none. */
             help: string | null;
             /** @description The tag it is about, or null. */
             tag: components["schemas"]["Name"] | null;
@@ -1058,7 +1058,7 @@ export interface components {
             count: components["schemas"]["Count"] | null;
         };
         /**
-         * @description What is wrong. Later versions may add others.
+         * @description The kind of a problem. Later versions may add others.
          *
          *     | Code | As a `problem` | As a `warning` |
          *     | --- | --- | --- |
@@ -1092,7 +1092,7 @@ export interface components {
             status: 413;
             code: "payload_too_large" | (string & {});
         } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
-        /** @description What every error response holds, whatever its status and code. */
+        /** @description Every error response holds these fields, whatever its status and code. */
         ProblemDetails: {
             /** @description `urn:task-gateway:problem:` and the code. */
             type: string;
@@ -1148,7 +1148,7 @@ export interface components {
         RegistrationToken: string;
         /** @description One thing that helps, for programs; `hint` says the same for people. */
         Remedy: {
-            /** @description What to do. */
+            /** @description The kind of remedy. */
             kind: components["schemas"]["RemedyKind"];
             /** @description The tag it is about, or null. */
             tag: components["schemas"]["Name"] | null;
@@ -1158,7 +1158,7 @@ export interface components {
             seconds: number | null;
         };
         /**
-         * @description What helps: `use_tag` (submit with `tag`), `wait` (submit with `queue_timeout` of `seconds`),
+         * @description A remedy: `use_tag` (submit with `tag`), `wait` (submit with `queue_timeout` of `seconds`),
          *     `raise_max_concurrent` (of `agent_id`), `start_agent` (with `tag`, or the agent `agent_id` again),
          *     `end_draining` (of `agent_id`), `check_agent` (look at the log and the endpoint of `agent_id`),
          *     `raise_timeout` (submit with a longer `timeout`) or `submit_again`. Later versions may add others.
@@ -1259,8 +1259,8 @@ export interface components {
             code: "store_unavailable" | (string & {});
         } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
         /**
-         * @description What tasks ask of one tag, and what the agents with this tag have. Of their slots `used + free - unusable`
-         *     are usable, as in `slots`.
+         * @description The tasks that ask for one tag, and the slots of the agents that have it. Of these slots
+         *     `used + free - unusable` are usable, as in `slots`.
          */
         TagDemand: {
             /** @description The tag. */
@@ -1301,7 +1301,7 @@ export interface components {
          *     empty.
          */
         Tags: components["schemas"]["Name"][];
-        /** @description What to cancel: exactly one of `filter` and `request_ids` is given; else `/request_ids` is wrong. */
+        /** @description Names the tasks to cancel by exactly one of `filter` and `request_ids`; else `/request_ids` is wrong. */
         TaskCancellation: {
             /** @description Cancels the open tasks that match. */
             filter?: components["schemas"]["CancelFilter"] | null;
@@ -1370,7 +1370,7 @@ export interface components {
             /** @description Why the task failed, otherwise null; the same text as in the task. */
             error_info: string | null;
         };
-        /** @description What the gateway knows of a task: its history, and why it has no agent. */
+        /** @description A task explained: its history, and why it has no agent. */
         TaskExplanation: {
             /** @description The task's id. */
             request_id: components["schemas"]["RequestId"];
@@ -1394,7 +1394,7 @@ export interface components {
             /** @description When the task fails with `timeout`, or would have. */
             deadline_time: components["schemas"]["EpochSeconds"];
             /**
-             * @description What happened to the task, oldest first: `submitted` first and, of a task that ended, its outcome last.
+             * @description The task's events, oldest first: `submitted` first and, of a task that ended, its outcome last.
              *     After a crash of the gateway, or when another replica took the result, the `push_taken` of the last 250
              *     milliseconds may be missing.
              */
@@ -1406,7 +1406,7 @@ export interface components {
              *     decision saw it, for a task that ended because no agent qualified. Otherwise null.
              */
             match: components["schemas"]["TaskMatch"] | null;
-            /** @description What is wrong and what to do, in English; its wording may change. Null if nothing need be done. */
+            /** @description The fault and its remedy, in English; the wording may change. Null if nothing need be done. */
             hint: string | null;
             /** @description The same for programs, the most promising first. */
             remedies: components["schemas"]["Remedy"][];
@@ -2007,8 +2007,8 @@ export interface operations {
                  */
                 traceparent?: string;
                 /**
-                 * @description What tracing systems add to `traceparent`, kept beside it: at most 512 characters, of a longer one the
-                 *     first parts. Ignored if it is malformed or if `traceparent` is.
+                 * @description The tracing systems' own entries, which the gateway keeps beside `traceparent`: at most 512 characters,
+                 *     of a longer header the first entries. It ignores the header if this or `traceparent` is malformed.
                  */
                 tracestate?: string;
             };
@@ -2205,7 +2205,7 @@ export interface operations {
                      *     claim returns one task, so it is that task's.
                      */
                     traceparent?: string;
-                    /** @description What tracing systems have added to `traceparent`, as it was submitted. */
+                    /** @description The tracing systems' own entries beside `traceparent`, as they were submitted. */
                     tracestate?: string;
                     [name: string]: unknown;
                 };
@@ -2318,7 +2318,7 @@ export interface operations {
                  *     traced, and has no effect else. A malformed one is ignored.
                  */
                 traceparent?: string;
-                /** @description What tracing systems add to `traceparent`: at most 512 characters. */
+                /** @description The tracing systems' own entries beside `traceparent`: at most 512 characters. */
                 tracestate?: string;
             };
             path?: never;

@@ -23,12 +23,7 @@ export function correctGatewayDocument(document: Json): Json {
   nameExamples(document);
   declareVersionHeader(document);
   describeFrames(document);
-  dropUnreachable(document, [
-    'Advice',
-    'SessionEvents',
-    'ValidatorHeaders',
-    'VersionHeader',
-  ]);
+  dropUnreachable(document, ['Advice', 'SessionEvents', 'ValidatorHeaders', 'VersionHeader']);
   return sortByTag(document);
 }
 

@@ -35,7 +35,8 @@ const ADMIN_TITLE = 'Task Gateway: administration';
 const ADMIN_INTRODUCTION =
   'An administrator sees here what waits, runs and fails, the agents and the tasks in pages, and cancels many ' +
   'tasks at once. Each call takes the administrator’s secret in the header `X-Admin-Auth`. ' +
-  'Every HTTP error is `application/problem+json` with a stable `code`. What no schema can say follows.\n\n' +
+  'Every HTTP error is `application/problem+json` with a stable `code`. The rules that no schema can state ' +
+  'follow.\n\n' +
   'The calls of clients and agents are in `/openapi.json`. Its guide says how a task finds its agent and gets ' +
   'there. Of its calls, `previewMatch`, `getTask` and `explainTask` take the administrator’s secret too.';
 const CLIENT_PARAGRAPH = '\n\nThe administrator’s calls are in `/openapi.admin.json`.';
