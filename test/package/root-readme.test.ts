@@ -109,7 +109,7 @@ describe('the two commands of the README', () => {
 
 describe('the tour with curl', () => {
   afterEach(async () => {
-    expect(await listAgents(), 'agents left behind').toEqual({ agents: [], total: 0 });
+    expect(await listAgents(), 'agents left behind').toMatchObject({ agents: [], total: 0 });
   });
 
   test('prints what the page shows, line by line, in one shell', { tags: 'curl' }, async () => {
