@@ -97,7 +97,10 @@ const TASKS_AND_AGENTS: StatementTests = {
       'An agent that unregisters',
       'gateway/contact.test.ts: a waiting claim returns no task once its agent is',
     ],
-    ['The gateway keeps under', 'gateway/contact.test.ts: an agent that unregisters keeps its tasks, its turn'],
+    [
+      'The gateway keeps under',
+      'gateway/contact.test.ts: an agent that unregisters keeps its tasks, its turn',
+    ],
   ],
   'Which agent gets a task': [
     ['An agent qualifies if', 'domain/task-match.test.ts: an agent is %s'],
@@ -173,7 +176,7 @@ const REQUESTS: StatementTests = {
       'The limits of JSON',
       'http/body-bounds.test.ts: 100 levels pass, and the error of one more names its pointer',
     ],
-    ["The permission of the gateway's", 'contract/contract.test.ts: $operationId responds $status when $when'],
+    ['The permission of', 'contract/contract.test.ts: $operationId responds $status when $when'],
     ['The state:', ORDER],
     ['Nothing is coerced', 'http/fields.test.ts: $operationId names the pointer of everything that is wrong'],
     ['In the query a number', PARAMETERS],
