@@ -1,6 +1,7 @@
 /**
  * Finds the page for a text that was typed into the field at the top. A text that names its kind, or is a
- * whole id, leads there at once; any other is looked up: an agent, a task by the end of its id, a session, a tag.
+ * whole id, leads there at once; any other is looked up: an agent, a task by the end of its id, a session, a
+ * tag.
  */
 import type { ConsoleClient } from '../gateway/client.ts';
 import type { Read } from '../gateway/polling.ts';
