@@ -25,7 +25,7 @@ const FIELDS =
 const SIGNATURE = 'push/signature.test.ts: ';
 const ACKNOWLEDGED = 'gateway/acknowledgements.test.ts: is pushed again under its id when the process dies';
 const SURFACE = 'http/surface.test.ts: ';
-const MODEL = 'properties/model.test.ts: the ten invariants hold after every operation';
+const MODEL = 'properties/model.test.ts: the invariants hold after every operation';
 const FIVE_CALLS =
   'contract/agent-page.test.ts: the five calls of the guide, sent as they stand, take a task to its end';
 const CONTRACT =

@@ -13,6 +13,7 @@
  * 10. What was pushed to an agent is stored as assigned to it, also after a crash.
  * 11. A task's history begins with its submission, its times never fall, it names the agents the task was
  *     assigned to, and it ends with the outcome exactly when the task is settled.
+ * 12. The store lists and counts the tasks as their states say.
  *
  * The model run itself requires number 5, because only it knows that nothing else was happening.
  */
@@ -20,7 +21,8 @@ import { expect } from 'vitest';
 import { describeHistory, outcomeOf } from '../../server/domain/history.ts';
 import type { TaskOutcome } from '../../server/domain/history-record.ts';
 import { isSettled, type TaskInfo, type TaskState } from '../../server/domain/task.ts';
-import type { Batch, Store } from '../../server/ports/store.ts';
+import { classifyTask, fillOutcomes, isOutcome } from '../../server/domain/task-counts.ts';
+import type { Batch, Lists, Store } from '../../server/ports/store.ts';
 import { flushMicrotasks } from '../harness/fake-clock.ts';
 import { NEVER, type World } from '../harness/world.ts';
 import { listRunning, nameAgent } from './gateway-calls.ts';
@@ -59,6 +61,7 @@ export async function requireInvariants(world: World, history: ModelHistory): Pr
     await requireSilence(world.store, nameAgent(n));
   }
   await requirePushed(world);
+  await requireListings(world.store, tasks);
   for (const session of history.received.keys()) await requireFeed(world, history, session);
 }
 
@@ -70,7 +73,7 @@ export function requireHistory(request_id: string, state: TaskState): void {
   expect(times, name).toEqual([...times].sort((a, b) => a - b));
   expect(history[0]?.event, name).toBe('submitted');
   expect(history.length, name).toBeLessThanOrEqual(16);
-  expect(isOutcome(history.at(-1)?.event), name).toBe(isSettled(state));
+  expect(isEnd(history.at(-1)?.event), name).toBe(isSettled(state));
   // The rest of the state says the same.
   expect(outcomeOf(state), name).toBe(readOutcome(state));
   if (state.historyDropped !== undefined) return;
@@ -87,7 +90,7 @@ function readOutcome({ status, agent_id, error_info }: TaskState): TaskOutcome |
   return /^agent lost: no contact for \d+ s$/.test(error_info ?? '') ? 'agent_lost' : 'failed';
 }
 
-const isOutcome = (event = ''): boolean =>
+const isEnd = (event = ''): boolean =>
   ['success', 'failed', 'cancelled', 'timeout', 'no_agent', 'agent_lost'].includes(event);
 
 async function requirePushed({ pusher, store }: World): Promise<void> {
@@ -95,6 +98,33 @@ async function requirePushed({ pusher, store }: World): Promise<void> {
     const assignees = (await store.get('task', task.request_id))?.value.assignees ?? [];
     expect(assignees, `invariant 10: ${task.request_id}`).toContain(task.agent_id);
   }
+}
+
+/** Requires invariant 12 of all tasks, also of those whose submission had no response. */
+async function requireListings(store: Store, submitted: readonly string[]): Promise<void> {
+  const listed = await listIds(store, 'tasks', {});
+  expect(listed, 'invariant 12: all').toEqual(expect.arrayContaining([...submitted]));
+  const ids = { pending: [] as string[], running: [] as string[], waiting: [] as string[] };
+  const ended = fillOutcomes();
+  for (const id of listed) {
+    const state = (await store.get('task', id))?.value;
+    if (!state) throw new Error(`invariant 12: ${id} is listed and gone`);
+    const taskClass = classifyTask(state);
+    if (isOutcome(taskClass)) ended[taskClass] += 1;
+    else ids[taskClass].push(id);
+    if (state.waiting) ids.waiting.push(id);
+  }
+  const [pending, running, waiting] = [ids.pending.length, ids.running.length, ids.waiting.length];
+  expect(await store.readTaskCounts(), 'invariant 12').toEqual({ pending, running, waiting, ended });
+  for (const open of ['pending', 'running', 'waiting'] as const) {
+    expect(await listIds(store, 'tasks', { open }), `invariant 12: ${open}`).toEqual(ids[open]);
+  }
+  expect((await listIds(store, 'waiting', {})).sort(), 'invariant 12').toEqual(ids.waiting.sort());
+}
+
+async function listIds<Q extends 'tasks' | 'waiting'>(store: Store, query: Q, ask: Lists[Q]['ask']) {
+  const { items } = await store.list(query, ask, { limit: 1_000 });
+  return items.map(({ request_id }) => request_id);
 }
 
 async function requireSilence(store: Store, agent_id: string): Promise<void> {

@@ -27,7 +27,7 @@ async function runPlans(createStores: () => ModelStores, crash: boolean, runs = 
   printTally('model:lives', runs, 'lives');
 }
 
-describe('the ten invariants hold after every operation', () => {
+describe('the invariants hold after every operation', () => {
   test('on the plain store', { timeout: 600_000 }, async () => {
     await runPlans(
       () => ({

@@ -29,6 +29,9 @@ const FOUND_BY: Record<keyof typeof MUTANTS, readonly (keyof typeof RACES | 'mod
   'abandoning on a stale copy': ['register × abandon'],
   'pushing without a lease': ['two dispatchers'],
   'pushing before the commit is durable': ['model'],
+  'no index': ['model'],
+  'index of after alone': ['model'],
+  'ending twice': ['model'],
 };
 
 async function isFound(property: fc.IAsyncProperty<unknown>, name: string, numRuns = RUNS): Promise<boolean> {

@@ -2,7 +2,8 @@
  * Wrong designs, planted behind the store port. A gateway could be built with any of them and would mostly
  * work. The suites must find every one, or they are not strong enough to be trusted.
  */
-import type { Batch, DueChange, Store, Write } from '../../server/ports/store.ts';
+import { indexChanges } from '../../server/domain/projection.ts';
+import type { Batch, DueChange, Store, TaskWrite, Write } from '../../server/ports/store.ts';
 
 export type Mutant = {
   /** What is wrong with it. */
@@ -89,7 +90,41 @@ export const MUTANTS = {
       },
     }),
   },
+  'no index': {
+    fault: 'a commit writes a task and leaves its entries in the indexes as they were',
+    mutate: (store) => ({
+      ...store,
+      commit: (batch) => store.commit(replaceIndex(batch, () => [])),
+    }),
+  },
+  'index of after alone': {
+    fault: 'a commit adds the entries of the new state and removes none of the state before',
+    mutate: (store) => ({
+      ...store,
+      commit: (batch) => store.commit(replaceIndex(batch, ({ value }) => indexChanges(undefined, value))),
+    }),
+  },
+  'ending twice': {
+    fault: 'a task that has ended ends once more',
+    mutate: (store) => ({
+      ...store,
+      async commit(batch) {
+        const result = await store.commit(batch);
+        const ended = batch.writes.filter((write) => write.kind === 'task' && write.ending);
+        if (!result.ok || ended.length === 0) return result;
+        const writes = ended.map((write) => ({ ...write, expect: result.revision }) as Write);
+        return await store.commit({ writes });
+      },
+    }),
+  },
 } as const satisfies Readonly<Record<string, Mutant>>;
+
+function replaceIndex(batch: Batch, index: (write: TaskWrite) => TaskWrite['index']): Batch {
+  const writes = batch.writes.map((write) =>
+    write.kind === 'task' ? { ...write, index: index(write) } : write,
+  );
+  return { ...batch, writes };
+}
 
 function dropLeases(batch: Batch, nowMs: number): Batch {
   if (!batch.due) return batch;

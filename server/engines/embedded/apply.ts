@@ -3,33 +3,27 @@
  * in one go. From then on the memory state is ahead of the file, and no caller is shown a changed value
  * before the group is durable.
  */
-import { claimableFromMs } from '../../domain/delivery.ts';
 import { hasTextField } from '../../domain/json-text.ts';
-import { isSettled, type TaskState } from '../../domain/task.ts';
+import { isSettled } from '../../domain/task.ts';
 import { isLargeText } from '../../domain/value-size.ts';
 import { STORE_LIMITS } from '../../ports/limits.ts';
-import type { Batch, DueChange, Kinds, Ref, Revision, Write } from '../../ports/store.ts';
-import { beginStep, countTask } from './count-tasks.ts';
+import type { Batch, DueChange, Kinds, Ref, Revision, TaskWrite, Write } from '../../ports/store.ts';
 import { feedTopic } from './feed.ts';
 import type { Generation } from './generation.ts';
 import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
-import { findFeedEnd, findSettledState, type Prefetched, rowKeyOf } from './lookup.ts';
+import { applyEnding, applyIndexChanges } from './index-changes.ts';
+import { findFeedEnd, type Prefetched, rowKeyOf } from './lookup.ts';
 import type { Contacts } from './memory/contacts.ts';
 import { createFeedEntry } from './memory/feed-tails.ts';
 import { putOpenTask, removeReply, setReplyApart } from './open-task-rows.ts';
 import {
   agentKey,
-  agentListing,
   type Envelope,
   endedKey,
   eventKey,
   expiryKey,
-  LISTING_ALL,
   openKey,
-  positionOf,
   readEnvelope,
-  sessionListing,
-  unreportedListing,
   writeEnvelope,
   writeEvent,
 } from './sqlite/row-keys.ts';
@@ -65,9 +59,7 @@ export function applyBatch(
     if (op === 'grant' && generation.agents.get(agent_id)) contacts.noteGrant(agent_id, nowMs);
     group.topics.add(`agent:${agent_id}`);
   }
-  if (batch.wait) applyWait(commit, batch.wait);
   if (batch.event) applyEvent(commit, batch.event);
-  if (batch.unreported) applyUnreported(commit, batch.unreported);
   if (capacityBefore) makeFreedAgentsDue(commit, capacityBefore);
   return { seq, revision };
 }
@@ -96,7 +88,7 @@ function storeEarlierDue(commit: Commit, ref: Ref): void {
 function applyWrite(commit: Commit, write: Write): void {
   switch (write.kind) {
     case 'task':
-      applyTask(commit, write.id, write.value);
+      applyTask(commit, write);
       return;
     case 'agent':
       applyAgent(commit, write.id, write.value);
@@ -130,61 +122,24 @@ function putValue(
   if (expiresMs !== null) putRow(group, expiryKey(expiresMs, key), '');
 }
 
-function applyTask(commit: Commit, id: string, value: TaskState): void {
+function applyTask(commit: Commit, { id, value, index, ending }: TaskWrite): void {
   const { generation, group } = commit;
-  const open = generation.tasks.get(id);
-  const before = open?.state ?? findSettledState(generation, commit.prefetched, id);
-  updateListings(group, id, before, value);
-  countTask(commit, id, before, value);
+  applyIndexChanges(commit, id, index);
+  if (ending) applyEnding(commit, ending);
   group.topics.add(`task:${id}`);
   if (!isSettled(value)) {
     const state = setReplyApart(commit, id, value);
     putOpenTask(commit, id, { state, isReplyApart: state !== value, revision: commit.revision });
-    generation.claimable.update(id, value);
-    if (claimableFromMs(value) === 0) group.topics.add(`agent:${value.agent_id}`);
     return;
   }
+  const open = generation.tasks.get(id);
   if (open) {
     generation.tasks.delete(id);
-    generation.claimable.update(id, null);
     removeRow(group, openKey(id));
     if (open.isReplyApart) removeReply(commit, id);
   }
   putValue(commit, 'task', id, value, null);
   putRow(group, endedKey(timestampOf(commit), id), '');
-}
-
-/**
- * Adds the task to the listings to which it belongs now, and removes it from those to which it no longer
- * does.
- */
-function updateListings(
-  group: CommitGroup,
-  id: string,
-  before: TaskState | undefined,
-  after: TaskState,
-): void {
-  if (before && isListedAlike(before, after)) return;
-  const keysBefore = before ? listingsOf(before, id) : [];
-  const keysAfter = listingsOf(after, id);
-  for (const key of keysAfter) if (!keysBefore.includes(key)) putRow(group, key, '');
-  for (const key of keysBefore) if (!keysAfter.includes(key)) removeRow(group, key);
-}
-
-function isListedAlike(a: TaskState, b: TaskState): boolean {
-  return a.assignees === b.assignees && a.createdMs === b.createdMs && a.cli_session_id === b.cli_session_id;
-}
-
-/**
- * The keys under which a task is listed: among all tasks, in its session, under each agent it was ever
- * assigned to.
- */
-export function listingsOf(state: TaskState, id: string): readonly string[] {
-  const position = positionOf(state.createdMs, id);
-  const agents = state.assignees.map(agentListing);
-  return [LISTING_ALL, sessionListing(state.cli_session_id), ...agents].map(
-    (listing) => `${listing}/${position}`,
-  );
 }
 
 function applyAgent(commit: Commit, id: string, value: Kinds['agent'] | null): void {
@@ -201,15 +156,6 @@ function applyAgent(commit: Commit, id: string, value: Kinds['agent'] | null): v
   generation.agents.put(id, value, revision, seq);
   const envelope: Envelope = { r: revision, v: value };
   putRow(group, agentKey(id), JSON.stringify(envelope));
-}
-
-function applyWait(
-  { generation, group, nowMs }: Commit,
-  { op, request_id, tags, sinceMs }: NonNullable<Batch['wait']>,
-): void {
-  beginStep(generation, group, nowMs);
-  if (op === 'join') generation.waiting.join(request_id, tags, sinceMs);
-  else generation.waiting.leave(request_id);
 }
 
 /**
@@ -234,12 +180,6 @@ function applyEvent(commit: Commit, { session, request_id }: NonNullable<Batch['
   generation.feedTails.add(session, createFeedEntry(key, cursor, { number, request_id }), seq);
   putRow(group, endedKey(ms, request_id), key);
   group.topics.add(feedTopic(session));
-}
-
-function applyUnreported(commit: Commit, { agent_id, request_id }: NonNullable<Batch['unreported']>): void {
-  const key = `${unreportedListing(agent_id)}/${positionOf(commit.nowMs, request_id)}`;
-  putRow(commit.group, key, '');
-  putRow(commit.group, expiryKey(commit.nowMs + STORE_LIMITS.unreportedMs, key), '');
 }
 
 /** The numbers that decide whether an agent can take more tasks after a commit than before it. */
@@ -276,7 +216,7 @@ function makeFreedAgentsDue(
     const freeSlots = generation.agents.freeSlots(agent_id);
     const hasMoreCapacity =
       freeSlots > before.freeSlots || (freeSlots > 0 && record?.registration !== before.registration);
-    if (!record || !hasMoreCapacity || !generation.waiting.hasAny(record.agent_tags)) continue;
+    if (!record || !hasMoreCapacity || !generation.indexes.hasAny('waiting-for', record.agent_tags)) continue;
     generation.due.set(`agent:${agent_id}`, nowMs, null);
     group.topics.add('due');
   }

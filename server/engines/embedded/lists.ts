@@ -1,28 +1,25 @@
 /**
  * The port's listings: slots, waiting and open tasks and agents from memory, other tasks from key ranges of
  * the file. Each listing waits until every commit decided before the call is durable, so that no
- * item depends on a commit that may be lost. Beside them the demand: counts for the operator, which do not
- * wait.
+ * item depends on a commit that may be lost.
  */
 import { STORE_LIMITS } from '../../ports/limits.ts';
-import type { AgentStatus, Demand, Lists, Page, TasksAsk } from '../../ports/store.ts';
+import type { AgentStatus, Claimable, Lists, Page, TasksAsk } from '../../ports/store.ts';
 import type { Generation } from './generation.ts';
 import type { Contacts } from './memory/contacts.ts';
-import type { PositionRange } from './memory/open-positions.ts';
-import {
-  agentListing,
-  LISTING_ALL,
-  lastPart,
-  outcomeListing,
-  padMs,
-  rangeOf,
-  sessionListing,
-  unreportedListing,
-} from './sqlite/row-keys.ts';
+import type { Indexes, KeyRange } from './memory/indexes.ts';
+import { lastPart, listingOf, padMs, rangeOf } from './sqlite/row-keys.ts';
 
 /** At most `limit` items, beginning after the given position. */
 type PageRequest = { readonly after?: string; readonly limit: number };
 type Positioned<T> = { readonly item: T; readonly position: string };
+
+/** The only part of an index without parts. */
+const WHOLE: readonly string[] = [''];
+/** How many tasks a claim takes the oldest from, if they were handed out before and may be again. */
+const HANDED_OUT_MAX = 100;
+/** A task has a key with this time until it is handed out. */
+const FRESH = rangeOf(padMs(0));
 
 /** An agent's status as it is in memory; undefined without a record. */
 export function buildAgentStatus(
@@ -63,7 +60,7 @@ export async function listPage<Q extends keyof Lists>(
 
 type AnyItem = Lists[keyof Lists]['item'];
 
-/** Undefined for the listings that are read from the file. */
+/** Undefined for listings from the file. */
 function listFromMemory<Q extends keyof Lists>(
   generation: Generation,
   contacts: Contacts,
@@ -74,19 +71,22 @@ function listFromMemory<Q extends keyof Lists>(
   switch (query) {
     case 'slots': {
       const { agent_id } = filter as Lists['slots']['ask'];
-      return generation.agents.slots.list(agent_id, after, limit).map(wrapTask);
+      return generation.agents.slots
+        .list(agent_id, after, limit)
+        .map(({ request_id, position }) => ({ item: { request_id }, position }));
     }
     case 'waiting': {
       const { tags } = filter as Lists['waiting']['ask'];
-      return generation.waiting.list(tags, after, limit).map(wrapTask);
+      const [index, parts] = tags ? (['waiting-for', tags] as const) : (['waiting', WHOLE] as const);
+      return generation.indexes.list(index, parts, { after, below: undefined }, limit).map(positionTask);
     }
     case 'tasks': {
       const ask = filter as TasksAsk;
       if (ask.open === undefined) return undefined;
-      return listOpen(generation, ask.open, rangeOfPositions(ask, after), limit).map((item) => ({
-        item,
-        position: item.position,
-      }));
+      const [index, parts] = openPartsOf(ask.open);
+      return generation.indexes
+        .list(index, parts, rangeOfPositions(ask, after), limit, 'descending')
+        .map((position) => ({ item: { request_id: lastPart(position), position }, position }));
     }
     case 'agents':
       return generation.agents.list(after, limit).flatMap((agent_id) => {
@@ -98,20 +98,13 @@ function listFromMemory<Q extends keyof Lists>(
   }
 }
 
-type ListedTask = { readonly request_id: string; readonly position: string };
-
-function listOpen(
-  { waiting, openPositions }: Generation,
-  open: NonNullable<TasksAsk['open']>,
-  range: PositionRange,
-  limit: number,
-): readonly ListedTask[] {
-  if (open === 'waiting') return waiting.listNewest(range, limit);
-  return openPositions.list(open === true ? ['pending', 'running'] : [open], range, limit);
+function openPartsOf(open: NonNullable<TasksAsk['open']>): readonly ['open' | 'waiting', readonly string[]] {
+  if (open === 'waiting') return ['waiting', WHOLE];
+  return ['open', open === true ? ['pending', 'running'] : [open]];
 }
 
-function wrapTask({ request_id, position }: ListedTask): Positioned<AnyItem> {
-  return { item: { request_id }, position };
+function positionTask(position: string): Positioned<AnyItem> {
+  return { item: { request_id: lastPart(position) }, position };
 }
 
 /** Newest first: the ranges are read in reverse. */
@@ -123,40 +116,40 @@ async function listFromFile<Q extends keyof Lists>(
   { after, limit }: PageRequest,
 ): Promise<readonly Positioned<AnyItem>[]> {
   if (query === 'unreported') {
-    const listing = unreportedListing((filter as Lists['unreported']['ask']).agent_id);
-    const range = { from: `${padMs(nowMs - STORE_LIMITS.unreportedMs + 1)}/`, below: after };
+    const listing = listingOf('unreported', (filter as Lists['unreported']['ask']).agent_id);
+    const range = { after: padMs(nowMs - STORE_LIMITS.unreportedMs + 1), below: after };
     return await readNewest(generation, listing, range, limit, (request_id) => ({ request_id }));
   }
   const ask = filter as TasksAsk;
   const range = rangeOfPositions(ask, after);
-  return await readNewest(generation, listingOf(ask), range, limit, (request_id, position) => ({
+  return await readNewest(generation, listingFor(ask), range, limit, (request_id, position) => ({
     request_id,
     position,
   }));
 }
 
-function listingOf({ session, agent_id, outcome }: TasksAsk): string {
-  if (session !== undefined) return sessionListing(session);
-  if (agent_id !== undefined) return agentListing(agent_id);
-  return outcome === undefined ? LISTING_ALL : outcomeListing(outcome);
+function listingFor({ session, agent_id, outcome }: TasksAsk): string {
+  if (session !== undefined) return listingOf('by-session', session);
+  if (agent_id !== undefined) return listingOf('by-agent', agent_id);
+  return outcome === undefined ? listingOf('all', '') : listingOf('by-outcome', outcome);
 }
 
-/** The positions of tasks that were created in this time, and that follow in a listing, newest first. */
-function rangeOfPositions({ fromMs, toMs }: TasksAsk, after: string | undefined): PositionRange {
+/** The positions of tasks from this time, as far as they follow in a listing, newest first. */
+function rangeOfPositions({ fromMs, toMs }: TasksAsk, after: string | undefined): KeyRange {
   const end = toMs === undefined ? after : padMs(toMs);
   const below = after !== undefined && end !== undefined && after < end ? after : end;
-  return { from: fromMs === undefined ? '' : padMs(fromMs), below };
+  return { after: fromMs === undefined ? undefined : padMs(fromMs), below };
 }
 
 async function readNewest(
   generation: Generation,
   listing: string,
-  { from, below }: PositionRange,
+  { after = '', below }: KeyRange,
   limit: number,
   createItem: (request_id: string, position: string) => AnyItem,
 ): Promise<readonly Positioned<AnyItem>[]> {
   const all = rangeOf(listing);
-  const range = { from: `${all.from}${from}`, to: below === undefined ? all.to : `${all.from}${below}` };
+  const range = { from: `${all.from}${after}`, to: below === undefined ? all.to : `${all.from}${below}` };
   const rows = range.to > range.from ? await generation.storage.scan(range, limit, true) : [];
   return rows.map(([key]) => {
     const position = key.slice(listing.length + 1);
@@ -164,13 +157,17 @@ async function readNewest(
   });
 }
 
-/** How many tasks are open and wait, and at most so many of the tags that these ask for. */
-export function readDemand({ tasks, waiting }: Generation, tagsMax: number): Demand {
+/** The tasks that claims of the agent may hand out. Costs the same however many tasks the agent holds. */
+export function listClaimable(indexes: Indexes, agent_id: string, nowMs: number, limit: number): Claimable {
+  const read = (after: string, below: string | undefined, keysMax: number): string[] =>
+    indexes.list('claimable', [agent_id], { after, below }, keysMax);
+  const until = padMs(nowMs + 1);
+  const keys = [...read(FRESH.to, until, HANDED_OUT_MAX), ...read(FRESH.from, FRESH.to, limit)];
+  const assignmentOf = (key: string): string => key.slice(FRESH.from.length);
+  const oldestFirst = keys.sort((a, b) => (assignmentOf(a) < assignmentOf(b) ? -1 : 1));
+  const [next] = read(until, undefined, 1);
   return {
-    openTasks: tasks.count(),
-    waitingTasks: waiting.count(),
-    oldestWaitingMs: waiting.oldestMs(),
-    tagsTotal: waiting.countTags(),
-    tags: waiting.tags(tagsMax),
+    request_ids: oldestFirst.slice(0, limit).map(lastPart),
+    nextMs: next === undefined ? null : Number(next.slice(0, next.indexOf('/'))),
   };
 }

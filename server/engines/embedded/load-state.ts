@@ -3,10 +3,10 @@
  * was counted, nothing else.
  */
 import { isSettled, type TaskState } from '../../domain/task.ts';
-import { classifyTask, isOutcome } from '../../domain/task-counts.ts';
 import type { Log } from '../../ports/log.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
 import { loadActivity } from './activity-rows.ts';
+import { loadEntries } from './index-changes.ts';
 import { createMemoryState, type MemoryState } from './memory/state.ts';
 import type { OrderedStorage, Row } from './sqlite/ordered-storage.ts';
 import {
@@ -15,7 +15,6 @@ import {
   HIGH_WATER_MARK_KEY,
   lastPart,
   OPEN_RANGE,
-  positionOf,
   type Range,
   readEnvelope,
   readMark,
@@ -77,10 +76,7 @@ function loadOpenTask(state: MemoryState, [key, text]: Row, nowMs: number): Runn
   // A task created in the future was stored before the clock was set back, so none of its times can be relied
   // on.
   state.due.set(`task:${request_id}`, task.createdMs > nowMs ? nowMs : (d ?? nowMs), null);
-  state.claimable.update(request_id, task);
-  const taskClass = classifyTask(task);
-  if (!isOutcome(taskClass)) state.openPositions.add(taskClass, positionOf(task.createdMs, request_id));
-  if (task.waiting) state.waiting.join(request_id, task.task_tags, task.createdMs);
+  loadEntries(state, request_id, task);
   if (task.status !== 'running' || task.agent_id === null) return undefined;
   return { request_id, agent_id: task.agent_id, assignedMs: task.delivery?.assignedMs ?? 0 };
 }

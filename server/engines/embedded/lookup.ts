@@ -4,7 +4,6 @@
  * A decision runs in one go, so the rows that it needs from the file are prefetched. Commits that are decided
  * during the read stay in memory until the read is over, and win over what was read.
  */
-import type { TaskState } from '../../domain/task.ts';
 import type { Batch, Kinds, Revision, Stored, Write } from '../../ports/store.ts';
 import type { Generation } from './generation.ts';
 import type { FeedEnd } from './memory/state.ts';
@@ -96,7 +95,7 @@ function lookUpAnyKind(
 
 /** The value in an envelope; undefined when there is none or it has expired. */
 export function openEnvelope(envelope: Envelope | null, nowMs: number): Stored<unknown> | undefined {
-  if (!envelope || (envelope.e != null && envelope.e <= nowMs)) return undefined;
+  if (!envelope || (envelope.e !== undefined && envelope.e <= nowMs)) return undefined;
   return { value: envelope.v, revision: envelope.r };
 }
 
@@ -126,15 +125,6 @@ export function findRevision(
   const open = kind === 'task' ? generation.tasks.get(id) : undefined;
   if (open) return open.revision;
   return openEnvelope(findRow(generation, prefetched, rowKeyOf(kind, id)), nowMs)?.revision ?? 'absent';
-}
-
-/** The state of a settled task; undefined when the task is open or absent. */
-export function findSettledState(
-  generation: Generation,
-  prefetched: Prefetched,
-  id: string,
-): TaskState | undefined {
-  return findRow(generation, prefetched, settledKey(id))?.v as TaskState | undefined;
 }
 
 /**

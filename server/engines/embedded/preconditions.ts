@@ -8,7 +8,7 @@ import { estimateTaskBytes } from './memory/open-tasks.ts';
 
 type Conflict = Extract<CommitResult, { ok: false }>;
 
-/** The first precondition that does not hold; undefined when the batch may be applied. */
+/** The first precondition which fails; undefined when the batch may be applied. */
 export function findConflict(
   generation: Generation,
   prefetched: Prefetched,
@@ -26,7 +26,7 @@ export function findConflict(
     if (!generation.due.isHeld(ref, lease)) return { ok: false, conflict: 'lease' };
   }
   if (batch.slots && !areGrantable(generation, batch.slots)) return { ok: false, conflict: 'slot' };
-  if (batch.noneWaiting && generation.waiting.hasAny(batch.noneWaiting)) {
+  if (batch.noneWaiting && generation.indexes.hasAny('waiting-for', batch.noneWaiting)) {
     return { ok: false, conflict: 'waiting' };
   }
   const silent = batch.noContactAfter;

@@ -9,11 +9,10 @@ import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { TaskState } from '../../domain/task.ts';
 import type { Retention } from '../../ports/store.ts';
 import { writeActivity } from './activity-rows.ts';
-import { listingsOf } from './apply.ts';
-import { removeSettled } from './count-tasks.ts';
 import { feedTopic } from './feed.ts';
 import type { Generation } from './generation.ts';
 import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
+import { removeEntries } from './index-changes.ts';
 import { findFeedEnd, findRow, openEnvelope, type Prefetched, prefetchAndDecide } from './lookup.ts';
 import type { Row } from './sqlite/ordered-storage.ts';
 import {
@@ -99,7 +98,6 @@ async function trimTasks(pass: TrimPass, limit: number): Promise<number> {
   return indexRows.length;
 }
 
-/** Leaves a task alone that was submitted again under the same id. */
 function removeTask(
   generation: Generation,
   prefetched: Prefetched,
@@ -109,13 +107,12 @@ function removeTask(
 ): void {
   const id = lastPart(indexKey);
   const state = findRow(generation, prefetched, settledKey(id))?.v as TaskState | undefined;
-  if (!state || generation.tasks.has(id)) return;
+  if (!state) return;
   for (const key of [settledKey(id), inputKey(id)]) {
     removeRow(group, key);
     generation.recentRows.note(key, null, seq, 0);
   }
-  for (const key of listingsOf(state, id)) removeRow(group, key);
-  removeSettled({ generation, group }, id, state);
+  removeEntries({ generation, group }, id, state);
 }
 
 /** Removes events of a session and stores the number of the last one, so that readers notice the gap. */

@@ -28,10 +28,10 @@ import { createDueTimer, type DueTimer } from '../due-timer.ts';
 import { createNotifications, type Notifications } from '../notifications.ts';
 import { watchTopic } from '../watch.ts';
 import { applyBatch } from './apply.ts';
-import { readActivity, readTaskCounts } from './count-tasks.ts';
+import { readActivity, readDemand, readTaskCounts } from './counts.ts';
 import { type FeedSlice, feedTopic, readFeed } from './feed.ts';
 import type { Generation } from './generation.ts';
-import { buildAgentStatus, listPage, readDemand } from './lists.ts';
+import { buildAgentStatus, listClaimable, listPage } from './lists.ts';
 import {
   buildPrefetchRequest,
   lookUp,
@@ -161,8 +161,8 @@ function createReads(
       await listPage(generations.current(), contacts, nowMs(), query, filter, page),
 
     async listClaimable(agent_id, limit) {
-      const { claimable, commits } = generations.current();
-      const found = claimable.list(agent_id, nowMs(), limit);
+      const { indexes, commits } = generations.current();
+      const found = listClaimable(indexes, agent_id, nowMs(), limit);
       await commits.whenDurable(commits.lastSeq());
       return found;
     },

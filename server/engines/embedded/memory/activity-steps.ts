@@ -12,11 +12,10 @@ import {
   STEPS_MAX,
   type StepRecord,
   stepOf,
-  tookIndexOf,
 } from '../../../domain/activity.ts';
 import type { TaskOutcome } from '../../../domain/history-record.ts';
-import type { TaskState } from '../../../domain/task.ts';
-import { fillOutcomes, tagsWithoutAgent } from '../../../domain/task-counts.ts';
+import type { Ending } from '../../../domain/projection.ts';
+import { fillOutcomes } from '../../../domain/task-counts.ts';
 
 type OpenRecord = StepRecord & {
   readonly ended: Record<TaskOutcome, number>;
@@ -31,7 +30,7 @@ export type ActivitySteps = {
    */
   begin(nowMs: number, levels: Levels): boolean;
   /** A task settled, in the step that began last. */
-  noteEnded(state: TaskState, outcome: TaskOutcome): void;
+  noteEnded(ending: Ending): void;
   /** Takes a record of an earlier generation. */
   load(record: StepRecord): void;
   read(present: Levels, nowMs: number): readonly ActivityStep[];
@@ -61,13 +60,12 @@ export function createActivitySteps(): ActivitySteps {
       current = beginStep(stepOf(nowMs), levels);
       return true;
     },
-    noteEnded(state, outcome) {
+    noteEnded({ outcome, tookIndex, noAgent }) {
       if (!current) return;
       changed.add(current);
       current.ended[outcome] += 1;
-      const tookMs = (state.settledMs ?? state.createdMs) - state.createdMs;
-      if (isTimed(outcome)) addTo(current.took, tookIndexOf(tookMs));
-      for (const tag of tagsWithoutAgent(state)) {
+      if (isTimed(outcome)) addTo(current.took, tookIndex);
+      for (const tag of noAgent) {
         if (current.noAgent.has(tag) || current.noAgent.size < STEP_TAGS_MAX) addTo(current.noAgent, tag);
       }
     },

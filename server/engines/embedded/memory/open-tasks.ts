@@ -54,7 +54,7 @@ export function createOpenTasks(): OpenTasks {
   const tags = createSharedTexts();
   let bytes = 0;
 
-  /** A step of a task keeps its tags: the usual state has the ones that are held for it already. */
+  /** A step of a task keeps its tags: the usual state has those of the state before. */
   function share(before: Entry | undefined, state: TaskState): TaskState {
     if (before?.state.task_tags === state.task_tags) return state;
     const task_tags = tags.hold(state.task_tags);

@@ -15,7 +15,7 @@ type AgentSlots = {
 export type Slots = {
   count(agent_id: string): number;
   has(agent_id: string, request_id: string): boolean;
-  /** Idempotent: a slot that is already granted keeps its position. */
+  /** Idempotent: a granted slot keeps its position. */
   grant(agent_id: string, request_id: string): void;
   /** Idempotent. */
   release(agent_id: string, request_id: string): void;

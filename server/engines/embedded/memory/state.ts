@@ -1,6 +1,6 @@
 /**
- * The memory state of the engine: the open tasks, the agents, what waits, what claims may hand out, what is
- * due, how far cursors have come, and what is counted of the tasks.
+ * The memory state of the engine: the open tasks and their entries in indexes, the agents, what is due, how
+ * far cursors have come, and what is counted of the tasks.
  *
  * Invariants
  * - The state is what the file will hold once every decided commit is durable. Decisions on open tasks and
@@ -15,11 +15,9 @@ import { fillOutcomes, type OutcomeCounts } from '../../../domain/task-counts.ts
 import type { HighWaterMark, MarkRow } from '../sqlite/row-keys.ts';
 import { type ActivitySteps, createActivitySteps } from './activity-steps.ts';
 import { type Agents, createAgents } from './agents.ts';
-import { type ClaimableTasks, createClaimableTasks } from './claimable-tasks.ts';
 import { createDueQueue, type DueQueue } from './due-queue.ts';
-import { createOpenPositions, type OpenPositions } from './open-positions.ts';
+import { createIndexes, type Indexes } from './indexes.ts';
 import { createOpenTasks, type OpenTasks } from './open-tasks.ts';
-import { createWaitingTasks, type WaitingTasks } from './waiting-tasks.ts';
 
 /** The end of a session's feed: the number of its last event, and whether any event is stored. */
 export type FeedEnd = { readonly number: number; readonly stored: boolean };
@@ -29,13 +27,11 @@ export type MemoryState = {
   readonly run: number;
   readonly tasks: OpenTasks;
   readonly agents: Agents;
-  readonly waiting: WaitingTasks;
-  readonly claimable: ClaimableTasks;
   readonly due: DueQueue;
-  readonly openPositions: OpenPositions;
+  readonly indexes: Indexes;
   readonly settledCounts: SettledCounts;
   readonly activity: ActivitySteps;
-  /** The last cursor that was issued. */
+  /** The last issued cursor. */
   highWaterMark: HighWaterMark;
   /**
    * No row of a task that is stored, or is about to be, has a greater key: a task whose keys are greater is
@@ -51,10 +47,8 @@ export function createMemoryState(row: MarkRow, newestTaskKey: string): MemorySt
     run,
     tasks: createOpenTasks(),
     agents: createAgents(run),
-    waiting: createWaitingTasks(),
-    claimable: createClaimableTasks(),
     due: createDueQueue(run),
-    openPositions: createOpenPositions(),
+    indexes: createIndexes(),
     settledCounts: createSettledCounts(row),
     activity: createActivitySteps(),
     highWaterMark: { run, ms, n },

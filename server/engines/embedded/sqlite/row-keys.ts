@@ -25,8 +25,8 @@
  * Promise: a part of a key may be any string. It can neither collide with another key nor leave its range,
  * because every character that is not plain is escaped, the separator included.
  */
-import type { TaskOutcome } from '../../../domain/history-record.ts';
 import { parseStored, writeJson } from '../../../domain/json-text.ts';
+import type { IndexEntry } from '../../../domain/projection.ts';
 import type { Cursor, Revision } from '../../../ports/store.ts';
 
 /** Keys from `from` (included) to `to` (excluded). */
@@ -50,8 +50,8 @@ export type Envelope = {
   readonly v: unknown;
   /** Open tasks: the due time, or earlier; null when there was none. */
   readonly d?: number | null;
-  /** Idempotency keys: when the key expires; null when it does not. */
-  readonly e?: number | null;
+  /** Idempotency keys: when the key expires. */
+  readonly e?: number;
   /** Open tasks: whether the reply is in a row of its own. */
   readonly p?: true;
 };
@@ -119,15 +119,11 @@ export function expiringKey(key: string): string {
   return key.slice(EXPIRY_PREFIX.length + MS_DIGITS + 1);
 }
 
-/** The listings: of all tasks, of a session, of an agent. Each holds positions. */
-export const LISTING_ALL = 'all';
-export const sessionListing = (session: string): string => `by-session/${escapePart(session)}`;
-export const agentListing = (agent_id: string): string => `by-agent/${escapePart(agent_id)}`;
-export const outcomeListing = (outcome: TaskOutcome): string => `by-outcome/${outcome}`;
+/** A listing: an index of tasks, or its part for a session, an agent or an outcome. It holds positions. */
+export const listingOf = (index: IndexEntry['index'], of: string): string =>
+  index === 'all' ? index : `${index}/${escapePart(of)}`;
 /** A task's position in a listing: its time, then its id. */
 export const positionOf = (createdMs: number, id: string): string => `${padMs(createdMs)}/${escapePart(id)}`;
-
-export const unreportedListing = (agent_id: string): string => `unreported/${escapePart(agent_id)}`;
 
 export const feedPath = (session: string): string => `feed/${escapePart(session)}`;
 export const trimmedKey = (session: string): string => `${feedPath(session)}/!`;

@@ -1,0 +1,48 @@
+/** Figures for the operator. They are counted with each commit, and read without a scan. */
+import { type ActivityStep, type Levels, levelsOf } from '../../domain/activity.ts';
+import type { TaskCounts } from '../../domain/task-counts.ts';
+import type { Demand } from '../../ports/store.ts';
+import type { Generation } from './generation.ts';
+
+/** How many tasks are stored. */
+export function readTaskCounts({ settledCounts, indexes }: Generation): TaskCounts {
+  return {
+    pending: indexes.size('open', 'pending'),
+    running: indexes.size('open', 'running'),
+    waiting: indexes.size('waiting', ''),
+    ended: settledCounts.read(),
+  };
+}
+
+/** How many tasks are open and wait, and at most so many of the tags that these ask for. */
+export function readDemand({ tasks, indexes }: Generation, tagsMax: number): Demand {
+  const tags = indexes.listParts('waiting-for', tagsMax).map((tag) => ({
+    tag,
+    waiting: indexes.size('waiting-for', tag),
+    oldestMs: timeOf(indexes.first('waiting-for', tag) ?? ''),
+  }));
+  const oldest = indexes.first('waiting', '');
+  return {
+    openTasks: tasks.count(),
+    waitingTasks: indexes.size('waiting', ''),
+    oldestWaitingMs: oldest === undefined ? null : timeOf(oldest),
+    tagsTotal: indexes.countParts('waiting-for'),
+    tags,
+  };
+}
+
+/** The last steps, oldest first: how many tasks waited, ran and ended in each. */
+export function readActivity(generation: Generation, nowMs: number): readonly ActivityStep[] {
+  return generation.activity.read(readLevels(generation), nowMs);
+}
+
+/** How many tasks wait, and how many others are open. */
+export function readLevels({ indexes }: Generation): Levels {
+  const open = indexes.size('open', 'pending') + indexes.size('open', 'running');
+  return levelsOf(open, indexes.size('waiting', ''));
+}
+
+/** The time with which a position begins. */
+function timeOf(position: string): number {
+  return Number(position.slice(0, position.indexOf('/')));
+}

@@ -1,0 +1,84 @@
+/**
+ * Applies what a commit says of a task: the changes of its entries in the indexes, and how it ends. Some
+ * indexes are in memory, the others are rows of the commit's group. All are read without a scan.
+ */
+import {
+  type Ending,
+  endingOf,
+  entriesOf,
+  type IndexChange,
+  type IndexEntry,
+} from '../../domain/projection.ts';
+import type { TaskState } from '../../domain/task.ts';
+import { putActivity } from './activity-rows.ts';
+import { readLevels } from './counts.ts';
+import type { Generation } from './generation.ts';
+import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
+import { isInMemory } from './memory/indexes.ts';
+import type { MemoryState } from './memory/state.ts';
+import { expiryKey, listingOf, padMs, positionOf } from './sqlite/row-keys.ts';
+
+/** The commit that changes a task. */
+type TaskCommit = { readonly generation: Generation; readonly group: CommitGroup; readonly nowMs: number };
+
+/** Applies the changes in order. A task that an agent may claim at once wakes its watchers. */
+export function applyIndexChanges(commit: TaskCommit, id: string, changes: readonly IndexChange[]): void {
+  const { generation, group, nowMs } = commit;
+  for (const change of changes) {
+    const { op, index, of, fromMs, keepMs } = change;
+    if (index === 'open' || index === 'waiting') beginStep(commit);
+    if (isInMemory(index)) {
+      generation.indexes[op](index, of, memoryKeyOf(change, id));
+      if (index === 'claimable' && op === 'add' && fromMs === 0) group.topics.add(`agent:${of}`);
+      continue;
+    }
+    const key = indexKeyOf(change, id);
+    if (op === 'remove') removeRow(group, key);
+    else putRow(group, key, '');
+    if (keepMs !== undefined) putRow(group, expiryKey(nowMs + keepMs, key), '');
+  }
+}
+
+/** Counts a task that ends, in all and in the present step. */
+export function applyEnding(commit: TaskCommit, ending: Ending): void {
+  beginStep(commit);
+  commit.generation.activity.noteEnded(ending);
+  countSettled(commit, ending, 1);
+}
+
+/** Begins the present step before what waits or runs changes, and has the steps before it written. */
+function beginStep({ generation, group, nowMs }: TaskCommit): void {
+  if (generation.activity.begin(nowMs, readLevels(generation))) putActivity(generation, group, nowMs);
+}
+
+type Removal = Pick<TaskCommit, 'generation' | 'group'>;
+
+/** Removes the entries of a settled task, and counts it no longer. */
+export function removeEntries(removal: Removal, id: string, state: TaskState): void {
+  for (const entry of entriesOf(state)) removeRow(removal.group, indexKeyOf(entry, id));
+  const ending = endingOf(undefined, state);
+  if (ending) countSettled(removal, ending, -1);
+}
+
+/** The counts are in the row of the high-water mark. */
+function countSettled({ generation, group }: Removal, { outcome }: Ending, change: 1 | -1): void {
+  generation.settledCounts.add(outcome, change);
+  group.highWaterMark = generation.highWaterMark;
+}
+
+/** Adds the entries in memory of a stored open task. */
+export function loadEntries({ indexes }: MemoryState, id: string, state: TaskState): void {
+  for (const entry of entriesOf(state)) {
+    if (isInMemory(entry.index)) indexes.add(entry.index, entry.of, memoryKeyOf(entry, id));
+  }
+}
+
+/** An agent's claimable tasks are in the order of the times from which they are; other keys are positions. */
+function memoryKeyOf({ index, fromMs, atMs }: IndexEntry, id: string): string {
+  const position = positionOf(atMs, id);
+  return index === 'claimable' ? `${padMs(fromMs)}/${position}` : position;
+}
+
+function indexKeyOf({ index, of, atMs }: IndexEntry, id: string): string {
+  return `${listingOf(index, of)}/${positionOf(atMs, id)}`;
+}
