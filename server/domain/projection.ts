@@ -138,7 +138,9 @@ export function indexChanges(before: TaskState | undefined, after: TaskState): r
 
 /** The entries of a task in this state, but for the one that its last step decides. */
 export function entriesOf(state: TaskState): readonly IndexEntry[] {
-  return indexChanges(undefined, state).map(({ index, of, fromMs, atMs }) => ({ index, of, fromMs, atMs }));
+  return ROWS.flatMap(({ index, of: listParts, fromMs, atMs }) =>
+    listParts(state).map((of) => ({ index, of, fromMs: fromMs(state), atMs: atMs(state) })),
+  );
 }
 
 /** How the task ends in this step; undefined where it does not: it is open, or was settled before. */
