@@ -165,15 +165,38 @@ test('removed agents are remembered up to a limit; a reader further behind reads
   const { cursor } = await store.readAgentChanges(null);
   const AGENTS = 10_050;
   for (let index = 0; index < AGENTS; index += 1) await register(store, `A${index}`);
-  const { cursor: full } = await store.readAgentChanges(cursor);
+  const { cursor: full, changed } = await readAllChanges(store, cursor);
+  expect(new Set(changed).size).toBe(AGENTS);
+  // One reader has come through a part of all agents when the first of them are removed and forgotten.
+  const { cursor: part, more } = await store.readAgentChanges(null);
+  expect(more).toBe(true);
   for (let index = 0; index < AGENTS; index += 1) {
     must(await putAgent(store, `A${index}`, null));
   }
   expect(await store.readAgentChanges(full)).toMatchObject({ reset: true, changed: [] });
+  expect(await store.readAgentChanges(part)).toMatchObject({ reset: true, changed: [] });
   await register(store, 'B');
   const { cursor: last } = await store.readAgentChanges(null);
   expect(await store.readAgentChanges(last)).toMatchObject({ reset: false, changed: [], removed: [] });
+  for (let index = 0; index < AGENTS; index += 1) await register(store, `A${index}`);
+  // What was forgotten before a reader began with all agents does not concern it.
+  const pages = await readAllChanges(store, null);
+  expect(new Set(pages.changed).size).toBe(AGENTS + 1);
+  expect(pages.resets).toBe(1);
 }, 60_000);
+
+/** Reads on while there is more. */
+async function readAllChanges(store: Store, after: string | null) {
+  const changed: string[] = [];
+  let resets = 0;
+  for (let cursor = after; ; ) {
+    const page = await store.readAgentChanges(cursor);
+    changed.push(...page.changed.map(({ record }) => record.agent_id));
+    resets += Number(page.reset);
+    ({ cursor } = page);
+    if (!page.more) return { changed, cursor, resets };
+  }
+}
 
 test('after a restart an agent is due at once, whatever its due time was, while a task waits for its tags', async () => {
   const clock = createFakeClock();

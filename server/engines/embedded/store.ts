@@ -46,6 +46,9 @@ import { findConflict } from './preconditions.ts';
 import { createGenerations, type Generations, type OpenStorage } from './recovery.ts';
 import { runTrimPass } from './retention.ts';
 
+/** Few enough that no other call waits long; a start reads all agents. */
+const CHANGED_PER_PAGE = 2_000;
+
 type EngineDeps = {
   readonly openStorage: OpenStorage;
   readonly clock: Clock;
@@ -149,12 +152,9 @@ function createReads(
 
     async readAgentChanges(after): Promise<AgentChanges> {
       const generation = generations.current();
-      const { agents } = generation;
-      const since = after === null ? undefined : agents.changes.since(after);
-      const ids = since?.changed ?? agents.list(undefined, agents.count());
-      const changed = ids.flatMap((id) => buildAgentStatus(generation, contacts, id) ?? []);
-      const reset = since === undefined;
-      return { reset, changed, removed: since?.removed ?? [], cursor: agents.changes.cursor(), more: false };
+      const page = generation.agents.changes.read(after, CHANGED_PER_PAGE);
+      const changed = page.changed.flatMap((id) => buildAgentStatus(generation, contacts, id) ?? []);
+      return { ...page, changed };
     },
 
     list: async (query, filter, page) =>

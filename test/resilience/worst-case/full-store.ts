@@ -61,6 +61,8 @@ export type FullStore = {
   readonly ended: readonly string[];
   /** `HELD` of each holder, one after the other. */
   readonly held: readonly string[];
+  /** One of them that no call ends, so that no retention removes it. */
+  readonly lasting: string;
   readonly waiting: readonly string[];
   /** One that waits with the tags `SIMILAR`. */
   readonly similar: string;
@@ -81,7 +83,7 @@ export async function fillStore(store: Store): Promise<FullStore> {
   await inParts(waiting, (id) => addWaiting(store, id, LONG));
   await addWaiting(store, similar, SIMILAR);
   await inParts(refused, (id) => addRunning(store, id, REFUSED_BY, true));
-  return { ended, held, waiting, similar, large };
+  return { ended, held, lasting: held[HELD - 1] ?? '', waiting, similar, large };
 }
 
 /** Adds tasks whose deadlines have passed when the store is opened again. */

@@ -5,6 +5,7 @@
  */
 import BTreeModule from 'sorted-btree';
 import { STORE_LIMITS } from '../../../ports/limits.ts';
+import type { AgentChanges } from '../../../ports/store.ts';
 
 const BTree = BTreeModule.default;
 
@@ -12,15 +13,13 @@ export type ChangeLog = {
   note(agent_id: string): void;
   noteRemoved(agent_id: string): void;
   /**
-   * Agents that changed or were removed since the cursor; undefined when the cursor is too old, or was not
-   * issued by this log.
+   * At most `limit` agents that changed or were removed since the cursor. All agents from the first (`reset`)
+   * when there is no cursor, or it is too old, or was not issued by this log.
    */
-  since(
-    cursor: string,
-  ): { readonly changed: readonly string[]; readonly removed: readonly string[] } | undefined;
-  /** The cursor of this moment. */
-  cursor(): string;
+  read(cursor: string | null, limit: number): ChangesPage;
 };
+
+type ChangesPage = Omit<AgentChanges, 'changed'> & { readonly changed: readonly string[] };
 
 /** Creates an empty log. Its cursors begin with `run`, so that it refuses those of earlier generations. */
 export function createChangeLog(run: number): ChangeLog {
@@ -30,6 +29,17 @@ export function createChangeLog(run: number): ChangeLog {
   let lastNumber = 0;
   let lastIssued = 0;
   let lastForgotten = 0;
+
+  /**
+   * How far its reader has come, and up to which number it needs no removal: it began to read all agents
+   * after that. Undefined where it must begin again.
+   */
+  function parseCursor(cursor: string | null): { after: number; knownTo: number } | undefined {
+    const parts = /^(\d+)-(\d+)-(\d+)$/.exec(cursor ?? '');
+    const [ofRun, after, knownTo] = (parts ?? []).slice(1).map(Number);
+    if (ofRun !== run || after === undefined || knownTo === undefined) return undefined;
+    return knownTo < lastForgotten || knownTo > lastNumber ? undefined : { after, knownTo };
+  }
 
   function renumber(agent_id: string): void {
     const number = numbers.get(agent_id);
@@ -59,20 +69,27 @@ export function createChangeLog(run: number): ChangeLog {
         lastForgotten = number;
       }
     },
-    since(cursor) {
-      const parts = /^(\d+)-(\d+)$/.exec(cursor);
-      const from = Number(parts?.[2]);
-      if (Number(parts?.[1]) !== run || from < lastForgotten || from > lastNumber) return undefined;
+    read(cursor, limit) {
+      const position = parseCursor(cursor);
+      const { after, knownTo } = position ?? { after: 0, knownTo: lastNumber };
       const changedIds: string[] = [];
       const removedIds: string[] = [];
-      for (const [, agent_id] of log.entries(from + 1)) {
-        (removed.has(agent_id) ? removedIds : changedIds).push(agent_id);
+      let number = lastNumber;
+      let more = false;
+      let passed = after;
+      for (const [next, agent_id] of log.entries(after + 1)) {
+        if (changedIds.length + removedIds.length >= limit) {
+          number = passed;
+          more = true;
+          break;
+        }
+        passed = next;
+        if (!removed.has(agent_id)) changedIds.push(agent_id);
+        else if (next > knownTo) removedIds.push(agent_id);
       }
-      return { changed: changedIds, removed: removedIds };
-    },
-    cursor() {
-      lastIssued = lastNumber;
-      return `${run}-${lastNumber}`;
+      lastIssued = Math.max(lastIssued, number);
+      const next = `${run}-${number}-${Math.max(number, knownTo)}`;
+      return { reset: !position, changed: changedIds, removed: removedIds, cursor: next, more };
     },
   };
 }
