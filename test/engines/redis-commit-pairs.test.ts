@@ -234,6 +234,19 @@ async function runIn(prefix: string, commits: readonly (readonly string[])[], co
 
 const NAMES = Object.keys(COMMITS);
 
+test('the commits have each operation that the script knows', () => {
+  const known: Known = { tasks: new Map(), agents: new Map() };
+  const beginning = encodeAll(BEGINNING, known, 1);
+  // Each finds the store as the beginning leaves it.
+  const others = Object.values(COMMITS).flatMap((build) =>
+    encodeAll([build], { tasks: new Map(known.tasks), agents: new Map(known.agents) }, 10),
+  );
+  const sent = [...beginning, ...others].flatMap(([words = '']) => [...(words.split(' ')[2] ?? '')]);
+  const compared = [...scripts.commit.text.matchAll(/letter == (\d+)/g)].map(([, byte]) => Number(byte));
+  const letters = [...new Set(compared)].map((byte) => String.fromCharCode(byte));
+  expect([...new Set(sent)].filter((sign) => /\D/.test(sign)).sort()).toEqual(letters.sort());
+});
+
 test('two commits of one script do the same as each in a script of its own', async () => {
   await client.scriptLoad(scripts.commit.text);
   const seen = new Set<string>();

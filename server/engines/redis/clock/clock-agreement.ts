@@ -1,6 +1,7 @@
 /**
  * Brings this process and the store to agree about the store's time: at the start, after a disagreement, and
- * when time that was left out can be added. `store-clock.ts` says when; `clock-decisions.ts` says how.
+ * when the time between two runs can be added after all. `store-clock.ts` says when; `clock-decisions.ts`
+ * says how.
  */
 import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
@@ -24,7 +25,7 @@ export type SetClock = (args: readonly string[]) => Promise<Reply>;
 /** The result of a look at the clock, just now. */
 export type Looked = { readonly reading: ClockReading; readonly sample: Sample };
 
-/** Reads what a call that was sent at `sentMs` (monotonic) returned about the clock. */
+/** Reads the reply about the clock to a call of `sentMs` (monotonic). */
 export function readLook(reply: Reply | undefined, sentMs: number): Looked {
   const reading = parseClockReading(String(reply));
   return { reading, sample: { storeMs: storeMsOf(reading), sentMs } };
@@ -38,15 +39,15 @@ export type ClockAgreementDeps = {
 };
 
 export type ClockAgreement = {
-  /** The last reading that was taken; null before the first. */
+  /** The last reading that `note` took; null before the first. */
   last(): ClockReading | null;
-  /** Takes a reading that this process agrees with; logs where the offset is another than before. */
+  /** Takes a reading with which this process agrees; logs when the offset has changed. */
   note(reading: ClockReading): void;
   /** Resolves when this process and the store agree about the time of the store. */
   resolve(seen: Looked, setClock: SetClock): Promise<void>;
   /** The same for a process that knows no time yet. */
   start(seen: Looked, setClock: SetClock): Promise<void>;
-  /** Adds the time that was left out at the start, where that may be done now. */
+  /** Adds the time left out at the start, if the clocks of Redis and of this host agree by now. */
   addTimeLeftOut(reading: ClockReading, setClock: SetClock): Promise<void>;
 };
 
@@ -120,7 +121,7 @@ export function createClockAgreement(deps: ClockAgreementDeps, time: StoreTime):
 
     async addTimeLeftOut(reading, setClock) {
       if (!reading.isTimeLeftOut || !checkHostsAgree(reading, wallMs())) return;
-      // Where TIME is behind, the time of the store cannot run back to it.
+      // If TIME is behind, the time of the store cannot run back to it.
       const offsetMs = Math.max(0, reading.offsetMs);
       learnAnew(await set(reading, { offsetMs, isTimeLeftOut: false }, setClock));
     },

@@ -15,7 +15,7 @@ export type ClockReading = {
   readonly isTimeLeftOut: boolean;
   /** Store time of the last sweep by a process whose clock agreed; 0 before the first. */
   readonly agreedMs: number;
-  /** The latest store time that is known to have been reached; 0 in a store without any. */
+  /** The latest store time that an event or a sweep has; 0 if there is none. */
   readonly lastMs: number;
 };
 
@@ -33,8 +33,8 @@ export function storeMsOf({ redisMs, offsetMs }: ClockReading): number {
 }
 
 /**
- * A running gateway notes its sweeps at most so much later than they are, so the store's time may have come
- * so far beyond the last one that was noted.
+ * A running gateway notes a sweep at most this long after it. So when the last note says 12:00:00, the
+ * store's time may already be 12:00:02.5.
  */
 export const SWEEP_NOTED_WITHIN_MS = 2_500;
 /** Clocks of two hosts that differ by less than this agree. */
@@ -55,9 +55,10 @@ export function checkTimeGoesOn(reading: ClockReading): boolean {
 export type ClockSetting = { readonly offsetMs: number; readonly isTimeLeftOut: boolean };
 
 /**
- * Decides the offset with which a store starts that no gateway ran on. The time that passed counts where the
- * clock of Redis and this host's agree about it. Otherwise the store goes on from its last time, as if none
- * had passed. Its time never runs back: the first of these counts at which it does not.
+ * Decides the offset with which a store starts when no gateway ran before. If the clock of Redis and this
+ * host's agree, the time between counts: after a night without a gateway, tasks of the evening have expired.
+ * If they differ, the store goes on from its last time, as if no time had passed. Its time never runs back:
+ * of these cases the first counts in which it does not.
  *
  *   Case                                                       Offset             Time is left out
  *   Redis' clock and this host's agree                         0                  no

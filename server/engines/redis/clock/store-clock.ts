@@ -7,9 +7,10 @@
  *    offset             0         0 |  -1:00:00  -1:00:00         one process sets it, the others find it set
  *    store time  10:00:00  10:00:01 | 10:00:02  10:00:03          nothing expires, nothing is trimmed
  *
- * Every script gets the bounds of what its caller thinks the store's time can be when the call arrives
- * (`store-time.ts`). One that writes applies nothing outside of them and replies with what it knows of the
- * clock (`time.lua`, `agreement.lua`); one that only reads takes the nearest bound as the time.
+ * Every script gets two bounds: by its caller's clock, the store's time lies between them when the call
+ * arrives (`store-time.ts`). If TIME and the offset are outside, a script that writes applies nothing and
+ * replies with what it knows of the clock (`time.lua`, `agreement.lua`); one that only reads takes the
+ * nearest bound as the time.
  *
  *    call ----> script: TIME + offset within the bounds? -- yes --> applied
  *      ^                            | no
@@ -18,17 +19,17 @@
  *      |                            | yes                                                                |
  *      |                            v                                                                    |
  *      |        the offset has a new number ----------> another process set it: learn its time ----------+
- *      |        another swept in what is our future  -> our own clock stood still (a virtual machine     |
- *      |        |                                       that was suspended): learn the store's time -----+
+ *      |        another swept in what is our future  -> our own clock stood still (for example in a      |
+ *      |        |                                       suspended virtual machine): learn the time ------+
  *      |        v                                                                                        |
  *      |        else Redis' clock stepped: set the offset, if its number is still the same --------------+
  *      |                                                                                                 |
  *      +-------------------------------------- the call is sent again -----------------------------------+
  *
- * All gateways stopped: nothing measured the time between; `decideStart` says what becomes of it. Before, a
- * starting gateway listens for a moment: where others run, and Redis stepped just now, they set the offset.
- * Time that was left out is added when the clocks of Redis and of a gateway's host agree; until then tasks
- * expire only by time that gateways measured.
+ * When all gateways had stopped, none measured the time between: `decideStart` says whether it counts.
+ * Before, a gateway listens for a moment: if others run, and Redis stepped just now, they set the offset.
+ * Time is left out when the clocks of Redis and of the gateway's host differ, and added when they agree;
+ * until then tasks expire only by time that gateways measured.
  */
 import { StoreUnavailable } from '../../../ports/store.ts';
 import type { Reply } from '../client/client.ts';
@@ -46,13 +47,13 @@ export type StoreClock = {
   nowMs(): number;
   /** The time argument of a script. */
   argument(): string;
-  /** Takes what the reply to a call that was sent at `sentMs` (monotonic) says of the clock. */
+  /** Learns from the reply about the clock to a call of `sentMs` (monotonic). */
   learn(reading: Reply | undefined, sentMs: number, setClock: SetClock): void;
-  /** Takes what a new connection says of the clock. Resolves when this process agrees about the time. */
+  /** The same of a new connection. Resolves when this process and the store agree about the time. */
   begin(reading: Reply | undefined, sentMs: number, setClock: SetClock): Promise<void>;
   /** Returns the call with a disagreement resolved and the call repeated, within the time of one call. */
   guard(call: Call, setClock: SetClock): Call;
-  /** Says what a person should set right, readable for strangers; null when all is well. */
+  /** Says what a person should set right, without any secret; null when all is well. */
   warning(): string | null;
 };
 

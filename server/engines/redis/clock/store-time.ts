@@ -1,31 +1,31 @@
 /**
- * The store's time as this process measures it: bounds of an offset to its monotonic clock. A reply that
- * carries the store's time narrows them, because that time lies between sending and receiving. Both bounds
- * hold whatever the network does; only a clock that stepped contradicts them.
+ * The store's time as this process measures it: bounds of an offset to its monotonic clock. Each reply with
+ * the store's time narrows them: Redis read its clock after the call was sent and before the reply came. A
+ * slow network only leaves them wide. If a reply contradicts them, a clock has stepped.
  */
 import type { Clock } from '../../../ports/clock.ts';
 import { CLOCK_STEP_MS } from '../scripts.ts';
 
-/** A sample of the store's time: what Redis replied to a call that was sent at `sentMs` (monotonic). */
+/** A sample of the store's time: the reply of Redis to a call of `sentMs` (monotonic). */
 export type Sample = { readonly storeMs: number; readonly sentMs: number };
 
 export type StoreTime = {
   /** Whole milliseconds since the Unix epoch; never falls. Meaningless before the first `learn`. */
   nowMs(): number;
-  /** Between what the store's time is now, and what it may be when a call arrives; null before `learn`. */
+  /** Between them lies the store's time now and when a call of now arrives; null before `learn`. */
   bounds(): { readonly earliestMs: number; readonly latestMs: number } | null;
-  /** By how much a sample that was just received lies outside; 0 where it agrees, or nothing is known yet. */
+  /** By how much a sample of just now lies outside; 0 if it agrees, or if no other is known yet. */
   measureStep(sample: Sample): number;
-  /** Takes a sample that was just received; the bounds move no further than it requires. */
+  /** Takes a sample of just now; the bounds move no further than it requires. */
   learn(sample: Sample): void;
-  /** Takes a sample instead of everything that was known. */
+  /** Takes a sample of just now and forgets all others. */
   relearn(sample: Sample): void;
 };
 
 /** Two monotonic clocks drift apart by less than this share of the time since they were compared. */
 const DRIFT_SHARE = 0.0005;
 
-/** Creates a clock that has learned nothing yet. */
+/** Creates it without a sample. */
 export function createStoreTime(clock: Clock): StoreTime {
   let known: { readonly lowMs: number; readonly highMs: number; readonly atMs: number } | null = null;
   /** How long the last reply took: the next call may be on its way as long. */

@@ -175,7 +175,7 @@ function addTask(list: OperationList, { id, expect, value, index, ending }: Task
       list.add('r3', of, positionOf(atMs, id), String(change.keepMs));
     } else if (!(isListed && op === 'add' && isListing(name))) {
       list.beginPosition(id, atMs === value.createdMs ? position : positionOf(atMs, id));
-      addPosition(list, change, index);
+      addPosition(list, id, change, index);
     }
   }
   list.beginPosition(id, position);
@@ -192,7 +192,8 @@ function isListing(name: IndexChange['index']): boolean {
 /** Adds the task's position to an index, or removes it. */
 function addPosition(
   list: OperationList,
-  { op, index: name, of }: IndexChange,
+  id: string,
+  { op, index: name, of, atMs }: IndexChange,
   all: readonly IndexChange[],
 ): void {
   const isAdded = op === 'add';
@@ -208,8 +209,11 @@ function addPosition(
     }
     case 'waiting-for':
       break;
-    default:
-      list.add(isAdded ? 'z1' : 'y1', name === 'all' ? name : `${name}:${of}`);
+    default: {
+      const set = name === 'all' ? name : `${name}:${of}`;
+      if (isAdded) list.add('z1', set);
+      else list.add('v2', set, positionOf(atMs, id));
+    }
   }
 }
 

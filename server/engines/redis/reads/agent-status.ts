@@ -1,6 +1,6 @@
 /**
  * Reads what the scripts return about agents: the status of each, and which changed since a cursor. An agent
- * whose record cannot be read is left out and logged by its id: it is never in the way of the others.
+ * whose record cannot be read is left out and logged by its id, so that it hides no other agent.
  */
 import type { AgentRecord, Contact } from '../../../domain/agent.ts';
 import type { Log } from '../../../ports/log.ts';
@@ -9,15 +9,15 @@ import type { Reply } from '../client/client.ts';
 import type { Connection } from '../connection/connection.ts';
 import { scripts } from '../scripts.ts';
 
-/** Agents read at a time, and removed ones; the script ends a page sooner once it has a megabyte. */
+/** Agents of a page, and as many removed ones; the script ends a page sooner when it has a megabyte. */
 const PAGE = 500;
-/** Damaged revisions that are remembered as logged. */
+/** So many damaged revisions are logged. */
 const LOGGED_MAX = 1_000;
 
 export type AgentStatuses = {
   /**
-   * An agent's status from the reply of `read_status`; undefined when it has no record, or one that cannot be
-   * read.
+   * An agent's status from the reply of `read_status`; undefined if it has no record, or if its record cannot
+   * be read.
    */
   parse(agent_id: string, resumedMs: Reply | undefined, reply: Reply | undefined): AgentStatus | undefined;
   /** An agent's record alone, from the fields of its value and its revision. */
@@ -28,7 +28,7 @@ export type AgentStatuses = {
   ): AgentRecord | undefined;
 };
 
-/** Creates the reader of replies. Each damaged revision is logged once; the set of them is bounded. */
+/** Creates the reader of replies. It logs each damaged revision once, and at most `LOGGED_MAX` of them. */
 export function createAgentStatuses(log: Log): AgentStatuses {
   const logged = new Set<string>();
 

@@ -1,14 +1,14 @@
 /**
- * Batches the calls of one kind that are made in one tick of the event loop, or while two of their scripts
- * are under way: they are sent as one, and equal ones are sent once. A call is sent after it is made, so its
- * reply is never older than the call.
+ * Sends calls of one kind as one script: those of one tick of the event loop, or all that come while two
+ * scripts are under way. Equal calls are sent once. For example, when ten streams read one task in a tick, it
+ * is read once. A call is sent after it is made, so its reply is never older than the call.
  */
 export type CallBatches<T> = {
-  /** Makes a call by its arguments. Callers of equal arguments that are not sent yet share its result. */
+  /** Makes a call by its arguments. If an equal call waits to be sent, both share its result. */
   run(args: readonly string[]): Promise<T>;
 };
 
-/** Calls that are sent together: what one reply has room for. */
+/** Calls of one script: as many as one reply has room for. */
 const CALLS_MAX = 64;
 const UNDER_WAY_MAX = 2;
 

@@ -1,5 +1,6 @@
 /**
- * Reads that cost the same however much there is: of what an agent holds, what waits, and what was counted.
+ * Reads of what an agent holds, what waits, and what was counted. A million stored tasks make none of them
+ * slower.
  */
 import {
   type ActivityStep,
@@ -84,7 +85,7 @@ function parseActivity([nowMs, openTasks, waitingTasks, steps]: readonly Reply[]
   return buildActivity(records, levelsOf(Number(openTasks), Number(waitingTasks)), Number(nowMs));
 }
 
-/** The record of a step; none where nothing changed in it. */
+/** The record of a step; none if nothing changed in it. */
 function parseStep([atMs, fields, tags]: readonly Reply[]): readonly StepRecord[] {
   const counts = parseHash(fields);
   if (counts.size === 0) return [];
@@ -102,7 +103,7 @@ function parseStep([atMs, fields, tags]: readonly Reply[]): readonly StepRecord[
   return [{ atMs: Number(atMs), before, ended, took, noAgent: parseHash(tags) }];
 }
 
-/** The fields of a hash, which come as a flat list. */
+/** The fields of a hash: Redis replies with a flat list. */
 function parseHash(reply: Reply | undefined): ReadonlyMap<string, number> {
   const texts = reply as readonly Reply[];
   const fields = new Map<string, number>();

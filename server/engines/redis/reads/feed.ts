@@ -1,7 +1,7 @@
 /**
  * A session's feed: its stored events, then new ones, in one loop. The reader's position is the cursor of the
- * last event it got; the session's high-water mark shows whether events after that position were trimmed
- * away.
+ * last event it got. If the session's high-water mark is beyond it, retention has removed events that the
+ * reader has not seen.
  *
  * Modes: reading (the last slice was full, or a notification came) → waiting (the end is reached; a
  * notification leads back to reading; the signal, or closing the store, ends the feed). In an outage the
@@ -16,9 +16,9 @@ import type { Reply } from '../client/client.ts';
 import type { Connection } from '../connection/connection.ts';
 import { scripts } from '../scripts.ts';
 
-/** Events read at a time; the next slice is read when the reader has taken this one. */
+/** Events of a slice; the next slice is read when the reader has taken this one. */
 const SLICE = 100;
-/** Tasks of a full slice that are read together. A reader who stands still keeps these values alone. */
+/** So many tasks of a full slice are read together. A reader who stands still keeps these values alone. */
 const TOGETHER = 20;
 const CURSOR = /^\d{1,15}-\d{1,15}$/;
 
@@ -26,15 +26,15 @@ type FeedDeps = {
   readonly connection: Connection;
   readonly notifications: Notifications;
   readonly slices: SharedReads<Slice>;
-  /** The state of a task where it is short; undefined where it must be read by itself. Never rejects. */
+  /** The state of a task if it is short; undefined if it must be read by itself. Never rejects. */
   readonly readShort: (request_id: string) => Promise<TaskState | undefined>;
 };
 /** A stored event. All readers of a slice get the same object, so it is rendered once for all of them. */
 type StoredEvent = Omit<Extract<FeedItem, { gap: false }>, 'state'> & { state?: TaskState | undefined };
 export type Slice = {
-  /** Whether an event with the cursor that was asked for is stored. */
+  /** Whether the event at the reader's position is stored. */
   readonly isStored: boolean;
-  /** The session's high-water mark: the cursor of the last event that was trimmed away. */
+  /** The session's high-water mark: the cursor of the last event that retention removed; null if none was. */
   readonly trimmed: Cursor | null;
   readonly events: readonly StoredEvent[];
 };

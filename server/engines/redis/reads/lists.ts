@@ -1,4 +1,4 @@
-/** The listings of the port, each a range of one sorted set, or of several that are merged. */
+/** The listings of the port: each reads a range of one sorted set, or of several and merges them. */
 import type { AgentStatus, Lists, Page, TasksAsk } from '../../../ports/store.ts';
 import type { Reply } from '../client/client.ts';
 import type { Connection } from '../connection/connection.ts';
@@ -7,7 +7,7 @@ import type { AgentStatuses } from './agent-status.ts';
 
 type PageOptions = { readonly after?: string; readonly limit: number };
 
-/** Reads one page of a listing. One of agents may be short: it ends once the records have a megabyte. */
+/** Reads one page of a listing. A page of agents may be short: it ends when the records have a megabyte. */
 export async function readPage<Q extends keyof Lists>(
   { connection, statuses }: { readonly connection: Connection; readonly statuses: AgentStatuses },
   query: Q,
@@ -32,7 +32,7 @@ export async function readPage<Q extends keyof Lists>(
   };
 }
 
-/** The name of the listing in Redis, and the tags, session or agent that it is about. */
+/** The name of the listing in Redis, and its subject: tags, a session, an agent. */
 function findListing<Q extends keyof Lists>(
   query: Q,
   ask: Lists[Q]['ask'],
@@ -55,7 +55,7 @@ function findWaiting({ tags }: Lists['waiting']['ask']): readonly [listing: stri
   return tags ? ['waiting', [...new Set(tags)]] : ['waiting-tasks', []];
 }
 
-/** The sorted sets that have these tasks. */
+/** The sorted sets of these tasks. */
 function setsOf({ session, agent_id, open, outcome }: TasksAsk): readonly string[] {
   if (session !== undefined) return [`by-session:${session}`];
   if (agent_id !== undefined) return [`by-agent:${agent_id}`];

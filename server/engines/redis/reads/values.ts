@@ -1,16 +1,15 @@
 /**
- * Reads and writes of values, whichever size they have. Of large values only so many bytes are under way, so
- * that no other call waits long behind them and neither side holds many of them in memory:
+ * Reads and writes of values of any size. At most 2 MiB of large values are under way, so that other calls
+ * wait only briefly behind them and neither side holds many of them in memory:
  *
- *    read     all reads of a tick of the event loop together. Where the value is large, its size comes
- *             instead of it, and it is read when its caller is next.
+ *    read     all reads of a tick of the event loop together. If the value is large, its size comes instead
+ *             of it, and it is read when its caller is next.
  *    commit   at once; with large values when its caller is next.
  *
- * Callers come in rotation: one that wants many large values holds up no other. A read or commit that waits
- * too long rejects with `StoreUnavailable`, for its caller alone. In an outage each is sent at once and
- * rejects. Reads of one value that wait are sent as one, so a value that many want is read for all of them
- * together. Memory grows with the large commits that wait, up to `WAITING_BYTES_MAX`, of which one caller may
- * take half.
+ * Callers come in rotation: when one wants a hundred large values, another with one waits for one of them.
+ * If a read or commit waits too long, it rejects with `StoreUnavailable`, for its caller alone. In an outage
+ * each is sent at once and rejects. If several callers wait for one value, one read serves them all. Memory
+ * grows with the large commits that wait, up to `WAITING_BYTES_MAX`; one caller may take half of it.
  */
 import { createByteBudget, type SizedWork } from '../../../async/byte-budget.ts';
 import { createDeadlineSet, type DeadlineSet } from '../../../async/deadline-set.ts';
@@ -26,7 +25,7 @@ import { createCallBatches } from './call-batches.ts';
 /** A value and its revision; empty when nothing is stored. */
 export type Found = readonly [value?: string, revision?: string];
 
-/** A read that is not sent yet, and how many wait for it. */
+/** A read before it is sent, and how many wait for it. */
 type SharedRead = { readonly start: () => Promise<Found>; callers: number };
 
 /** Sends large values. */
@@ -35,20 +34,20 @@ type LargeWrite<T> = { readonly bytes: number; send(): Promise<T> };
 export type Values = {
   /** A value and its revision; empty when nothing is stored. */
   read(kind: keyof Kinds, id: string, caller?: Caller): Promise<Found>;
-  /** The same of a value that is short; empty where it is longer. */
+  /** The same of a short value; empty if it is longer. */
   readShort(kind: keyof Kinds, id: string): Promise<Found>;
   /** The reply of the reads' script about the status of an agent. */
   readStatus(agent_id: string): Promise<Reply>;
   /**
-   * Writes large values of so many bytes when the caller is next; `write` is sent again when its reply is
-   * lost.
+   * Writes large values of so many bytes when the caller is next. If the reply is lost, `write` is sent
+   * again.
    */
   writeLarge<T>(write: LargeWrite<T>, caller?: Caller): Promise<T>;
 };
 
 /** A larger value is read and written in rotation. */
 export const SMALL_BYTES_MAX = 64 * 2 ** 10;
-/** A reader may keep some values that are no longer than this, although it stands still. */
+/** A reader that stands still may keep some values up to this length. */
 const SHORT_CHARS_MAX = 2_048;
 /** As in `scripts/reads.lua`: what the key of a value begins with, and the fields of it and its revision. */
 const PLACES = {
@@ -61,7 +60,7 @@ const PLACES = {
 const READ_WITHIN_MS = 30_000;
 /** Two of the largest values at a time: so long do other calls wait for the connection. */
 const LARGE_BYTES_MAX = 2 * 2 ** 20;
-/** Large commits that wait have at most this; beyond it they are refused at once. */
+/** Large commits may wait with at most this; if one exceeds it, it is refused at once. */
 const WAITING_BYTES_MAX = 128 * 2 ** 20;
 
 /** Creates the reads and writes over the connection. */
@@ -91,7 +90,7 @@ export function createValues(deps: {
     }
   }
 
-  /** Joins a read of the same value that is not sent yet; one that was sent may be older than its caller. */
+  /** Joins a read of the same value before it is sent: afterwards its reply may be older than this caller. */
   async function readInRotation(
     bytes: number,
     kind: keyof Kinds,
@@ -110,7 +109,7 @@ export function createValues(deps: {
     }
   }
 
-  /** A read that is sent for whichever of its callers is next first. */
+  /** A read for several callers: it is sent when the first of them is next. */
   function createSharedRead(name: string, read: () => Promise<Found>): SharedRead {
     let reading: Promise<Found> | null = null;
     const start = (): Promise<Found> => {
@@ -155,8 +154,8 @@ function keepShort(found: Found): Found {
 }
 
 /**
- * Reads a value that was found to be large. Without a script, which would look at every byte while Redis
- * serves no other call; but where nothing is found, a script must say whether the store is still the same.
+ * Reads a large value. Without a script: Lua would look at every byte while Redis serves no other call. But
+ * if nothing is found, a script must say whether the store is still the same.
  */
 async function readLarge(
   connection: Connection,

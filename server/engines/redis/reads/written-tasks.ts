@@ -1,14 +1,16 @@
 /**
- * Tasks as this process wrote them last, or as another process did that sent a message of it, so that what
- * follows soon needs no read:
+ * Tasks as this process wrote them last, or as another process did whose message came, so that the next
+ * calls about them need no read:
  *
- *   open or settled   what the next commit is decided on. Where another process has changed the task since,
- *                     that commit finds another revision, and is decided again on a read.
- *   settled           what readers are shown, for a second: it never changes, and is kept for longer.
+ *   open or settled   the next commit is decided on it. If another process has changed the task since, this
+ *                     commit finds another revision, and is decided again on a read.
+ *   settled           readers are shown it, for a second: it never changes, and is kept for longer.
+ *
+ * For example, an agent claims a task and reports it a moment later: the report is decided without a read.
  *
  * A task of this process enters when its commit has resolved: it is durable then. One of another process
- * enters with the message, which comes when the commit is as durable as Redis alone makes it; where the
- * replicas of Redis count too (`isMessageDurable` is false), no reader is shown it. Cost: the bounds below.
+ * enters with the message, when the commit is as durable as Redis alone makes it. If the replicas of Redis
+ * count too (`isMessageDurable` is false), no reader is shown it. Cost: the bounds below.
  */
 import { JsonText, parseStored } from '../../../domain/json-text.ts';
 import { isSettled, type TaskState } from '../../../domain/task.ts';
@@ -16,21 +18,21 @@ import type { Batch, CommitResult, Revision, Stored } from '../../../ports/store
 
 export type WrittenTasks = {
   /**
-   * Begins a commit whose arguments have so many characters: until its result is noted by what this returns,
-   * the tasks that it writes must be read, or come by a message.
+   * Begins a commit whose arguments have so many characters. The tasks it writes must be read, or come by a
+   * message, until the returned function is called with its result.
    */
   begin(batch: Batch, size: number): (result: CommitResult) => void;
   /** Another process wrote the task; `state` is the text of its state. */
   learn(request_id: string, revision: Revision, state: string): void;
-  /** The task as the next commit may find it; undefined where it must be read. */
+  /** The task as the next commit may find it; undefined if it must be read. */
   find(request_id: string): Stored<TaskState> | undefined;
-  /** The same of a task that settled just now; undefined where it must be read. */
+  /** The same of a task settled just now; undefined if it must be read. */
   findSettled(request_id: string): Stored<TaskState> | undefined;
   /** Forgets all of them. */
   forget(): void;
 };
 
-/** A state of another process is parsed when it is needed: most are needed by one process alone. */
+/** A state of another process is parsed when it is needed: most states only their own process needs. */
 type Kept = {
   readonly revision: Revision;
   readonly isShown: boolean;
@@ -39,7 +41,7 @@ type Kept = {
 
 /** A larger commit is not kept; the payload of its input does not count. */
 const SIZE_MAX = 8_192;
-/** Bytes of the commits that are kept. */
+/** Bytes of all kept commits. */
 const TOTAL_SIZE_MAX = 2_000_000;
 const SETTLED_SHOWN_MS = 1_000;
 
@@ -96,7 +98,7 @@ export function createWrittenTasks(nowMs: () => number, isMessageDurable: boolea
   };
 }
 
-/** Bytes of the payloads in a batch that are texts: they are of inputs, which are not kept here. */
+/** Bytes of the payloads in a batch: inputs are not kept here. */
 function countPayload({ writes }: Batch): number {
   let bytes = 0;
   for (const { kind, value } of writes) {

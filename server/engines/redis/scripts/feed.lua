@@ -1,7 +1,7 @@
 -- Reads a feed. ARGV[3] is the session, ARGV[4] a cursor (may be empty), ARGV[6] how many events at most.
 -- ARGV[5] says where to read from: `start`: after the cursor if an event with it is stored, else from the
 -- first event; `on`: after the cursor in any case. Returns whether an event with that cursor is stored, the
--- cursor of the last event that was trimmed away (or false), then each event's cursor and task.
+-- cursor of the last event that retention removed (or false), then each event's cursor and task.
 
 local key, after = PREFIX .. 'feed:' .. ARGV[3], ARGV[4]
 local is_stored = false

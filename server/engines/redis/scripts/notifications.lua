@@ -1,5 +1,5 @@
 -- The message of one script to listeners: one for all of its commits, after the last one. It
--- has the small states of tasks that were written as well, so that other processes need not read them.
+-- has the written states, too, if they are small: other processes need not read these tasks.
 
 -- A state with more bytes is not in the message, and all in one message have at most so many.
 local STATE_BYTES_MAX, STATES_BYTES_MAX = 2048, 65536

@@ -1,7 +1,8 @@
 -- The operations that a commit is made of (`commit/commit-arguments.ts` writes them): each is a letter and
 -- the number of its arguments. All capitals check first, in their order: such a check finds a conflict, or
 -- reads what the effect needs. Then all operations take effect, in their order. "The task" is that of the
--- last T, and "the position" that of this task. For example, `T1U2` writes a state that was expected.
+-- last T, and "the position" that of this task. For example, `T1U2` writes the next state of a task, if its
+-- revision is the expected one.
 --
 --   letter  arguments            checks                    effect
 --   T       position             -                         what follows is about this task
@@ -15,8 +16,8 @@
 --   n       session, assignees   -                         is listed: all, of the session, of each agent
 --   a       assignees            -                         those that retention finds it by
 --   o x     set                  -                         becomes open and joins this set, or the reverse
---   z y     set                  -                         adds the position to a set, or removes it
---   v       set, member          -                         removes another member from a set
+--   z       set                  -                         adds the position to a set
+--   v       set, member          -                         removes a member from a set
 --   q       agent, from, member  -                         is claimable from then on
 --   s       outcome, took        -                         has ended
 --   d       time                 -                         the due entry is due then, and its lease ends
@@ -269,8 +270,6 @@ local function apply(letter, at)
     defer('ZREM', ARGV[at], ARGV[at + 1])
   elseif letter == 'z' then
     defer('ZADD', ARGV[at], 0, task.position)
-  elseif letter == 'y' then
-    defer('ZREM', ARGV[at], task.position)
   elseif letter == 'a' then
     set_field('a', ARGV[at])
   else

@@ -73,7 +73,7 @@ local function find_free_agent(tags)
   end
 end
 
--- When sweeping resumed, each agent counts as one that had a contact.
+-- When sweeping resumes, each agent counts as if it had a contact.
 local function check_contact(id, ms)
   local resumed = redis.call('HGET', PREFIX .. 'meta', 'resumed')
   local contact = redis.call('HGET', PREFIX .. 'agent:' .. id, 'cm')

@@ -8,8 +8,8 @@ end
 offset_ms = tonumber(ARGV[4])
 redis.call('HSET', PREFIX .. 'meta', 'offset', ARGV[4], 'leftOut', ARGV[5])
 redis.call('HINCRBY', PREFIX .. 'meta', 'offsetNumber', 1)
--- A sweep that was noted at a time which is not reached yet would hide the next ones; sweeping that resumed
--- then would hide how long agents are silent.
+-- If a sweep was noted at a later time than now, it would hide the next ones; if sweeping resumed at such a
+-- time, it would hide how long agents are silent.
 local set_ms = redis_ms + offset_ms
 for _, field in ipairs({ 'swept', 'resumed' }) do
   if tonumber(redis.call('HGET', PREFIX .. 'meta', field) or 0) > set_ms then

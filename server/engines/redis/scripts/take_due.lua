@@ -1,5 +1,5 @@
--- Takes what is due. ARGV[3] is how many entries at most of those that have been due for longest, ARGV[4]
--- what the names of the leases begin with, ARGV[5] how many at most of those that are due last.
+-- Takes what is due. ARGV[3] is how many entries at most of those due for longest, ARGV[4] what the
+-- names of the leases begin with, ARGV[5] how many at most of those due last.
 -- Each call is a sweep; after a long gap without one it notes when sweeping resumed, because no agent's
 -- contact counts as older than that. Returns what is known of the clock, the time of the next entry (empty
 -- without one), then each ref and its lease.

@@ -15,7 +15,7 @@ if earliest then
 end
 
 -- The clock as a caller must know it: TIME, the offset, its number, whether time was left out, when
--- a caller last swept (each that does agrees), and the latest time that is known to have been reached.
+-- a caller last swept (each that does agrees), and the latest time of a sweep or an event.
 local function clock_reading()
   local found = redis.call('HMGET', PREFIX .. 'meta', 'offsetNumber', 'leftOut', 'swept', 'eventMs')
   local last_ms = math.max(tonumber(found[3] or 0), tonumber(found[4] or 0))

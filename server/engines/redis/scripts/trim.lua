@@ -1,6 +1,6 @@
 -- One slice of retention: settled tasks by their age, what expires on its own, sessions with too many events.
 -- ARGV[3] is how long settled tasks are kept, ARGV[4] how many events a session may have, ARGV[5] how many
--- things may be removed. Returns how many were removed, and whether sessions are left that were not checked.
+-- things may be removed. Returns how many were removed, and whether some sessions were not checked.
 
 local SESSIONS_PER_SLICE = 100
 
