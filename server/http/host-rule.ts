@@ -5,13 +5,9 @@
  * its origin in `Origin`, so both must belong to this machine or be configured. With a secret of one's own
  * there is nothing to refuse, and the probes and documents, which anyone may read, ask for neither.
  */
-import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
-import type { CorsOrigins } from './cors.ts';
+import type { CorsOrigins, RequireHost } from './answers.ts';
 import { Problem } from './problems.ts';
-
-/** Throws a `Problem` (421 or 403) for a request that must not be served under its `Host` or `Origin`. */
-export type RequireHost = (request: Pick<IncomingMessage, 'headers'>) => void;
 
 export type HostSettings = {
   /** Whether one of the gateway secrets is the default one, which everybody knows. */
@@ -35,7 +31,7 @@ export function createHostRule({ isSecretPublic, allowedHosts, corsOrigins }: Ho
     return hostname !== undefined && isAllowed(normalizeHost(hostname));
   }
 
-  return ({ headers: { host, origin } }) => {
+  return ({ host, origin }) => {
     if (host !== undefined && !isAllowed(normalizeHost(removePort(host)))) {
       throw new Problem(
         'misdirected',

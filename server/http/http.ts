@@ -1,6 +1,6 @@
 /**
- * Assembles the gateway's HTTP server: routes from the document, the pages beside them, the one boundary
- * where everything thrown becomes a problem, and the start and end of the server.
+ * Assembles the gateway's HTTP server: the operations of the document, the pages beside them, the one way in
+ * and out, and the start and end of the server.
  */
 import type { AddressInfo } from 'node:net';
 import type { Router as KoaRouter } from '@koa/router';
@@ -11,13 +11,12 @@ import type { Clock, Random } from '../ports/clock.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
 import type { Observer } from '../ports/observer.ts';
-import { createBoundary, createFallback, describeHeaders } from './boundary.ts';
+import { type CorsOrigins, createAnswers, describeHeaders } from './answers.ts';
 import { createIndexPage, listConsoleRoutes } from './console.ts';
-import type { CorsOrigins } from './cors.ts';
-import { createListener } from './direct-responses.ts';
 import { listDocsRoutes } from './docs.ts';
 import { createHostRule } from './host-rule.ts';
 import { createMetricsPage } from './metrics-page.ts';
+import { createMiddleware } from './middleware.ts';
 import { Router } from './node-http.ts';
 import { createAdminHandlers } from './operations/admin.ts';
 import { createAgentHandlers } from './operations/agents.ts';
@@ -28,16 +27,17 @@ import { loadPages } from './pages.ts';
 import { createProbes, PROBE_PATHS, servePage } from './probes.ts';
 import { createRemoteAddresses, type RemoteAddresses } from './remote-address.ts';
 import { longestRequestMs } from './request/arrival-clock.ts';
-import { createBodyReader } from './request/body.ts';
-import type { BodyLimits } from './request/body-collector.ts';
+import { type BodyLimits, createBodyCollector } from './request/body-collector.ts';
 import { type Contract, loadContract } from './request/contract.ts';
 import type { JsonLimits } from './request/json-limits.ts';
 import { createSecrets } from './request/secrets.ts';
 import { createConnectionQueues } from './response/connection-queues.ts';
 import { createFairScheduler } from './response/fair-scheduling.ts';
 import type { WriterDeps } from './response/response-writer.ts';
+import { createSender } from './response/sender.ts';
 import { createStallTimer } from './response/stall-timer.ts';
 import { createUnreadBytes } from './response/unread-bytes.ts';
+import { createServe } from './serve.ts';
 import {
   type AnyHandler,
   type OperationDeps,
@@ -148,46 +148,47 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     addressOf: addresses.ofRequest,
     pingIntervalMs: deps.settings.pingIntervalMs ?? PING_INTERVAL_MS,
   });
-  const router = new Router({ sensitive: true, strict: true });
+  const answers = createAnswers({
+    version: contract.version,
+    corsOrigins: deps.settings.corsOrigins,
+    requireHost: createHostRule({ isSecretPublic: false, allowedHosts: [], ...deps.settings }),
+    log: deps.log,
+  });
   const secrets = createSecrets(deps.secrets);
-  const operationDeps = {
+  const operations = joinOperations(contract, deps, {
     secrets,
-    readBody: createBodyReader({ ...deps, addresses }),
-    callerOf: addresses.callerOf,
-    writers,
     limits: deps.limits,
     isAgentAuthRequired: deps.settings.isAgentAuthRequired,
-    streams,
     largeWork: deps.largeWork,
-    log: deps.log,
+    answers,
     draining: draining.signal,
-  };
-  const operations = joinOperations(contract, deps, operationDeps);
-  for (const { name, path, method, middleware } of operations) {
-    router.register(path, [method], middleware, { name });
-  }
+  });
+  const router = new Router({ sensitive: true, strict: true });
   const probes = createProbes(deps.gateway, draining.signal);
   router.get(PROBE_PATHS[0], probes.live);
   router.get(PROBE_PATHS[1], probes.ready);
   const isPublic = deps.settings.isMetricsPublic ?? false;
   router.get('/metrics', createMetricsPage({ secrets, isPublic, render: deps.renderMetrics }));
+  const openPaths = registerPages(router, contract.version, deps.settings.console ?? 'on');
 
   const app = new Koa();
   app.on('error', (error) => deps.log.debug({ error }, 'a response could not be sent'));
-  const openPaths = registerPages(router, contract.version, deps.settings.console ?? 'on');
-  const shared = {
-    ...deps,
-    version: contract.version,
-    draining: draining.signal,
-    requireHost: createHostRule({ isSecretPublic: false, allowedHosts: [], ...deps.settings }),
-    peerOf: addresses.peerOf,
-    startedMs: new WeakMap(),
-  };
-  app.use(createBoundary({ ...shared, openPaths, writers }));
-  router.on('not-found', createFallback());
+  app.use(
+    createMiddleware({
+      clock: deps.clock,
+      observer: deps.observer,
+      answers,
+      serve: createServe(answers, operations),
+      send: createSender({ ...deps, draining: draining.signal, writers, streams }),
+      collectBody: createBodyCollector({ ...deps, addresses }),
+      callerOf: addresses.callerOf,
+      peerOf: addresses.peerOf,
+      openPaths,
+    }),
+  );
   app.use(router.routes());
   const server = createServer(
-    createListener({ ...shared, app, operations, streams }),
+    app.callback(),
     {
       ...deps.limits,
       longestRequestMs: longestRequestMs(deps.limits.requestMs, deps.limits.bodyBytesMax),

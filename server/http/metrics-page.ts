@@ -14,7 +14,7 @@ type MetricsPageDeps = {
 /** Creates the middleware. It throws a 401 for a missing or wrong secret. */
 export function createMetricsPage({ secrets, isPublic, render }: MetricsPageDeps): Middleware {
   return async (ctx) => {
-    if (!isPublic) requireAdminSecret(secrets, ctx.req);
+    if (!isPublic) requireAdminSecret(secrets, ctx.req.headers);
     const { contentType, text } = await render();
     ctx.set('Content-Type', contentType);
     ctx.body = Buffer.from(text);

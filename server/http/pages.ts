@@ -54,6 +54,7 @@ export function buildPage(path: string, contentType: string, body: Buffer): Page
 /** Responds with a page; with 304 to a caller that already has it. */
 export function respondWithPage(ctx: Context, page: Page, headers: Readonly<Record<string, string>>): void {
   ctx.set({ 'Content-Type': page.contentType, ...headers, ETag: page.etag });
-  if (matchesTag(ctx.get('If-None-Match'), page.etag)) ctx.status = 304;
-  else ctx.body = page.body;
+  const isKnown = matchesTag(ctx.get('If-None-Match'), page.etag);
+  if (isKnown) ctx.status = 304;
+  ctx.body = isKnown ? null : page.body;
 }

@@ -85,6 +85,11 @@ export class Problem extends Error {
   }
 }
 
+/** The caller closed the connection while its body was being read: no response can reach it. */
+export class CallerGone extends Error {
+  override readonly name = 'CallerGone';
+}
+
 /** The response that a problem becomes. */
 export type ProblemResponse = {
   readonly status: number;

@@ -1,18 +1,24 @@
 /**
- * From a request to the reply of its operation, in one fixed order: the secret in query or header, the
+ * From a request to the answer of its operation, in one fixed order: the secret in query or header, the
  * body, the secret in the body, `agent_id`, everything else that the document requires, then the gateway.
  * The first failure becomes the response; nothing behind it is looked at.
  */
-import type { IncomingMessage } from 'node:http';
-import type { Context, Middleware } from 'koa';
 import type { LargeWork } from '../async/large-work.ts';
-import { renderJson } from '../domain/json-text.ts';
+import { renderJson, writeJson } from '../domain/json-text.ts';
 import { isLargeValue } from '../domain/value-size.ts';
 import type { Caller } from '../ports/caller.ts';
-import type { Log } from '../ports/log.ts';
-import type { RenderedBody } from './operations/handlers.ts';
+import {
+  type Answer,
+  type Answers,
+  type ApiRequest,
+  addHeaders,
+  type EventSource,
+  type HeaderList,
+  type Headers,
+  type Parts,
+} from './answers.ts';
 import { Problem, validationFailed } from './problems.ts';
-import type { BodyRead, ReadBody } from './request/body.ts';
+import { type BodyRead, NO_BODY, readJsonBody } from './request/body.ts';
 import type { Operation, OperationId, RequestParts } from './request/contract.ts';
 import { validateFields } from './request/field-checks.ts';
 import { findExcess, type JsonLimits } from './request/json-limits.ts';
@@ -26,22 +32,14 @@ import {
   validateBodySecret,
 } from './request/required-secret.ts';
 import type { Secrets } from './request/secrets.ts';
-import type { WriterDeps } from './response/response-writer.ts';
-import { renderShortReply } from './response/send-body.ts';
-import { respondInParts } from './response/send-parts.ts';
-import { type EventSource, STREAM_HEADERS, type Streams } from './stream/sse.ts';
 
 export type OperationDeps = {
   readonly secrets: Secrets;
-  readonly readBody: ReadBody;
   readonly limits: JsonLimits & { readonly bodyBytesMax: number };
   /** Whether agents must send the secret with every call. */
   readonly isAgentAuthRequired: boolean;
-  readonly streams: Streams;
   readonly largeWork: LargeWork;
-  readonly writers: WriterDeps;
-  readonly log: Pick<Log, 'error'>;
-  readonly callerOf: (req: IncomingMessage) => Caller;
+  readonly answers: Answers;
   /** Fires when the server drains. */
   readonly draining: AbortSignal;
 };
@@ -60,12 +58,10 @@ export type AnyHandler = (call: {
   readonly caller: Caller;
 }) => AnyReply | Promise<AnyReply>;
 
-/** Headers of one response, beside those of every response. */
-type Headers = Readonly<Record<string, string>>;
-
 type AnyReply =
   | { readonly status: 200; readonly body: object; readonly headers?: Headers }
-  | ({ readonly status: 200 } & RenderedBody)
+  | { readonly status: 200; readonly rendered: Buffer; readonly headers?: Headers }
+  | { readonly status: 200; readonly parts: AsyncIterable<string>; readonly headers?: Headers }
   | { readonly status: 200; readonly events: EventSource }
   | { readonly status: 204 | 304; readonly headers?: Headers };
 
@@ -84,35 +80,15 @@ const AGENT_ID_FIRST: ReadonlySet<OperationId> = new Set([
 const STORED_VALUES: Partial<Record<OperationId, string>> = { submitTask: 'payload', reportResult: 'result' };
 
 type Call = Parameters<AnyHandler>[0];
-
-/** A request that was handled. `release` returns the memory of its body. */
-type Handled = { readonly reply: AnyReply; readonly caller: Caller; readonly release: () => void };
-
-/** Sends a success before Koa's middleware; each returns whether it did. */
-export type DirectSends = {
-  /** A response with this JSON, undefined for one without a body, and these headers of its own. */
-  short(text: string | undefined, headers: Headers | undefined): boolean;
-  /** Begins a stream; rejects as `Streams.serve` does. */
-  stream(events: EventSource): Promise<boolean>;
-};
+type Params = Readonly<Record<string, string>>;
 
 export type ServedOperation = Pick<Operation, 'method' | 'path'> & {
   readonly name: OperationId;
   /**
-   * The operation as a route. It throws when the request is refused; see `toProblem`. If the operation was
-   * called before, it is not called again.
+   * Calls the operation with these parameters of its path; `begun`: the headers that the answer begins with.
+   * It rejects when the request is refused; see `toProblem`.
    */
-  readonly middleware: Middleware;
-  /**
-   * Calls the operation before Koa's middleware, and has a short success or a stream sent. Resolves with
-   * false when the middleware is to continue. Never rejects.
-   */
-  callFirst(request: RequestContext, send: DirectSends): Promise<boolean>;
-};
-
-/** The part of Koa's context that an operation needs until its reply is sent. */
-type RequestContext = Pick<Context, 'req' | 'res' | 'querystring'> & {
-  readonly params?: Readonly<Record<string, string>>;
+  answer(request: ApiRequest, params: Params, begun: HeaderList): Promise<Answer>;
 };
 
 /** Joins an operation of the document with its handler. */
@@ -122,119 +98,143 @@ export function serveOperation(
   handler: AnyHandler,
 ): ServedOperation {
   const { operationId: name, method, path } = operation;
-  const calledFirst = new WeakMap<IncomingMessage, Promise<Handled>>();
-
-  async function handle(ctx: RequestContext): Promise<Handled> {
-    const { call, release } = await readCall(deps, operation, ctx);
-    try {
-      return { reply: await handler(call), caller: call.caller, release };
-    } catch (error) {
-      release();
-      throw error;
-    }
-  }
-
+  const { secrets, limits, largeWork } = deps;
+  const isStored = STORED_VALUES[name] !== undefined;
   return {
     name,
     method: method.toUpperCase(),
     path,
-    async middleware(ctx) {
-      const first = calledFirst.get(ctx.req);
-      // A large reply must not stay in memory for as long as its reader takes.
-      calledFirst.delete(ctx.req);
-      const { reply, caller, release } = await (first ?? handle(ctx));
+    async answer(request, params, begun) {
+      const query = parseQuery(request.query);
+      const sent = requireSecret(secrets, operation, query, request.headers);
+      const read = operation.body ? await readJsonBody(request, limits.bodyBytesMax, largeWork) : NO_BODY;
       try {
-        await respond(deps, ctx, caller, reply);
+        const parsed = { params, query, sent, read };
+        const require = () => requireValidCall(deps, operation, request, parsed);
+        const call = read.isLarge
+          ? await largeWork.run({ caller: request.caller, order: 'end' }, require)
+          : require();
+        if (!isStored) read.release();
+        const reply = await handler(call);
+        const described = { operation: name, template: path, begun };
+        return 'body' in reply && !isLargeValue(reply.body)
+          ? answerText(described, request, renderShortReply(reply.body), undefined, reply.headers)
+          : await answerOther(deps, described, request, reply);
       } finally {
-        release();
+        read.release();
       }
-    },
-    async callFirst(ctx, send) {
-      let handling = handle(ctx);
-      try {
-        const handled = await handling;
-        const { reply } = handled;
-        const headers = headersOf(reply);
-        const body = renderFirst(reply);
-        const isSent =
-          'events' in reply
-            ? await send.stream(reply.events)
-            : typeof body !== 'object' && send.short(body, headers);
-        if (isSent) {
-          handled.release();
-          return true;
-        }
-        if (Buffer.isBuffer(body)) {
-          const rendered = { status: 200, rendered: body, ...(headers && { headers }) } as const;
-          handling = Promise.resolve({ ...handled, reply: rendered });
-        }
-      } catch {
-        // The middleware throws it again, or has the stream begin again.
-      }
-      calledFirst.set(ctx.req, handling);
-      return false;
     },
   };
 }
 
-/**
- * The body of a success: as text when it may be sent at once, as bytes when its reader must be waited for.
- * Undefined without a body, null when it is rendered in another way.
- */
-function renderFirst(reply: AnyReply): string | Buffer | undefined | null {
-  if (reply.status === 204) return undefined;
-  if (reply.status === 304) return null;
-  return 'body' in reply && !isLargeValue(reply.body) ? renderShortReply(reply.body) : null;
+/** Where an answer belongs, and the headers that it begins with. */
+type Described = { readonly operation: string; readonly template: string; readonly begun: HeaderList };
+
+/** Bodies that are rendered as text; what is longer becomes bytes, which a reader takes slice by slice. */
+const SHORT_BYTES = 16_384;
+
+/** Renders a reply that is not large as JSON: one that is too long to be sent at once as bytes. */
+export function renderShortReply(reply: object): string | Buffer {
+  const text = writeJson(reply);
+  return Buffer.byteLength(text) > SHORT_BYTES ? Buffer.from(text) : text;
 }
 
-const headersOf = (reply: AnyReply): Headers | undefined => ('headers' in reply ? reply.headers : undefined);
+/** An answer with a whole body. An `ETag` stands before its length, the trace of a task behind it. */
+function answerText(
+  { operation, template, begun }: Described,
+  { method }: ApiRequest,
+  body: string | Buffer,
+  before: Headers | undefined,
+  behind: Headers | undefined,
+): Answer {
+  const headers = [...begun, 'Content-Type', 'application/json'];
+  if (before) addHeaders(headers, before);
+  headers.push('Content-Length', String(Buffer.byteLength(body)));
+  if (behind) addHeaders(headers, behind);
+  const sent = method === 'HEAD' ? null : body;
+  return { kind: 'reply', operation, template, status: 200, code: undefined, headers, body: sent };
+}
 
-const NO_BODY: BodyRead = { value: undefined, mayGrow: false, isLarge: false, release() {} };
+/** The headers of a stream, also of the response to HEAD. */
+const STREAM_HEADERS = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-store, no-transform',
+  'X-Accel-Buffering': 'no',
+};
 
-/** Reads and checks the whole request. `release` returns the memory of its body. */
-async function readCall(
-  deps: OperationDeps,
-  operation: Operation,
-  ctx: RequestContext,
-): Promise<{ call: Call; release: () => void }> {
-  const query = parseQuery(ctx.querystring);
-  const sent = requireSecret(deps.secrets, operation, query, ctx.req);
-  const read = operation.body ? await deps.readBody(ctx) : NO_BODY;
-  const stored = STORED_VALUES[operation.operationId];
-  try {
-    const caller = deps.callerOf(ctx.req);
-    const require = () => requireValidCall(deps, operation, ctx, { query, sent, read, caller });
-    const call = read.isLarge ? await deps.largeWork.run({ caller, order: 'end' }, require) : require();
-    if (stored === undefined) read.release();
-    return { call, release: read.release };
-  } catch (error) {
-    read.release();
-    throw error;
+/** An answer that is not rendered at once: without a body, a large value, parts or a stream. */
+async function answerOther(
+  { answers, largeWork }: OperationDeps,
+  described: Described,
+  request: ApiRequest,
+  reply: AnyReply,
+): Promise<Answer> {
+  const { operation, template, begun } = described;
+  const isHead = request.method === 'HEAD';
+  if ('events' in reply) {
+    const { events } = reply;
+    const headers = addHeaders([...begun], STREAM_HEADERS);
+    if (isHead)
+      return { kind: 'reply', operation, template, status: 200, code: undefined, headers, body: null };
+    const refuse = (error: unknown) => answers.fail(request.method, begun, described, error);
+    return { kind: 'stream', operation, template, status: 200, code: undefined, headers, events, refuse };
   }
+  if (reply.status !== 200) {
+    const headers = addHeaders([...begun], reply.headers);
+    return { kind: 'reply', operation, template, status: reply.status, code: undefined, headers, body: null };
+  }
+  if ('rendered' in reply) return answerText(described, request, reply.rendered, reply.headers, undefined);
+  if ('body' in reply) {
+    const position = { caller: request.caller, order: 'end' } as const;
+    const body = await largeWork.run(position, () => renderJson(reply.body));
+    return answerText(described, request, body, undefined, reply.headers);
+  }
+  const body = await renderParts(reply.parts, largeWork, request.caller);
+  if (typeof body === 'string') return answerText(described, request, body, reply.headers, undefined);
+  const headers = addHeaders([...begun, 'Content-Type', 'application/json'], reply.headers);
+  if (isHead) body.end();
+  return {
+    kind: 'reply',
+    operation,
+    template,
+    status: 200,
+    code: undefined,
+    headers,
+    body: isHead ? null : body,
+  };
 }
+
+/** What a request was found to hold before it is checked. */
+type Parsed = {
+  readonly params: Params;
+  readonly query: Query;
+  readonly sent: SentSecrets;
+  readonly read: BodyRead;
+};
 
 function requireValidCall(
   deps: OperationDeps,
   operation: Operation,
-  ctx: RequestContext,
-  { query, sent, read, caller }: { query: Query; sent: SentSecrets; read: BodyRead; caller: Caller },
+  request: ApiRequest,
+  parsed: Parsed,
 ): Call {
+  const { sent, read } = parsed;
   const { value: body } = read;
   const isTrusted = operation.body !== null && requireBodySecret(deps, operation.body.auth, body, sent);
   if (AGENT_ID_FIRST.has(operation.operationId) && isObject(body) && body.agent_id === undefined) {
     throw new Problem('agent_id_missing', 'The body has no `agent_id`. Send the id of the calling agent.');
   }
-  const parts = requireValidParts(operation, { query, sent, read }, ctx, deps.limits);
+  const parts = requireValidParts(operation, parsed, request.headers, deps.limits);
   const stored = STORED_VALUES[operation.operationId];
   if (read.mayGrow && stored !== undefined) requireStorable(body, stored, deps.limits.bodyBytesMax);
   return {
     path: parts.path,
     query: parts.query,
-    header: (name) => readHeader(ctx.req, name),
+    header: (name) => readHeader(request.headers, name),
     body: operation.body ? operation.body.pickDeclared(body) : undefined,
     isTrusted,
-    signal: () => createSignal(ctx, deps.draining),
-    caller,
+    signal: () => AbortSignal.any([request.left(), deps.draining]),
+    caller: request.caller,
   };
 }
 
@@ -250,15 +250,15 @@ function requireStorable(body: unknown, field: string, bytesMax: number): void {
 
 function requireValidParts(
   operation: Operation,
-  { query: rawQuery, sent, read }: { query: Query; sent: SentSecrets; read: BodyRead },
-  ctx: RequestContext,
+  { params, query: rawQuery, sent, read }: Parsed,
+  header: ApiRequest['headers'],
   limits: JsonLimits,
 ): RequestParts {
   const { query, errors: queryErrors } = operation.readQuery(rawQuery);
   const parts = {
-    path: ctx.params ?? {},
+    path: params,
     query,
-    header: ctx.req.headers,
+    header,
     ...(operation.body && { requestBody: read.value }),
   };
   const excess = operation.body ? findExcess(read.value, limits) : undefined;
@@ -282,38 +282,35 @@ function isFirstAtItsPointer(
   return all.findIndex(({ pointer }) => pointer === error.pointer) === index;
 }
 
-async function respond(deps: OperationDeps, ctx: Context, caller: Caller, reply: AnyReply): Promise<void> {
-  if ('events' in reply) return await respondWithStream(deps.streams, ctx, reply.events);
-  ctx.status = reply.status;
-  if (reply.status !== 200) {
-    ctx.set({ ...headersOf(reply) });
-    return;
-  }
-  ctx.set({ 'Content-Type': 'application/json', ...headersOf(reply) });
-  if ('parts' in reply) return await respondInParts(deps, ctx, caller, reply.parts);
-  if ('rendered' in reply) ctx.body = reply.rendered;
-  else if (!isLargeValue(reply.body)) ctx.body = renderShortReply(reply.body);
-  else ctx.body = await deps.largeWork.run({ caller, order: 'end' }, () => renderJson(reply.body));
+/** Characters that are rendered before everything else goes on: about a millisecond. */
+const PART_CHARS = 131_072;
+
+/**
+ * Renders a body part by part, as fast as its reader takes it: memory holds one part of it, however long it
+ * is. A body that fits into the first part is returned whole. The parts behind it are rendered in rotation
+ * with all other large work. Rejects when the first parts can't be rendered.
+ */
+async function renderParts(
+  pieces: AsyncIterable<string>,
+  largeWork: LargeWork,
+  caller: Caller,
+): Promise<string | Parts> {
+  const parts = joinPieces(pieces);
+  const next = () => largeWork.run({ caller, order: 'large' }, () => parts.next());
+  const { value: first = '' } = await parts.next();
+  // A short body waits for nothing.
+  const second = first.length < PART_CHARS ? await parts.next() : await next();
+  if (second.done) return first;
+  return { first: `${first}${second.value}`, next, end: () => void parts.return(undefined) };
 }
 
-async function respondWithStream(streams: Streams, ctx: Context, events: EventSource): Promise<void> {
-  if (ctx.method === 'HEAD') {
-    ctx.set(STREAM_HEADERS);
-    ctx.status = 200;
-    return;
+async function* joinPieces(pieces: AsyncIterable<string>): AsyncGenerator<string, void> {
+  let part = '';
+  for await (const piece of pieces) {
+    part += piece;
+    if (part.length < PART_CHARS) continue;
+    yield part;
+    part = '';
   }
-  ctx.respond = false;
-  try {
-    await streams.serve(events, ctx.res, STREAM_HEADERS);
-  } catch (error) {
-    ctx.respond = true;
-    throw error;
-  }
-}
-
-/** A signal that fires when the connection closes or the server drains. */
-function createSignal(ctx: RequestContext, draining: AbortSignal): AbortSignal {
-  const closed = new AbortController();
-  ctx.res.once('close', () => closed.abort('closed'));
-  return AbortSignal.any([closed.signal, draining]);
+  if (part !== '') yield part;
 }

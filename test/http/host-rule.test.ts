@@ -19,7 +19,7 @@ const settings = {
 function findCode(host: string | undefined, origin?: string, isSecretPublic = true): unknown {
   const headers = { ...(host !== undefined && { host }), ...(origin !== undefined && { origin }) };
   try {
-    createHostRule({ ...settings, isSecretPublic })({ headers });
+    createHostRule({ ...settings, isSecretPublic })(headers);
     return null;
   } catch (error) {
     return error instanceof Error && 'code' in error ? error.code : error;

@@ -1,8 +1,6 @@
 /**
- * The bytes of responses, whole: which headers there are, in which order and spelling. Most successes are
- * sent directly and everything else by Koa, and no caller may see the difference: each operation is called
- * once so that it is sent directly and once with an `Origin`, which is Koa's, and both must be the text
- * that stands here.
+ * The bytes of responses, whole: which headers there are, in which order and spelling. Each operation is
+ * called with and without an `Origin`, to which no caller may see a difference where no page is allowed.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

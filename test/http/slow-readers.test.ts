@@ -2,10 +2,11 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { EventSource } from '../../server/http/answers.ts';
 import { createFairScheduler } from '../../server/http/response/fair-scheduling.ts';
 import { createUnreadBytes } from '../../server/http/response/unread-bytes.ts';
 import { renderItem } from '../../server/http/stream/event-frames.ts';
-import { createPingTimer, createStreams, type EventSource } from '../../server/http/stream/sse.ts';
+import { createPingTimer, createStreams } from '../../server/http/stream/sse.ts';
 import { UNNAMED_CALLER } from '../../server/ports/caller.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import type { TestServer } from '../harness/http-server.ts';
@@ -146,7 +147,7 @@ describe('many readers', () => {
       session: 's',
       open: (signal) => subscribeEvents('s', null, renderItem, signal),
     };
-    await Promise.all(Array.from({ length: 1_200 }, () => streams.serve(source, buildResponse(written), {})));
+    await Promise.all(Array.from({ length: 1_200 }, () => streams.serve(source, buildResponse(written), [])));
     written.length = 0;
     const perTurn: number[] = [];
     const passed = clock.advance(5_000);

@@ -1,9 +1,9 @@
 /** Callers that do not read their responses: what they hold is bounded, and they are disconnected in time. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import { renderShortReply } from '../../server/http/response/send-body.ts';
 import { createStallTimer } from '../../server/http/response/stall-timer.ts';
 import { createUnreadBytes } from '../../server/http/response/unread-bytes.ts';
+import { renderShortReply } from '../../server/http/serve-operation.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { SECRET, startTestServer, type TestServer, type TestServerOptions } from '../harness/http-server.ts';
 import { createFakeGateway, type FakeGateway, TASK } from './fake-gateway.ts';

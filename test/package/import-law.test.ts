@@ -1,6 +1,12 @@
 /** The imports of every source file obey the law, and the law notices what breaks it. */
 import { describe, expect, test } from 'vitest';
-import { explainImport, findFileCircles, findFolderCircles, listEdges } from './import-law.ts';
+import {
+  explainImport,
+  findFileCircles,
+  findFolderCircles,
+  findTransports,
+  listEdges,
+} from './import-law.ts';
 import { openRepository } from './repository.ts';
 
 const repository = openRepository();
@@ -37,6 +43,23 @@ describe('layers', () => {
     ['server/console/app.tsx', 'sdk/client.ts'],
   ])('%s may import %s', (from, target) => {
     expect(explainImport({ from, target })).toBeUndefined();
+  });
+});
+
+describe('what serves the API', () => {
+  test('knows neither node:http nor Koa', () => {
+    expect(findTransports(imports)).toEqual([]);
+  });
+
+  test('the law bites: an import of the third file is found', () => {
+    const imported: Readonly<Record<string, readonly string[]>> = {
+      'server/http/serve.ts': ['server/http/a.ts'],
+      'server/http/a.ts': ['server/http/b.ts'],
+      'server/http/b.ts': ['server/http/a.ts', 'node:http'],
+    };
+    const read = (from: string) =>
+      (imported[from] ?? []).map((one) => ({ from, specifier: one, target: one.includes(':') ? '' : one }));
+    expect(findTransports(read)).toEqual(['server/http/b.ts → node:http']);
   });
 });
 

@@ -53,6 +53,26 @@ export function explainImport({ from, target }: Edge): string | undefined {
   return theirs.rank < mine.rank ? undefined : `${from} → ${target}: sideways or up`;
 }
 
+/** What serves the API has a second caller, which has no network: it knows neither `node:http` nor Koa. */
+const SERVE = 'server/http/serve.ts';
+const TRANSPORTS = /^(node:(http|https|net|stream|tls)|koa|koa-body|@koa\/router)$/;
+
+/** Which files that serve the API, however far from `serve.ts`, import a transport: each as a sentence. */
+export function findTransports(imports: Repository['imports']): readonly string[] {
+  const files = new Set([SERVE]);
+  const found: string[] = [];
+  // A set is visited to its end, also what is added meanwhile.
+  for (const file of files) {
+    for (const { specifier, target } of imports(file)) {
+      if (target.startsWith('server/')) files.add(target);
+      if (TRANSPORTS.test(specifier) || target === 'server/http/node-http.ts') {
+        found.push(`${file} → ${specifier}`);
+      }
+    }
+  }
+  return found;
+}
+
 /** All imports between files of this repository. */
 export function listEdges({ sources, imports }: Repository): readonly Edge[] {
   const known = new Set(sources);

@@ -4,7 +4,7 @@
  */
 import type { operations } from '@task-gateway/contract';
 import type { Caller } from '../../ports/caller.ts';
-import type { EventSource } from '../stream/sse.ts';
+import type { EventSource } from '../answers.ts';
 
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
@@ -45,7 +45,7 @@ export function limitWait(seconds: number | undefined): number {
  * A body that the handler renders as JSON itself, because it is too large to be one value: whole, or in parts
  * that are asked for as the reader takes them.
  */
-export type RenderedBody = ({ readonly rendered: Buffer } | { readonly parts: AsyncIterable<string> }) & {
+type RenderedBody = ({ readonly rendered: Buffer } | { readonly parts: AsyncIterable<string> }) & {
   readonly headers?: Readonly<Record<string, string>>;
 };
 

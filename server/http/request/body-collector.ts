@@ -12,12 +12,13 @@ import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import { loadOnce } from '../../async/load-once.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { Problem } from '../problems.ts';
+import type { CollectedBody } from '../answers.ts';
+import { CallerGone } from '../problems.ts';
 import type { RemoteAddresses } from '../remote-address.ts';
 import { type ArrivalLimits, type ArrivingBody, createArrivalClock } from './arrival-clock.ts';
+import { describeTooLarge } from './body.ts';
 import { createBodyReserve } from './body-reserve.ts';
-import { CallerGone, CountedBody } from './counted-body.ts';
-import { readFirstChunk } from './first-chunk.ts';
+import { CountedBody } from './counted-body.ts';
 
 /** Bodies up to this many bytes are small. */
 const SMALL_BYTES = 65_536;
@@ -31,19 +32,11 @@ export type BodyLimits = ArrivalLimits & {
   readonly largeBodiesBytesMax: number;
 };
 
-/** The bytes of a body. */
-type CollectedBody = {
-  readonly bytes: Buffer;
-  readonly isLarge: boolean;
-  /** Returns its memory to the reserve, once nothing holds it. Idempotent. */
-  readonly release: () => void;
-};
-
 /**
  * Collects the body that declares so many bytes, null where it declares none. Rejects with a `Problem` (413,
  * 408 or 503) or with `CallerGone`.
  */
-type CollectBody = (req: IncomingMessage, declaredBytes: number | null) => Promise<CollectedBody>;
+export type CollectBody = (req: IncomingMessage, declaredBytes: number | null) => Promise<CollectedBody>;
 
 /** A body while it is read. */
 type BodyUnderWay = { -readonly [Key in keyof ArrivingBody]: ArrivingBody[Key] };
@@ -74,6 +67,18 @@ export function createBodyCollector({
     declaredBytes: number | null,
     body: BodyUnderWay,
   ): Promise<CollectedBody> {
+    try {
+      return await parseParts(req, declaredBytes, body);
+    } finally {
+      arrivals.remove(body);
+    }
+  }
+
+  async function parseParts(
+    req: IncomingMessage,
+    declaredBytes: number | null,
+    body: BodyUnderWay,
+  ): Promise<CollectedBody> {
     const parse = parser.loaded() ?? (await parser.loadFor(body, req));
     const counted = new CountedBody(req, (arrivedBytes) => {
       body.arrivedBytes = arrivedBytes;
@@ -95,23 +100,56 @@ export function createBodyCollector({
     }
   }
 
-  return async (req, declaredBytes) => {
-    const isSmall = declaredBytes !== null && declaredBytes <= SMALL_BYTES;
-    const first = isSmall ? readFirstChunk(req, declaredBytes) : null;
+  /**
+   * Reads a body of so many bytes, at least one, which nearly always arrives in one chunk. Where there is
+   * more to come nothing is lost: the request is paused, and all of it is still to be read.
+   */
+  function collectFirst(
+    req: IncomingMessage,
+    declaredBytes: number,
+    body: BodyUnderWay,
+  ): Promise<CollectedBody> {
+    return new Promise((resolve, reject) => {
+      const stop = (): void => void req.off('data', onData).off('error', onError);
+      function onData(chunk: Buffer): void {
+        stop();
+        if (chunk.length === declaredBytes) {
+          arrivals.remove(body);
+          resolve(describeCollected(body, chunk));
+          return;
+        }
+        req.pause();
+        req.unshift(chunk);
+        resolve(collectParts(req, declaredBytes, body));
+      }
+      function onError(): void {
+        stop();
+        arrivals.remove(body);
+        reject(new CallerGone());
+      }
+      body.fail = (problem) => {
+        stop();
+        arrivals.remove(body);
+        // What still arrives is discarded, so that the next request on the connection is read.
+        req.resume();
+        reject(problem);
+      };
+      req.on('data', onData).on('error', onError);
+    });
+  }
+
+  return (req, declaredBytes) => {
     const body: BodyUnderWay = {
       address: addresses.ofRequest(req),
       startedMs: clock.monotonicMs(),
       arrivedBytes: 0,
       isLarge: (declaredBytes ?? 0) > SMALL_BYTES,
-      fail: (problem) => first?.fail(problem),
+      fail() {},
     };
     arrivals.add(body);
-    try {
-      const whole = first && (await first.bytes);
-      return whole ? describeCollected(body, whole) : await collectParts(req, declaredBytes, body);
-    } finally {
-      arrivals.remove(body);
-    }
+    return declaredBytes === null || body.isLarge
+      ? collectParts(req, declaredBytes, body)
+      : collectFirst(req, declaredBytes, body);
   };
 }
 
@@ -158,12 +196,4 @@ async function loadParser(bodyBytesMax: number): Promise<Parse> {
     }
     return request.body as Buffer;
   };
-}
-
-/** The problem of a body beyond the limit. */
-export function describeTooLarge(bodyBytesMax: number): Problem {
-  return new Problem(
-    'payload_too_large',
-    `The body is larger than ${bodyBytesMax} bytes. Keep large data elsewhere and send a reference to it.`,
-  );
 }

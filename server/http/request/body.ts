@@ -3,14 +3,9 @@
  * one piece: 1 MiB takes up to 60 ms, whatever is in it. If a body is nested deep, it takes no stack of the
  * parser's.
  */
-import type { IncomingMessage } from 'node:http';
-import type { Context } from 'koa';
 import type { LargeWork } from '../../async/large-work.ts';
-import type { Clock } from '../../ports/clock.ts';
-import { Problem } from '../problems.ts';
-import type { RemoteAddresses } from '../remote-address.ts';
-import { type BodyLimits, createBodyCollector, describeTooLarge } from './body-collector.ts';
-import { CallerGone } from './counted-body.ts';
+import type { ApiRequest, CollectedBody, RequestHeaders } from '../answers.ts';
+import { CallerGone, Problem } from '../problems.ts';
 
 /** A body that was read. */
 export type BodyRead = {
@@ -21,47 +16,39 @@ export type BodyRead = {
   /** Whether it is large: each pass over it is a piece of the large work. */
   readonly isLarge: boolean;
   /** Returns its memory to the reserve, once nothing holds its value. Idempotent. */
-  release(): void;
+  readonly release: () => void;
 };
 
-export type ReadBody = (ctx: Pick<Context, 'req'>) => Promise<BodyRead>;
-
-export type BodyDeps = {
-  readonly limits: BodyLimits;
-  readonly clock: Clock;
-  readonly addresses: RemoteAddresses;
-  readonly largeWork: LargeWork;
-};
+/** Of a request whose operation has none. */
+export const NO_BODY: BodyRead = { value: undefined, mayGrow: false, isLarge: false, release() {} };
 
 /**
- * Creates the reader. It rejects with a `Problem` (413, 415, 408 or 503, or 400, checked in this order) or
- * with `CallerGone`.
+ * Reads a body. Rejects with a `Problem` (413, 415, 408 or 503, or 400, checked in this order) or with
+ * `CallerGone`.
  */
-export function createBodyReader(deps: BodyDeps): ReadBody {
-  const { limits, addresses, largeWork } = deps;
-  const { bodyBytesMax } = limits;
-  const collect = createBodyCollector(deps);
-
-  return async ({ req }) => {
-    const declaredBytes = readDeclaredBytes(req);
-    if (declaredBytes !== null && declaredBytes > bodyBytesMax) throw describeTooLarge(bodyBytesMax);
-    requireReadableBody(req, declaredBytes !== 0);
-    if (declaredBytes === 0) throw missingBody();
-    const { bytes, isLarge, release } = await collect(req, declaredBytes);
-    const parse = () => ({ ...parseBody(bytes, bodyBytesMax), isLarge, release });
-    try {
-      if (!isLarge) return parse();
-      if (req.socket.destroyed) throw new CallerGone();
-      return await largeWork.run({ caller: addresses.callerOf(req), order: 'small' }, parse);
-    } catch (error) {
-      release();
-      throw error;
-    }
-  };
+export async function readJsonBody(
+  request: ApiRequest,
+  bodyBytesMax: number,
+  largeWork: LargeWork,
+): Promise<BodyRead> {
+  const { headers, caller } = request;
+  const declaredBytes = readDeclaredBytes(headers);
+  if (declaredBytes !== null && declaredBytes > bodyBytesMax) throw describeTooLarge(bodyBytesMax);
+  requireReadableBody(headers, declaredBytes !== 0);
+  if (declaredBytes === 0) throw missingBody();
+  const collected = await request.readBody(declaredBytes);
+  try {
+    if (!collected.isLarge) return parseBody(collected, bodyBytesMax);
+    if (caller.isGone()) throw new CallerGone();
+    return await largeWork.run({ caller, order: 'small' }, () => parseBody(collected, bodyBytesMax));
+  } catch (error) {
+    collected.release();
+    throw error;
+  }
 }
 
 /** The length that the headers declare; null when the body is sent in chunks. */
-function readDeclaredBytes({ headers }: IncomingMessage): number | null {
+function readDeclaredBytes(headers: RequestHeaders): number | null {
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null;
 }
 
@@ -69,9 +56,9 @@ function readDeclaredBytes({ headers }: IncomingMessage): number | null {
  * A compressed body is refused; a web page's must be declared as JSON, so that the browser sends a
  * preflight first.
  */
-function requireReadableBody({ headers }: IncomingMessage, hasBody: boolean): void {
+function requireReadableBody(headers: RequestHeaders, hasBody: boolean): void {
   const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding !== '' && encoding.toLowerCase() !== 'identity') {
+  if (encoding !== undefined && encoding !== '' && String(encoding).toLowerCase() !== 'identity') {
     throw new Problem(
       'unsupported_media_type',
       'Compressed bodies are not read. Send the body without Content-Encoding.',
@@ -98,7 +85,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const GROWTH_MAX = 21 / 4;
 const EXPONENT = /\d[eE]/;
 
-function parseBody(bytes: Buffer, bodyBytesMax: number): Pick<BodyRead, 'value' | 'mayGrow'> {
+function parseBody({ bytes, isLarge, release }: CollectedBody, bodyBytesMax: number): BodyRead {
   if (bytes.length === 0) throw missingBody();
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     throw malformed('The body begins with a byte-order mark. Send it as UTF-8 without one.');
@@ -111,10 +98,18 @@ function parseBody(bytes: Buffer, bodyBytesMax: number): Pick<BodyRead, 'value' 
   }
   try {
     const mayGrow = bytes.length * GROWTH_MAX > bodyBytesMax && EXPONENT.test(text);
-    return { value: JSON.parse(text), mayGrow };
+    return { value: JSON.parse(text), mayGrow, isLarge, release };
   } catch {
     throw malformed('The body is not JSON. Send a JSON object as UTF-8 without a byte-order mark.');
   }
+}
+
+/** The problem of a body beyond the limit. */
+export function describeTooLarge(bodyBytesMax: number): Problem {
+  return new Problem(
+    'payload_too_large',
+    `The body is larger than ${bodyBytesMax} bytes. Keep large data elsewhere and send a reference to it.`,
+  );
 }
 
 function missingBody(): Problem {

@@ -11,6 +11,7 @@ import type { ErrorObject, ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { type Document, OpenAPIBackend } from 'openapi-backend';
+import type { RequestHeaders } from '../answers.ts';
 import type { FieldError } from '../problems.ts';
 import { createErrorDescriber, mergeErrors, type Parameter, unescapeToken } from './field-errors.ts';
 import { toPointer } from './json-limits.ts';
@@ -34,7 +35,7 @@ type SecretLocation =
 export type RequestParts = {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Record<string, unknown>;
-  readonly header: Readonly<Record<string, string | string[] | undefined>>;
+  readonly header: RequestHeaders;
   readonly requestBody?: unknown;
 };
 
@@ -137,6 +138,7 @@ function buildOperation(
     return compiled;
   }
   const describeError = createErrorDescriber(declared.parameters, bodySchema);
+  const boundedArrays = listBoundedArrays(bodySchema);
   return {
     operationId,
     method: declared.method,
@@ -146,7 +148,7 @@ function buildOperation(
     body: bodySchema ? describeBody(bodySchema, declared.security) : null,
     readQuery: (query) => readDeclared(queryParameters, query),
     validate(parts) {
-      const lengthErrors = bodySchema ? validateArrayLengths(bodySchema, parts.requestBody) : [];
+      const lengthErrors = validateArrayLengths(boundedArrays, parts.requestBody);
       const checked = lengthErrors.length === 0 ? parts : emptyArrays(parts, lengthErrors);
       const errors: ErrorObject[] = [];
       for (const check of prepare()) if (!check(checked)) errors.push(...(check.errors ?? []));
@@ -227,24 +229,34 @@ function readValue({ type }: Schema, text: string): unknown {
   }
 }
 
-/** Runs before the items are validated, so that two million wrong items don't make two million errors. */
-function validateArrayLengths(
-  schema: Schema,
-  body: unknown,
+/** An array of a body that has a greatest length: `request_ids`, or `tags` within `filter`. */
+type BoundedArray = { readonly path: readonly string[]; readonly maxItems: number };
+
+/** The arrays of a schema's objects, found once: to walk the schema at each request takes longer. */
+function listBoundedArrays(
+  schema: Schema | undefined,
   path: readonly string[] = [],
-): readonly FieldError[] {
-  if (typeof body !== 'object' || body === null) return [];
+): readonly BoundedArray[] {
+  return Object.entries(schema?.properties ?? {}).flatMap(([name, property]) =>
+    (property.anyOf ?? [property]).flatMap((one) => {
+      const inside = [...path, name];
+      const itself = one.maxItems === undefined ? [] : [{ path: inside, maxItems: one.maxItems }];
+      return [...itself, ...listBoundedArrays(one, inside)];
+    }),
+  );
+}
+
+/** Runs before the items are validated, so that two million wrong items don't make two million errors. */
+function validateArrayLengths(arrays: readonly BoundedArray[], body: unknown): readonly FieldError[] {
   const errors: FieldError[] = [];
-  for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    const value: unknown = Object.hasOwn(body, name) ? Reflect.get(body, name) : undefined;
-    for (const one of property.anyOf ?? [property]) {
-      const { maxItems } = one;
-      if (Array.isArray(value) && maxItems !== undefined && value.length > maxItems) {
-        errors.push({
-          pointer: toPointer([...path, name]),
-          detail: `must have at most ${maxItems} items`,
-        });
-      } else if (one.properties) errors.push(...validateArrayLengths(one, value, [...path, name]));
+  for (const { path, maxItems } of arrays) {
+    let value = body;
+    for (const name of path) {
+      const isThere = typeof value === 'object' && value !== null && Object.hasOwn(value, name);
+      value = isThere ? Reflect.get(value as object, name) : undefined;
+    }
+    if (Array.isArray(value) && value.length > maxItems) {
+      errors.push({ pointer: toPointer(path), detail: `must have at most ${maxItems} items` });
     }
   }
   return errors;

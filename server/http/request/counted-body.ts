@@ -4,11 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-
-/** The caller closed the connection while its body was being read: no response can reach it. */
-export class CallerGone extends Error {
-  override readonly name = 'CallerGone';
-}
+import { CallerGone } from '../problems.ts';
 
 /** Shorter chunks are joined as they arrive: a chunk of one byte takes two hundred bytes of memory. */
 const SHORT_BYTES = 4_096;

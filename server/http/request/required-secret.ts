@@ -1,5 +1,5 @@
 /** Where a request must carry a secret, and what is refused when it is missing or wrong. */
-import type { IncomingMessage } from 'node:http';
+import type { RequestHeaders } from '../answers.ts';
 import { type FieldError, Problem } from '../problems.ts';
 import type { Operation } from './contract.ts';
 import type { Query } from './query.ts';
@@ -29,10 +29,10 @@ export function requireSecret(
   secrets: Secrets,
   operation: Pick<Operation, 'secret' | 'isAdminAccepted'>,
   query: Query,
-  req: IncomingMessage,
+  headers: RequestHeaders,
 ): SentSecrets {
   const { secret } = operation;
-  const sent = operation.isAdminAccepted ? readHeader(req, 'X-Admin-Auth') : undefined;
+  const sent = operation.isAdminAccepted ? readHeader(headers, 'X-Admin-Auth') : undefined;
   const admin = sent === undefined ? 'none' : secrets.isAdminSecret(sent) ? 'right' : 'wrong';
   const isAdmin = admin === 'right';
   if (secret === 'admin') {
@@ -42,7 +42,7 @@ export function requireSecret(
   // With the administrator's secret the gateway secret may be missing. If it is given and wrong, the call is
   // refused.
   const required = isAdmin && secret === 'required' ? 'optional' : secret;
-  return { hasSecret: hasGatewaySecret(secrets, required, query, req) || isAdmin, admin };
+  return { hasSecret: hasGatewaySecret(secrets, required, query, headers) || isAdmin, admin };
 }
 
 /** Whether query or header carry the gateway secret; throws a 401 for a wrong or a missing one. */
@@ -50,10 +50,10 @@ function hasGatewaySecret(
   secrets: Secrets,
   secret: Operation['secret'],
   query: Query,
-  req: IncomingMessage,
+  headers: RequestHeaders,
 ): boolean {
   const inQuery = query.get('auth');
-  const bearer = inQuery || secret === 'body' ? undefined : readBearer(req);
+  const bearer = inQuery || secret === 'body' ? undefined : readBearer(headers);
   if (inQuery) {
     // A repeated secret is not a right one.
     if (inQuery.length === 1 && secrets.isGatewaySecret(inQuery[0])) return true;
@@ -73,8 +73,10 @@ function hasGatewaySecret(
  * For a page of the administrator, which a scraper reads that can send Bearer alone. Where both headers are
  * sent, both must be right.
  */
-export function requireAdminSecret(secrets: Secrets, req: IncomingMessage): void {
-  const sent = [readHeader(req, 'X-Admin-Auth'), readBearer(req)].filter((secret) => secret !== undefined);
+export function requireAdminSecret(secrets: Secrets, headers: RequestHeaders): void {
+  const sent = [readHeader(headers, 'X-Admin-Auth'), readBearer(headers)].filter(
+    (secret) => secret !== undefined,
+  );
   if (sent.length > 0 && sent.every(secrets.isAdminSecret)) return;
   throw unauthorized(
     'Send the administrator’s secret as Authorization: Bearer or in the header X-Admin-Auth.',
@@ -125,12 +127,12 @@ function unauthorized(detail: string, scheme = 'Bearer'): Problem {
 }
 
 /** A header by its name; of several with the name, all. */
-export function readHeader({ headers }: IncomingMessage, name: string): string | undefined {
+export function readHeader(headers: RequestHeaders, name: string): string | undefined {
   const value = headers[name.toLowerCase()];
-  return Array.isArray(value) ? value.join(', ') : value;
+  return typeof value === 'object' ? value.join(', ') : value;
 }
 
-function readBearer({ headers: { authorization } }: IncomingMessage): string | undefined {
+function readBearer({ authorization }: RequestHeaders): string | undefined {
   return authorization === undefined ? undefined : /^bearer +(.*)$/i.exec(authorization)?.[1];
 }
 

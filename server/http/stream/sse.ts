@@ -12,27 +12,18 @@ import { createVisits, type Visits } from '../../async/visits.ts';
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
+import type { EventSource, HeaderList } from '../answers.ts';
 import { createResponseWriter, type WriterDeps } from '../response/response-writer.ts';
 import { createAdmission, type OpenStream, type StreamLimits } from './admission.ts';
 import { OPENING, PING, renderRetry } from './event-frames.ts';
 
-/** A session's events as frames. */
-export type EventSource = {
-  readonly session: string;
-  /** Replays, then follows until the signal fires. */
-  open(signal: AbortSignal): AsyncIterable<Buffer>;
-};
-
-/** By name, or each name followed by its value. */
-type StreamHeaders = Readonly<Record<string, string>> | string[];
-
 export type Streams = {
   /**
-   * Responds with the stream, with these headers beside those that are set, and resolves when it has begun.
+   * Responds with the stream and these headers, and resolves when it has begun.
    * Rejects, with nothing written, with a `Problem` (429) when there are too many streams, or with what the
    * feed throws at once.
    */
-  serve(source: EventSource, response: ServerResponse, headers: StreamHeaders): Promise<void>;
+  serve(source: EventSource, response: ServerResponse, headers: HeaderList): Promise<void>;
   /** Ends every stream; each reader learns when to reconnect, at a random time within a few seconds. */
   end(): void;
   /** How many are open. */
@@ -48,13 +39,6 @@ type Deps = {
   /** The remote address whose share a stream counts for; null for none. */
   readonly addressOf: (req: IncomingMessage) => string | null;
   readonly writers: WriterDeps;
-};
-
-/** The headers of a stream, also of the response to HEAD. */
-export const STREAM_HEADERS = {
-  'Content-Type': 'text/event-stream',
-  'Cache-Control': 'no-store, no-transform',
-  'X-Accel-Buffering': 'no',
 };
 
 /**
@@ -92,7 +76,7 @@ export function createStreams(deps: Deps): Streams {
       }
       // By themselves, but in one piece with what follows: joined with it Node would keep their 36 parts.
       response.cork();
-      response.writeHead(200, headers).flushHeaders();
+      response.writeHead(200, [...headers]).flushHeaders();
       response.write(OPENING);
       response.uncork();
       void follow(stream, frames, first, log);

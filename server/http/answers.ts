@@ -1,0 +1,235 @@
+/**
+ * What a request gets, in plain values that say nothing of who writes it: a reply, a problem or a stream. And
+ * what every answer has, whichever path it is for: the headers that stand first in it, problems for errors
+ * that were thrown, and what a path says to methods that it does not serve.
+ */
+import type { Caller } from '../ports/caller.ts';
+import type { Log } from '../ports/log.ts';
+import { CallerGone, describeProblem, Problem, type ProblemCode, toProblem } from './problems.ts';
+
+/** The headers of a request, by their names in lower case. */
+export type RequestHeaders = {
+  readonly host?: string | undefined;
+  readonly origin?: string | undefined;
+  readonly authorization?: string | undefined;
+  readonly 'content-type'?: string | undefined;
+  readonly [name: string]: string | readonly string[] | undefined;
+};
+
+/** The bytes of a body. */
+export type CollectedBody = {
+  readonly bytes: Buffer;
+  readonly isLarge: boolean;
+  /** Returns its memory to the reserve, once nothing holds it. Idempotent. */
+  readonly release: () => void;
+};
+
+/** A request of the API, in plain values. */
+export type ApiRequest = {
+  readonly method: string;
+  /** As it was sent: `/api/cli/tasks/a%2Fb`. */
+  readonly path: string;
+  /** What stands behind the `?`: `auth=secret&wait=5`. */
+  readonly query: string;
+  readonly headers: RequestHeaders;
+  /**
+   * Collects the body that declares so many bytes, null where it declares none. Rejects with a `Problem`
+   * (413, 408 or 503) or with `CallerGone`.
+   */
+  readonly readBody: (declaredBytes: number | null) => Promise<CollectedBody>;
+  readonly caller: Caller;
+  /** A signal that fires when the caller leaves. It is created on request. */
+  readonly left: () => AbortSignal;
+};
+
+/** Headers by their names. */
+export type Headers = Readonly<Record<string, string>>;
+/** Names and values one after the other, as they are written: `['Allow', 'GET, OPTIONS']`. */
+export type HeaderList = readonly string[];
+
+/** A session's events as frames. */
+export type EventSource = {
+  readonly session: string;
+  /** Replays, then follows until the signal fires. */
+  open(signal: AbortSignal): AsyncIterable<Buffer>;
+};
+
+/** A body that is longer than its first part. Its reader must end it. */
+export type Parts = {
+  readonly first: string;
+  /** Renders what comes next. An error is the end of the response: its status has been sent. */
+  next(): Promise<IteratorResult<string, void>>;
+  end(): void;
+};
+
+/** What the log and the metrics say of a request. */
+type Route = {
+  /** The operation of the contract, if it is one. */
+  readonly operation: string | undefined;
+  /** The path as it is registered: `/api/cli/tasks/:request_id`. */
+  readonly template: string | undefined;
+};
+
+type Reply = Route & {
+  readonly kind: 'reply';
+  readonly status: number;
+  readonly code: undefined;
+  readonly headers: HeaderList;
+  readonly body: string | Buffer | Parts | null;
+};
+
+type ProblemAnswer = Route & {
+  readonly kind: 'problem';
+  readonly status: number;
+  readonly code: ProblemCode;
+  readonly headers: HeaderList;
+  readonly body: string | null;
+};
+
+type StreamAnswer = Route & {
+  readonly kind: 'stream';
+  readonly status: 200;
+  readonly code: undefined;
+  readonly headers: HeaderList;
+  readonly events: EventSource;
+  /** The answer instead of a stream that can't begin. */
+  readonly refuse: (error: unknown) => ProblemAnswer | NoAnswer;
+};
+
+/** The caller has left while its body was being read: no response can reach it. */
+type NoAnswer = Route & {
+  readonly kind: 'none';
+  readonly status: null;
+  readonly code: 'caller_left';
+};
+
+export type Answer = Reply | ProblemAnswer | StreamAnswer | NoAnswer;
+
+/** Origins that may call. A `*` among them allows all; an empty list allows none. */
+export type CorsOrigins = readonly string[];
+
+/** Throws a `Problem` (421 or 403) for a request that must not be served under its `Host` or `Origin`. */
+export type RequireHost = (headers: RequestHeaders) => void;
+
+/** The headers of every response. */
+export function describeHeaders(version: string): Headers {
+  return {
+    'Task-Gateway-Version': version,
+    'Cache-Control': 'no-store',
+    'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
+  };
+}
+
+/** Adds headers at the end of a list; one that is there already is replaced where it stands. */
+export function addHeaders(list: string[], added: Headers | undefined): string[] {
+  for (const name in added) {
+    const value = added[name] ?? '';
+    const at = list.indexOf(name);
+    if (at < 0) list.push(name, value);
+    else list[at + 1] = value;
+  }
+  return list;
+}
+
+type Deps = {
+  readonly version: string;
+  readonly corsOrigins: CorsOrigins;
+  readonly requireHost: RequireHost;
+  readonly log: Pick<Log, 'error'>;
+};
+
+export type Answers = {
+  /**
+   * The headers that the answer begins with; throws a `Problem` (421 or 403) where it must not be served.
+   * `isOpen`: any web page may read it, under every name.
+   */
+  begin(headers: RequestHeaders, isOpen: boolean): HeaderList;
+  /** The headers of an answer to a request that `begin()` refuses. */
+  readonly everywhere: HeaderList;
+  /**
+   * The problem that an error becomes, unless the caller has left. The cause of an unexpected one is
+   * logged.
+   */
+  fail(method: string, begun: HeaderList, route: Route, error: unknown): ProblemAnswer | NoAnswer;
+};
+
+/** Creates what answers have in common. */
+export function createAnswers({ version, corsOrigins, requireHost, log }: Deps): Answers {
+  const everywhere = Object.entries(describeHeaders(version)).flat();
+  return {
+    everywhere,
+    begin(headers, isOpen) {
+      if (!isOpen) requireHost(headers);
+      const { origin } = headers;
+      if (origin === undefined) return everywhere;
+      return [...everywhere, ...allowOrigin(isOpen ? ['*'] : corsOrigins, origin)];
+    },
+    fail(method, begun, { operation, template }, error) {
+      if (error instanceof CallerGone)
+        return { kind: 'none', operation, template, status: null, code: 'caller_left' };
+      const problem = toProblem(error);
+      if (problem.code === 'internal') {
+        log.error({ operation, detail: problem.message, error: problem.cause }, 'a request failed');
+      }
+      const { status, headers: own, body } = describeProblem(problem);
+      const headers = addHeaders([...begun], own);
+      headers.push('Content-Type', 'application/problem+json');
+      headers.push('Content-Length', String(Buffer.byteLength(body)));
+      const sent = method === 'HEAD' ? null : body;
+      return { kind: 'problem', operation, template, status, code: problem.code, headers, body: sent };
+    },
+  };
+}
+
+/**
+ * The answer to a method that a path does not serve: 204 to OPTIONS (a browser's preflight). Throws a 405
+ * with the methods of the path, or a 404 where it has none.
+ */
+export function answerMethod(
+  method: string,
+  begun: HeaderList,
+  served: readonly string[],
+  template: string | undefined,
+): Reply {
+  if (served.length === 0) {
+    throw new Problem(
+      'route_not_found',
+      'There is nothing at this path. The paths are listed at /openapi.json.',
+    );
+  }
+  const allow = [...served, 'OPTIONS'].join(', ');
+  if (method !== 'OPTIONS') {
+    throw new Problem('method_not_allowed', `This path serves ${allow}.`, { headers: { Allow: allow } });
+  }
+  const headers = [...begun, 'Allow', allow];
+  if (begun.includes(ALLOW_ORIGIN)) {
+    headers.push('Access-Control-Allow-Methods', allow, ...PREFLIGHT);
+  }
+  return { kind: 'reply', operation: undefined, template, status: 204, code: undefined, headers, body: null };
+}
+
+const ALLOW_ORIGIN = 'Access-Control-Allow-Origin';
+/** The further headers of the response to a preflight whose origin is allowed. */
+const PREFLIGHT = Object.entries({
+  'Access-Control-Allow-Headers':
+    'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Admin-Auth, If-None-Match, traceparent, tracestate',
+  'Access-Control-Max-Age': '600',
+}).flat();
+
+/**
+ * The headers that let a page of this origin read the response; none when it may not. Off by default:
+ * without them a browser refuses to read it.
+ */
+function allowOrigin(allowed: CorsOrigins, origin: string): HeaderList {
+  if (allowed.length === 0) return [];
+  const isAll = allowed.includes('*');
+  // The allowed origin differs from caller to caller, and a cache must know that.
+  const vary = isAll ? [] : ['Vary', 'Origin'];
+  if (!isAll && !allowed.includes(origin)) return vary;
+  return [
+    ...[ALLOW_ORIGIN, isAll ? '*' : origin],
+    ...['Access-Control-Expose-Headers', 'Task-Gateway-Version, Retry-After, ETag'],
+    ...vary,
+  ];
+}
