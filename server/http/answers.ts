@@ -195,7 +195,7 @@ export function answerMethod(
   if (served.length === 0) {
     throw new Problem(
       'route_not_found',
-      'There is nothing at this path. The paths are listed at /openapi.json.',
+      'There is nothing at this path. The paths are listed at /openapi.json and /openapi.admin.json.',
     );
   }
   const allow = [...served, 'OPTIONS'].join(', ');

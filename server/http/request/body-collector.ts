@@ -130,7 +130,7 @@ export function createBodyCollector({
       body.fail = (problem) => {
         stop();
         arrivals.remove(body);
-        // What still arrives is discarded, so that the next request on the connection is read.
+        // If more arrives, it is discarded, so that the next request on the connection is read.
         req.resume();
         reject(problem);
       };

@@ -63,7 +63,7 @@ export function createSender(deps: Deps): SendAnswer {
       void sendParts(deps, res, body, answer.operation);
       return answer;
     }
-    // What is late already is not waited for.
+    // If the body is late already, it is not waited for.
     const isReadOn = code !== 'request_timeout' && isBodyBounded(req, limits.bodyBytesMax);
     const headers = [...answer.headers];
     // A read is refused as busy after a wait; requests behind it on its connection would wait as long.
