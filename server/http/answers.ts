@@ -1,7 +1,7 @@
 /**
- * What a request gets, in plain values that say nothing of who writes it: a reply, a problem or a stream. And
- * what every answer has, whichever path it is for: the headers that stand first in it, problems for errors
- * that were thrown, and what a path says to methods that it does not serve.
+ * The answers to requests, in plain values: a reply, a problem or a stream. Every answer begins with the same
+ * headers. If an error is thrown, it becomes a problem. When a path does not serve the method, the answer
+ * lists the methods that it serves.
  */
 import type { Caller } from '../ports/caller.ts';
 import type { Log } from '../ports/log.ts';
@@ -27,9 +27,9 @@ export type CollectedBody = {
 /** A request of the API, in plain values. */
 export type ApiRequest = {
   readonly method: string;
-  /** As it was sent: `/api/cli/tasks/a%2Fb`. */
+  /** As it was sent, for example `/api/cli/tasks/a%2Fb`: if it is escaped, it is decoded later. */
   readonly path: string;
-  /** What stands behind the `?`: `auth=secret&wait=5`. */
+  /** The part behind the `?`, for example `auth=secret&wait=5`; empty if there is none. */
   readonly query: string;
   readonly headers: RequestHeaders;
   /**
@@ -54,15 +54,15 @@ export type EventSource = {
   open(signal: AbortSignal): AsyncIterable<Buffer>;
 };
 
-/** A body that is longer than its first part. Its reader must end it. */
+/** A body that is longer than its first part. When its reader is done or gone, the parts must be ended. */
 export type Parts = {
   readonly first: string;
-  /** Renders what comes next. An error is the end of the response: its status has been sent. */
+  /** Renders the next part. If it fails, the response must be cut off: its status has been sent. */
   next(): Promise<IteratorResult<string, void>>;
   end(): void;
 };
 
-/** What the log and the metrics say of a request. */
+/** Where a request belongs, for the log and the metrics. */
 type Route = {
   /** The operation of the contract, if it is one. */
   readonly operation: string | undefined;
@@ -121,7 +121,7 @@ export function describeHeaders(version: string): Headers {
   };
 }
 
-/** Adds headers at the end of a list; one that is there already is replaced where it stands. */
+/** Adds headers at the end of a list. If one is there already, it is replaced in its place. */
 export function addHeaders(list: string[], added: Headers | undefined): string[] {
   for (const name in added) {
     const value = added[name] ?? '';
@@ -154,7 +154,7 @@ export type Answers = {
   fail(method: string, begun: HeaderList, route: Route, error: unknown): ProblemAnswer | NoAnswer;
 };
 
-/** Creates what answers have in common. */
+/** Creates the part that all answers share. */
 export function createAnswers({ version, corsOrigins, requireHost, log }: Deps): Answers {
   const everywhere = Object.entries(describeHeaders(version)).flat();
   return {

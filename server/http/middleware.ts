@@ -1,6 +1,6 @@
 /**
- * Koa's one middleware, the way in of every request and its way out. The path alone says who serves it: what
- * begins with `/api/` is the API's, everything else the router's (pages, documents, probes).
+ * Koa's one middleware, the way in of every request and its way out. The path alone says who serves it: if
+ * it begins with `/api/`, the API does, else the router (pages, documents, probes).
  *
  *   request ──► /api/… ──► serve ────────────────────╮
  *      ╰──────► others ──► router ──► ctx ──► answer ┴──► sender ──► noted once
@@ -53,7 +53,7 @@ export function createMiddleware(deps: Deps): Middleware {
   };
 }
 
-/** No URL of a request should have one. */
+/** If a URL has a fragment, which no request should send, it is ignored. */
 function withoutFragment(url: string): string {
   const at = url.indexOf('#');
   return at < 0 ? url : url.slice(0, at);
@@ -114,7 +114,7 @@ async function servePage({ answers, openPaths }: Deps, ctx: Context, next: Next)
 
 type Layer = { readonly path: string; readonly methods: readonly string[] };
 
-/** What the router has at the path, whatever the method. */
+/** The routes of the path, also if they do not serve the method. */
 function findLayers(ctx: Context): readonly Layer[] {
   return ctx.matched ?? [];
 }

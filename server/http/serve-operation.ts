@@ -133,7 +133,7 @@ type Described = { readonly operation: string; readonly template: string; readon
 /** Bodies that are rendered as text; what is longer becomes bytes, which a reader takes slice by slice. */
 const SHORT_BYTES = 16_384;
 
-/** Renders a reply that is not large as JSON: one that is too long to be sent at once as bytes. */
+/** Renders a reply that is not large as JSON. If it is too long to be sent at once, it becomes bytes. */
 export function renderShortReply(reply: object): string | Buffer {
   const text = writeJson(reply);
   return Buffer.byteLength(text) > SHORT_BYTES ? Buffer.from(text) : text;
@@ -204,7 +204,7 @@ async function answerOther(
   };
 }
 
-/** What a request was found to hold before it is checked. */
+/** The parts of a request when it has been read and before it is checked. */
 type Parsed = {
   readonly params: Params;
   readonly query: Query;

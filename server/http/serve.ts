@@ -14,7 +14,7 @@ export const API_ROOT = '/api/';
 /** Serves a request. Never rejects. */
 export type Serve = (request: ApiRequest) => Promise<Answer>;
 
-/** What a path serves. */
+/** A path and the operations that it serves. */
 type Resource = {
   readonly template: string;
   /** In the order of the document; HEAD stands before GET. */
@@ -51,7 +51,7 @@ export function createServe(answers: Answers, operations: readonly ServedOperati
 const WITH_PARAMETER = /^([^:]*):(\w+)([^:]*)$/;
 const NO_PARAMS = {};
 
-/** Creates what finds a resource by its path; paths are compared as they are written, slash by slash. */
+/** Creates the finder of resources; paths are compared as they are written, slash by slash. */
 function createFinder(operations: readonly ServedOperation[]): (path: string) => Found | undefined {
   const resources = new Map<string, Resource>();
   for (const operation of operations) {
@@ -81,7 +81,7 @@ function createFinder(operations: readonly ServedOperation[]): (path: string) =>
   return (path) => fixed.get(path) ?? findNamed(path);
 }
 
-/** A text that can't be decoded stays as it is: no task or agent has such a name. */
+/** If a text can't be decoded, it stays as it is: no task or agent has such a name. */
 function decode(text: string): string {
   if (!text.includes('%')) return text;
   try {

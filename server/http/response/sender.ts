@@ -1,6 +1,7 @@
 /**
  * The one place where responses are written: short, large, in parts or as a stream, each only as fast as its
- * reader takes it. What is in them was decided before; how long their connection is kept is decided here.
+ * reader takes it. When an answer arrives here, its status and headers are decided. The sender decides only
+ * when the connection is closed.
  *
  *   answer ──► a stream ───────────────────────► stream/
  *          ──► parts ──────────────────────────► part by part
