@@ -74,7 +74,8 @@ type Reply = Route & {
   readonly kind: 'reply';
   readonly status: number;
   readonly code: undefined;
-  readonly headers: HeaderList;
+  /** In their order; the sender may add to them. */
+  readonly headers: string[];
   readonly body: string | Buffer | Parts | null;
 };
 
@@ -82,7 +83,7 @@ type ProblemAnswer = Route & {
   readonly kind: 'problem';
   readonly status: number;
   readonly code: ProblemCode;
-  readonly headers: HeaderList;
+  readonly headers: string[];
   readonly body: string | null;
 };
 
@@ -90,7 +91,8 @@ type StreamAnswer = Route & {
   readonly kind: 'stream';
   readonly status: 200;
   readonly code: undefined;
-  readonly headers: HeaderList;
+  /** In their order; the sender may add to them. */
+  readonly headers: string[];
   readonly events: EventSource;
   /** The answer instead of a stream that can't begin. */
   readonly refuse: (error: unknown) => ProblemAnswer | NoAnswer;

@@ -40,7 +40,8 @@ export function createMiddleware(deps: Deps): Middleware {
     const answer = url.startsWith(API_ROOT)
       ? await serve(describeRequest(deps, req, res, url))
       : await servePage(deps, ctx, next);
-    const { operation, template, status, code } = await send(req, res, answer);
+    const sending = send(req, res, answer);
+    const { operation, template, status, code } = sending instanceof Promise ? await sending : sending;
     observer.noteRequest({
       operation,
       method: req.method ?? '',

@@ -18,7 +18,7 @@ import {
   type Parts,
 } from './answers.ts';
 import { Problem, validationFailed } from './problems.ts';
-import { type BodyRead, NO_BODY, readJsonBody } from './request/body.ts';
+import { type BodyRead, NO_BODY, readJsonBody, requireStorable } from './request/body.ts';
 import type { Operation, OperationId, RequestParts } from './request/contract.ts';
 import { validateFields } from './request/field-checks.ts';
 import { findExcess, type JsonLimits } from './request/json-limits.ts';
@@ -86,7 +86,7 @@ export type ServedOperation = Pick<Operation, 'method' | 'path'> & {
   readonly name: OperationId;
   /**
    * Calls the operation with these parameters of its path; `begun`: the headers that the answer begins with.
-   * It rejects when the request is refused; see `toProblem`.
+   * When the request is refused or the call fails, the answer is a problem. Never rejects.
    */
   answer(request: ApiRequest, params: Params, begun: HeaderList): Promise<Answer>;
 };
@@ -98,28 +98,36 @@ export function serveOperation(
   handler: AnyHandler,
 ): ServedOperation {
   const { operationId: name, method, path } = operation;
-  const { secrets, limits, largeWork } = deps;
+  const { secrets, limits, largeWork, answers } = deps;
   const isStored = STORED_VALUES[name] !== undefined;
+
+  function requireLarge(request: ApiRequest, parsed: Parsed): Promise<Call> {
+    const position = { caller: request.caller, order: 'end' } as const;
+    return largeWork.run(position, () => requireValidCall(deps, operation, request, parsed));
+  }
+
   return {
     name,
     method: method.toUpperCase(),
     path,
     async answer(request, params, begun) {
-      const query = parseQuery(request.query);
-      const sent = requireSecret(secrets, operation, query, request.headers);
-      const read = operation.body ? await readJsonBody(request, limits.bodyBytesMax, largeWork) : NO_BODY;
+      const described = { operation: name, template: path, begun };
+      let read = NO_BODY;
       try {
+        const query = parseQuery(request.query);
+        const sent = requireSecret(secrets, operation, query, request.headers);
+        if (operation.body) read = await readJsonBody(request, limits.bodyBytesMax, largeWork);
         const parsed = { params, query, sent, read };
-        const require = () => requireValidCall(deps, operation, request, parsed);
         const call = read.isLarge
-          ? await largeWork.run({ caller: request.caller, order: 'end' }, require)
-          : require();
+          ? await requireLarge(request, parsed)
+          : requireValidCall(deps, operation, request, parsed);
         if (!isStored) read.release();
         const reply = await handler(call);
-        const described = { operation: name, template: path, begun };
         return 'body' in reply && !isLargeValue(reply.body)
           ? answerText(described, request, renderShortReply(reply.body), undefined, reply.headers)
           : await answerOther(deps, described, request, reply);
+      } catch (error) {
+        return answers.fail(request.method, begun, described, error);
       } finally {
         read.release();
       }
@@ -236,16 +244,6 @@ function requireValidCall(
     signal: () => AbortSignal.any([request.left(), deps.draining]),
     caller: request.caller,
   };
-}
-
-/** Requires that a value is no longer than a body may be when it is written again. */
-function requireStorable(body: unknown, field: string, bytesMax: number): void {
-  const value = isObject(body) ? body[field] : undefined;
-  if (value === undefined || Buffer.byteLength(JSON.stringify(value)) <= bytesMax) return;
-  throw new Problem(
-    'payload_too_large',
-    `The field \`${field}\` takes more than ${bytesMax} bytes once its numbers are written without exponents (1e20 becomes 21 digits). Send such numbers as text, or fewer of them.`,
-  );
 }
 
 function requireValidParts(

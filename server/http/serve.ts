@@ -27,22 +27,20 @@ type Found = { readonly resource: Resource; readonly params: Readonly<Record<str
 /** Creates it from the operations of the document. */
 export function createServe(answers: Answers, operations: readonly ServedOperation[]): Serve {
   const find = createFinder(operations);
-  return async (request) => {
+  return (request) => {
     const { method } = request;
     let begun = answers.everywhere;
     let template: string | undefined;
-    let operation: ServedOperation | undefined;
     try {
       begun = answers.begin(request.headers, false);
       const found = find(request.path);
       template = found?.resource.template;
-      operation = found?.resource.methods.get(method);
-      if (!found || !operation) {
-        return answerMethod(method, begun, [...(found?.resource.methods.keys() ?? [])], template);
-      }
-      return await operation.answer(request, found.params, begun);
+      const operation = found?.resource.methods.get(method);
+      if (found && operation) return operation.answer(request, found.params, begun);
+      const served = [...(found?.resource.methods.keys() ?? [])];
+      return Promise.resolve(answerMethod(method, begun, served, template));
     } catch (error) {
-      return answers.fail(method, begun, { operation: operation?.name, template }, error);
+      return Promise.resolve(answers.fail(method, begun, { operation: undefined, template }, error));
     }
   };
 }

@@ -6,6 +6,7 @@
 import type { LargeWork } from '../../async/large-work.ts';
 import type { ApiRequest, CollectedBody, RequestHeaders } from '../answers.ts';
 import { CallerGone, Problem } from '../problems.ts';
+import { isObject } from './required-secret.ts';
 
 /** A body that was read. */
 export type BodyRead = {
@@ -102,6 +103,16 @@ function parseBody({ bytes, isLarge, release }: CollectedBody, bodyBytesMax: num
   } catch {
     throw malformed('The body is not JSON. Send a JSON object as UTF-8 without a byte-order mark.');
   }
+}
+
+/** Requires that a value is no longer than a body may be when it is written again. */
+export function requireStorable(body: unknown, field: string, bytesMax: number): void {
+  const value = isObject(body) ? body[field] : undefined;
+  if (value === undefined || Buffer.byteLength(JSON.stringify(value)) <= bytesMax) return;
+  throw new Problem(
+    'payload_too_large',
+    `The field \`${field}\` takes more than ${bytesMax} bytes once its numbers are written without exponents (1e20 becomes 21 digits). Send such numbers as text, or fewer of them.`,
+  );
 }
 
 /** The problem of a body beyond the limit. */

@@ -29,10 +29,14 @@ type Deps = {
 };
 
 /**
- * Writes an answer, its headers behind those that are set already. Resolves when a short one is written and
- * any other has begun, with what was sent: it may be a problem instead of a stream. Never rejects.
+ * Writes an answer, its headers behind those that are set already. Returns the answer that was sent when a
+ * short one is written and any other has begun; instead of a stream it may be a problem. Never rejects.
  */
-export type SendAnswer = (req: IncomingMessage, res: ServerResponse, answer: Answer) => Promise<Answer>;
+export type SendAnswer = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  answer: Answer,
+) => Answer | Promise<Answer>;
 
 /** How long a response waits for a caller that is still sending, so that it isn't lost in a reset. */
 const LINGER_MS = 2_000;
@@ -41,7 +45,20 @@ const LINGER_MS = 2_000;
 export function createSender(deps: Deps): SendAnswer {
   const { draining, limits, streams } = deps;
 
-  return async function send(req, res, answer) {
+  async function sendStream(
+    req: IncomingMessage,
+    res: ServerResponse,
+    answer: Extract<Answer, { kind: 'stream' }>,
+  ): Promise<Answer> {
+    try {
+      await streams.serve(answer.events, res, answer.headers);
+      return answer;
+    } catch (error) {
+      return await send(req, res, answer.refuse(error));
+    }
+  }
+
+  const send: SendAnswer = (req, res, answer) => {
     if (answer.kind === 'none') {
       res.destroy();
       return answer;
@@ -50,35 +67,28 @@ export function createSender(deps: Deps): SendAnswer {
       if (answer.kind === 'reply' && isInParts(answer.body)) answer.body.end();
       return answer;
     }
-    if (answer.kind === 'stream') {
-      try {
-        await streams.serve(answer.events, res, answer.headers);
-        return answer;
-      } catch (error) {
-        return await send(req, res, answer.refuse(error));
-      }
-    }
-    const { body, status, code } = answer;
+    if (answer.kind === 'stream') return sendStream(req, res, answer);
+    const { body, status, code, headers } = answer;
     if (isInParts(body)) {
-      res.writeHead(status, [...answer.headers]);
+      res.writeHead(status, headers);
       void sendParts(deps, res, body, answer.operation);
       return answer;
     }
     // If the body is late already, it is not waited for.
     const isReadOn = code !== 'request_timeout' && isBodyBounded(req, limits.bodyBytesMax);
-    const headers = [...answer.headers];
     // A read is refused as busy after a wait; requests behind it on its connection would wait as long.
     if (code === 'busy' && req.method === 'GET') {
       headers.splice(headers.indexOf('Content-Length'), 0, 'Connection', 'close');
     } else if (draining.aborted || !isReadOn) headers.push('Connection', 'close');
     if (!isReadOn && body === null && req.method !== 'HEAD') headers.push('Content-Length', '0');
     res.writeHead(status, headers);
-    if (!isReadOn) await sendBeforeBody(deps, req, res, body);
-    else if (Buffer.isBuffer(body) && body.length > SLICE_BYTES) void sendSlices(deps, res, body);
+    if (!isReadOn) return sendBeforeBody(deps, req, res, body).then(() => answer);
+    if (Buffer.isBuffer(body) && body.length > SLICE_BYTES) void sendSlices(deps, res, body);
     else if (body === null) res.end();
     else res.end(body);
     return answer;
   };
+  return send;
 }
 
 function isInParts(body: string | Buffer | Parts | null): body is Parts {
