@@ -70,42 +70,30 @@ type Route = {
   readonly template: string | undefined;
 };
 
-type Reply = Route & {
-  readonly kind: 'reply';
-  readonly status: number;
-  readonly code: undefined;
+/** The answer to a request: a reply, a problem or a stream. */
+export type Answer = Route & {
+  /** Null if the caller has left while its body was being read: no response can reach it. */
+  readonly status: number | null;
+  /** That of a problem. */
+  readonly code: ProblemCode | 'caller_left' | undefined;
   /** In their order; the sender may add to them. */
   readonly headers: string[];
-  readonly body: string | Buffer | Parts | null;
+  readonly body: string | Buffer | Parts | EventSource | null;
+  /** Of a stream: the answer instead of one that can't begin. */
+  readonly refuse?: (error: unknown) => Answer;
 };
 
-type ProblemAnswer = Route & {
-  readonly kind: 'problem';
-  readonly status: number;
-  readonly code: ProblemCode;
-  readonly headers: string[];
-  readonly body: string | null;
-};
-
-type StreamAnswer = Route & {
-  readonly kind: 'stream';
-  readonly status: 200;
-  readonly code: undefined;
-  /** In their order; the sender may add to them. */
-  readonly headers: string[];
-  readonly events: EventSource;
-  /** The answer instead of a stream that can't begin. */
-  readonly refuse: (error: unknown) => ProblemAnswer | NoAnswer;
-};
-
-/** The caller has left while its body was being read: no response can reach it. */
-type NoAnswer = Route & {
-  readonly kind: 'none';
-  readonly status: null;
-  readonly code: 'caller_left';
-};
-
-export type Answer = Reply | ProblemAnswer | StreamAnswer | NoAnswer;
+/** Builds a reply. If the method is HEAD, it has no body. */
+export function buildReply(
+  method: string,
+  { operation, template }: Route,
+  status: number,
+  headers: string[],
+  body: string | Buffer | null,
+): Answer {
+  const sent = method === 'HEAD' ? null : body;
+  return { operation, template, status, code: undefined, headers, body: sent };
+}
 
 /** Origins that may call. A `*` among them allows all; an empty list allows none. */
 export type CorsOrigins = readonly string[];
@@ -153,7 +141,7 @@ export type Answers = {
    * The problem that an error becomes, unless the caller has left. The cause of an unexpected one is
    * logged.
    */
-  fail(method: string, begun: HeaderList, route: Route, error: unknown): ProblemAnswer | NoAnswer;
+  fail(method: string, begun: HeaderList, route: Route, error: unknown): Answer;
 };
 
 /** Creates the part that all answers share. */
@@ -168,8 +156,9 @@ export function createAnswers({ version, corsOrigins, requireHost, log }: Deps):
       return [...everywhere, ...allowOrigin(isOpen ? ['*'] : corsOrigins, origin)];
     },
     fail(method, begun, { operation, template }, error) {
-      if (error instanceof CallerGone)
-        return { kind: 'none', operation, template, status: null, code: 'caller_left' };
+      if (error instanceof CallerGone) {
+        return { operation, template, status: null, code: 'caller_left', headers: [], body: null };
+      }
       const problem = toProblem(error);
       if (problem.code === 'internal') {
         log.error({ operation, detail: problem.message, error: problem.cause }, 'a request failed');
@@ -179,7 +168,7 @@ export function createAnswers({ version, corsOrigins, requireHost, log }: Deps):
       headers.push('Content-Type', 'application/problem+json');
       headers.push('Content-Length', String(Buffer.byteLength(body)));
       const sent = method === 'HEAD' ? null : body;
-      return { kind: 'problem', operation, template, status, code: problem.code, headers, body: sent };
+      return { operation, template, status, code: problem.code, headers, body: sent };
     },
   };
 }
@@ -193,7 +182,7 @@ export function answerMethod(
   begun: HeaderList,
   served: readonly string[],
   template: string | undefined,
-): Reply {
+): Answer {
   if (served.length === 0) {
     throw new Problem(
       'route_not_found',
@@ -208,7 +197,7 @@ export function answerMethod(
   if (begun.includes(ALLOW_ORIGIN)) {
     headers.push('Access-Control-Allow-Methods', allow, ...PREFLIGHT);
   }
-  return { kind: 'reply', operation: undefined, template, status: 204, code: undefined, headers, body: null };
+  return buildReply(method, { operation: undefined, template }, 204, headers, null);
 }
 
 const ALLOW_ORIGIN = 'Access-Control-Allow-Origin';

@@ -13,30 +13,24 @@ import type { Log } from '../ports/log.ts';
 import type { Observer } from '../ports/observer.ts';
 import { type CorsOrigins, createAnswers, describeHeaders } from './answers.ts';
 import { createIndexPage, listConsoleRoutes } from './console.ts';
-import { listDocsRoutes } from './docs.ts';
 import { createHostRule } from './host-rule.ts';
-import { createMetricsPage } from './metrics-page.ts';
 import { createMiddleware } from './middleware.ts';
 import { Router } from './node-http.ts';
 import { createAdminHandlers } from './operations/admin.ts';
 import { createAgentHandlers } from './operations/agents.ts';
-import { createEventHandlers } from './operations/events.ts';
+import { createClientHandlers } from './operations/clients.ts';
 import type { Handlers } from './operations/handlers.ts';
-import { createTaskHandlers } from './operations/tasks.ts';
-import { loadPages } from './pages.ts';
-import { createProbes, PROBE_PATHS, servePage } from './probes.ts';
+import { listDocsRoutes, loadPages, servePage } from './pages.ts';
+import { createMetricsPage, createProbes, PROBE_PATHS } from './probes.ts';
 import { createRemoteAddresses, type RemoteAddresses } from './remote-address.ts';
 import { longestRequestMs } from './request/arrival-clock.ts';
 import { type BodyLimits, createBodyCollector } from './request/body-collector.ts';
 import { type Contract, loadContract } from './request/contract.ts';
 import type { JsonLimits } from './request/json-limits.ts';
 import { createSecrets } from './request/secrets.ts';
-import { createConnectionQueues } from './response/connection-queues.ts';
 import { createFairScheduler } from './response/fair-scheduling.ts';
 import type { WriterDeps } from './response/response-writer.ts';
-import { createSender } from './response/sender.ts';
-import { createStallTimer } from './response/stall-timer.ts';
-import { createUnreadBytes } from './response/unread-bytes.ts';
+import { createStallTimer, createUnreadBytes } from './response/unread-bytes.ts';
 import { createServe } from './serve.ts';
 import {
   type AnyHandler,
@@ -52,7 +46,7 @@ import { createStreams } from './stream/sse.ts';
 type ReaderLimits = {
   /** Bytes of all responses and streams together; see `response/unread-bytes.ts`. */
   readonly unreadBytesMax: number;
-  /** A reader that takes too little for this long is disconnected; see `response/stall-timer.ts`. */
+  /** A reader that takes too little for this long is disconnected; see `createStallTimer`. */
   readonly stallMs: number;
 };
 
@@ -113,7 +107,7 @@ export type HttpDeps = {
   readonly log: Log;
   readonly observer: Pick<Observer, 'noteRequest'>;
   readonly largeWork: LargeWork;
-  /** Renders the metrics; see `metrics-page.ts`. */
+  /** Renders the metrics; see `probes.ts`. */
   readonly renderMetrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
 };
 
@@ -140,8 +134,6 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const draining = new AbortController();
   const addresses = createRemoteAddresses(deps.settings.trustedProxies ?? []);
   const writers = createWriters(deps, addresses);
-  const connectionQueues = createConnectionQueues();
-  const stalls = createStallTimer(deps.clock, deps.limits.stallMs, connectionQueues.responses);
   const streams = createStreams({
     ...deps,
     writers,
@@ -175,15 +167,16 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   app.on('error', (error) => deps.log.debug({ error }, 'a response could not be sent'));
   app.use(
     createMiddleware({
-      clock: deps.clock,
-      observer: deps.observer,
+      ...deps,
       answers,
       serve: createServe(answers, operations),
-      send: createSender({ ...deps, draining: draining.signal, writers, streams }),
-      collectBody: createBodyCollector({ ...deps, addresses }),
+      collectBody: createBodyCollector(deps),
       callerOf: addresses.callerOf,
       peerOf: addresses.peerOf,
       openPaths,
+      draining: draining.signal,
+      writers,
+      streams,
     }),
   );
   app.use(router.routes());
@@ -195,8 +188,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       addressOf: addresses.ofConnection,
     },
     describeHeaders(contract.version),
-    connectionQueues,
   );
+  const stalls = createStallTimer(deps.clock, deps.limits.stallMs, server.responses);
 
   return {
     listen(at) {
@@ -243,8 +236,7 @@ function joinOperations(
   deps: OperationDeps,
 ): readonly ServedOperation[] {
   const handlers: Handlers = {
-    ...createTaskHandlers(gateway),
-    ...createEventHandlers(gateway),
+    ...createClientHandlers(gateway),
     ...createAgentHandlers(gateway, settings),
     ...createAdminHandlers(gateway, contract.version),
   };

@@ -1,27 +1,16 @@
 /**
- * Middleware of the pages and of the two probes: liveness (the process runs) and readiness (calls can
- * succeed).
+ * The pages of the process: two probes, liveness (the process runs) and readiness (calls can succeed), and
+ * the metrics.
  */
 import type { Context, Middleware } from 'koa';
 import type { Gateway } from '../ports/gateway.ts';
-import { type Page, respondWithPage } from './pages.ts';
+import { requireAdminSecret, type Secrets } from './request/secrets.ts';
 
 /** Where the two are: liveness, readiness. Every page may read them, under every name. */
 export const PROBE_PATHS = ['/livez', '/readyz'] as const;
 
 /** The same as for a call that finds the store unavailable. */
 const RETRY_AFTER_SECONDS = '2';
-
-const HEADERS = {
-  'Access-Control-Allow-Origin': '*',
-  // A copy may be kept, and is used once the gateway says that it is current.
-  'Cache-Control': 'no-cache',
-};
-
-/** Serves a page that any web page may read. */
-export function servePage(page: Page): Middleware {
-  return (ctx) => respondWithPage(ctx, page, HEADERS);
-}
 
 /**
  * `/livez` is 200 as long as the process responds; `/readyz` is 503, with the reason in general words, while
@@ -74,4 +63,25 @@ const ANY_OTHER = 'The store does not reply.';
 /** The sentence of the set that fits best; it repeats nothing of the reason. */
 export function describeReason(reason: string): string {
   return REASONS.find(([words]) => words.test(reason))?.[1] ?? ANY_OTHER;
+}
+
+type MetricsPageDeps = {
+  readonly secrets: Secrets;
+  /** Whether no secret is needed. */
+  readonly isPublic: boolean;
+  /** Renders the metrics of this moment; bounded in time and in how often it does so. */
+  readonly render: () => Promise<{ readonly contentType: string; readonly text: string }>;
+};
+
+/**
+ * Creates `/metrics`: the metrics as Prometheus text, for the administrator or, if that is set, for every
+ * caller. It throws a 401 for a missing or wrong secret.
+ */
+export function createMetricsPage({ secrets, isPublic, render }: MetricsPageDeps): Middleware {
+  return async (ctx) => {
+    if (!isPublic) requireAdminSecret(secrets, ctx.req.headers);
+    const { contentType, text } = await render();
+    ctx.set('Content-Type', contentType);
+    ctx.body = Buffer.from(text);
+  };
 }

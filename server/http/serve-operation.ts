@@ -12,6 +12,7 @@ import {
   type Answers,
   type ApiRequest,
   addHeaders,
+  buildReply,
   type EventSource,
   type HeaderList,
   type Headers,
@@ -19,19 +20,24 @@ import {
 } from './answers.ts';
 import { Problem, validationFailed } from './problems.ts';
 import { type BodyRead, NO_BODY, readJsonBody, requireStorable } from './request/body.ts';
-import type { Operation, OperationId, RequestParts } from './request/contract.ts';
+import {
+  type Operation,
+  type OperationId,
+  parseQuery,
+  type Query,
+  type RequestParts,
+} from './request/contract.ts';
 import { validateFields } from './request/field-checks.ts';
 import { findExcess, type JsonLimits } from './request/json-limits.ts';
-import { parseQuery, type Query } from './request/query.ts';
 import {
   isObject,
   readHeader,
   requireBodySecret,
   requireSecret,
+  type Secrets,
   type SentSecrets,
   validateBodySecret,
-} from './request/required-secret.ts';
-import type { Secrets } from './request/secrets.ts';
+} from './request/secrets.ts';
 
 export type OperationDeps = {
   readonly secrets: Secrets;
@@ -124,7 +130,7 @@ export function serveOperation(
         if (!isStored) read.release();
         const reply = await handler(call);
         return 'body' in reply && !isLargeValue(reply.body)
-          ? answerText(described, request, renderShortReply(reply.body), undefined, reply.headers)
+          ? answerWhole(described, request, writeJson(reply.body), undefined, reply.headers)
           : await answerOther(deps, described, request, reply);
       } catch (error) {
         return answers.fail(request.method, begun, described, error);
@@ -138,29 +144,19 @@ export function serveOperation(
 /** Where an answer belongs, and the headers that it begins with. */
 type Described = { readonly operation: string; readonly template: string; readonly begun: HeaderList };
 
-/** Bodies that are rendered as text; what is longer becomes bytes, which a reader takes slice by slice. */
-const SHORT_BYTES = 16_384;
-
-/** Renders a reply that is not large as JSON. If it is too long to be sent at once, it becomes bytes. */
-export function renderShortReply(reply: object): string | Buffer {
-  const text = writeJson(reply);
-  return Buffer.byteLength(text) > SHORT_BYTES ? Buffer.from(text) : text;
-}
-
 /** An answer with a whole body. An `ETag` stands before its length, the trace of a task behind it. */
-function answerText(
-  { operation, template, begun }: Described,
+function answerWhole(
+  described: Described,
   { method }: ApiRequest,
   body: string | Buffer,
   before: Headers | undefined,
   behind: Headers | undefined,
 ): Answer {
-  const headers = [...begun, 'Content-Type', 'application/json'];
+  const headers = [...described.begun, 'Content-Type', 'application/json'];
   if (before) addHeaders(headers, before);
   headers.push('Content-Length', String(Buffer.byteLength(body)));
   if (behind) addHeaders(headers, behind);
-  const sent = method === 'HEAD' ? null : body;
-  return { kind: 'reply', operation, template, status: 200, code: undefined, headers, body: sent };
+  return buildReply(method, described, 200, headers, body);
 }
 
 /** The headers of a stream, also of the response to HEAD. */
@@ -178,38 +174,28 @@ async function answerOther(
   reply: AnyReply,
 ): Promise<Answer> {
   const { operation, template, begun } = described;
-  const isHead = request.method === 'HEAD';
+  const { method } = request;
   if ('events' in reply) {
-    const { events } = reply;
     const headers = addHeaders([...begun], STREAM_HEADERS);
-    if (isHead)
-      return { kind: 'reply', operation, template, status: 200, code: undefined, headers, body: null };
-    const refuse = (error: unknown) => answers.fail(request.method, begun, described, error);
-    return { kind: 'stream', operation, template, status: 200, code: undefined, headers, events, refuse };
+    if (method === 'HEAD') return buildReply(method, described, 200, headers, null);
+    const refuse = (error: unknown) => answers.fail(method, begun, described, error);
+    return { operation, template, status: 200, code: undefined, headers, body: reply.events, refuse };
   }
   if (reply.status !== 200) {
-    const headers = addHeaders([...begun], reply.headers);
-    return { kind: 'reply', operation, template, status: reply.status, code: undefined, headers, body: null };
+    return buildReply(method, described, reply.status, addHeaders([...begun], reply.headers), null);
   }
-  if ('rendered' in reply) return answerText(described, request, reply.rendered, reply.headers, undefined);
+  if ('rendered' in reply) return answerWhole(described, request, reply.rendered, reply.headers, undefined);
   if ('body' in reply) {
     const position = { caller: request.caller, order: 'end' } as const;
     const body = await largeWork.run(position, () => renderJson(reply.body));
-    return answerText(described, request, body, undefined, reply.headers);
+    return answerWhole(described, request, body, undefined, reply.headers);
   }
   const body = await renderParts(reply.parts, largeWork, request.caller);
-  if (typeof body === 'string') return answerText(described, request, body, reply.headers, undefined);
+  if (typeof body === 'string') return answerWhole(described, request, body, reply.headers, undefined);
   const headers = addHeaders([...begun, 'Content-Type', 'application/json'], reply.headers);
-  if (isHead) body.end();
-  return {
-    kind: 'reply',
-    operation,
-    template,
-    status: 200,
-    code: undefined,
-    headers,
-    body: isHead ? null : body,
-  };
+  if (method !== 'HEAD') return { operation, template, status: 200, code: undefined, headers, body };
+  body.end();
+  return buildReply(method, described, 200, headers, null);
 }
 
 /** The parts of a request when it has been read and before it is checked. */

@@ -1,15 +1,21 @@
 /**
  * The node:http server with every limit set: sizes and times of headers and requests, connections, and a
  * problem as the response to bytes that are not valid HTTP. It is started once and ended once.
+ *
+ * It serves one request of a connection at a time. Requests that a caller sends before it has the response to
+ * the first wait, so that no connection holds more than one response, and what a caller does not read is not
+ * rendered for it a second time. At most `WAITING_MAX` requests wait, and those of one read of the socket,
+ * which is paused until there are fewer.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { http } from './node-http.ts';
 import { describeProblem, Problem } from './problems.ts';
-import type { ConnectionQueues } from './response/connection-queues.ts';
 import { createShares } from './shares.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
+/** Requests that may wait on one connection before it is read no further. */
+const WAITING_MAX = 16;
 /** Time between two checks for requests that take too long. */
 const CHECK_MS = 1_000;
 /** Longer than the time between two heartbeats, so that an agent keeps its connection. */
@@ -34,6 +40,8 @@ export type ServerLimits = {
 };
 
 export type HttpServer = {
+  /** The responses in progress: one for each connection at most. */
+  readonly responses: ReadonlySet<ServerResponse>;
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
   /**
    * Stops listening, calls `onStop`, and waits until every connection has closed; it closes those left after
@@ -42,19 +50,29 @@ export type HttpServer = {
   drain(graceMs: number, onStop: () => void): Promise<void>;
 };
 
-/**
- * Creates the server around a listener, which serves one request of a connection at a time; `headers` are
- * those of the responses that it sends by itself.
- */
+/** A connection: its last response, and those that wait until the one in progress has been sent. */
+type Connection = {
+  last: ServerResponse;
+  readonly waiting: ServerResponse[];
+  isBusy: boolean;
+  isPaused: boolean;
+};
+
+/** Creates the server around a listener; `headers` are those of the responses that it sends by itself. */
 export function createServer(
   listener: RequestListener,
   limits: ServerLimits,
   headers: Readonly<Record<string, string>>,
-  connectionQueues: ConnectionQueues,
 ): HttpServer {
-  // The last response on each connection: the response to invalid bytes must not be written into the middle
-  // of it.
-  const lastResponses = new WeakMap<Socket, ServerResponse>();
+  const order = createOrder((res) => {
+    const { req } = res;
+    if (!hasProperHost(req)) {
+      respondInvalid(res, buildInvalidProblem(undefined, limits), headers);
+      return;
+    }
+    req.url = toOriginForm(req);
+    listener(req, res);
+  });
   const server = http.createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
@@ -65,17 +83,7 @@ export function createServer(
       // Checked below: Node's own response would lack the headers and the body that every response has.
       requireHostHeader: false,
     },
-    (req, res) => {
-      lastResponses.set(req.socket, res);
-      connectionQueues.serveInOrder(req, res, () => {
-        if (!hasProperHost(req)) {
-          respondInvalid(res, buildInvalidProblem(undefined, limits), headers);
-          return;
-        }
-        req.url = toOriginForm(req);
-        listener(req, res);
-      });
-    },
+    order.add,
   );
   server.maxConnections = limits.connectionsMax;
   limitShares(server, limits);
@@ -94,7 +102,8 @@ export function createServer(
       else
         socket.end(renderInvalid(buildInvalidProblem(error.code, limits), headers), () => socket.destroy());
     };
-    const last = lastResponses.get(socket);
+    // It must not be written into the middle of the last response.
+    const last = order.lastOf(socket);
     switch (classifyPosition(last)) {
       case 'alone':
         return error.code === 'ECONNRESET' ? socket.destroy() : respond();
@@ -109,6 +118,7 @@ export function createServer(
 
   let drained: Promise<void> | null = null;
   return {
+    responses: order.responses,
     listen: ({ port, host }) =>
       new Promise((resolve, reject) => {
         server.once('error', reject);
@@ -122,6 +132,58 @@ export function createServer(
     drain(graceMs, onStop) {
       drained ??= close(server, graceMs, onStop);
       return drained;
+    },
+  };
+}
+
+/** Creates what serves one request of a connection at a time. */
+function createOrder(serve: (res: ServerResponse) => void) {
+  const responses = new Set<ServerResponse>();
+  const connections = new WeakMap<Socket, Connection>();
+
+  function start(socket: Socket, connection: Connection, res: ServerResponse): void {
+    connection.isBusy = true;
+    responses.add(res);
+    res.once('close', () => {
+      responses.delete(res);
+      startNext(socket, connection);
+    });
+    serve(res);
+  }
+
+  function startNext(socket: Socket, connection: Connection): void {
+    const next = connection.waiting.shift();
+    // After `Connection: close` no further response is sent.
+    if (!next || socket.destroyed || socket.writableEnded) {
+      connection.waiting.length = 0;
+      connection.isBusy = false;
+      return;
+    }
+    if (connection.isPaused && connection.waiting.length < WAITING_MAX) {
+      connection.isPaused = false;
+      socket.resume();
+    }
+    start(socket, connection, next);
+  }
+
+  return {
+    responses,
+    lastOf: (socket: Socket) => connections.get(socket)?.last,
+    add({ socket }: IncomingMessage, res: ServerResponse) {
+      let connection = connections.get(socket);
+      if (!connection) {
+        connection = { last: res, waiting: [], isBusy: false, isPaused: false };
+        connections.set(socket, connection);
+      }
+      connection.last = res;
+      if (!connection.isBusy) {
+        start(socket, connection, res);
+        return;
+      }
+      connection.waiting.push(res);
+      if (connection.waiting.length < WAITING_MAX) return;
+      connection.isPaused = true;
+      socket.pause();
     },
   };
 }

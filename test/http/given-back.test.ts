@@ -7,7 +7,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { HTTP_LIMITS } from '../../server/http/http.ts';
-import { createRemoteAddresses } from '../../server/http/remote-address.ts';
 import { createBodyCollector } from '../../server/http/request/body-collector.ts';
 import { createFairScheduler } from '../../server/http/response/fair-scheduling.ts';
 import { createResponseWriter, type ResponseWriter } from '../../server/http/response/response-writer.ts';
@@ -74,15 +73,15 @@ describe('the memory of a large body', () => {
 });
 
 test('The memory that a body held as a small one is given back when it becomes large.', async () => {
+  const caller = { key: {}, isGone: () => false };
   const collect = createBodyCollector({
     limits: { ...HTTP_LIMITS, smallBodiesBytesMax: 3 * 60_000 },
     clock: createFakeClock(),
-    addresses: createRemoteAddresses([]),
   });
   for (const _ of [1, 2, 3]) {
     const parts = Readable.from([Buffer.alloc(60_000), Buffer.alloc(20_000)]);
     const request = Object.assign(parts, { headers: {}, socket: {} }) as unknown as IncomingMessage;
-    const { bytes, isLarge, release } = await collect(request, null);
+    const { bytes, isLarge, release } = await collect(request, caller, null);
     expect([bytes.length, isLarge]).toEqual([80_000, true]);
     release();
   }

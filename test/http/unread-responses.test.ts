@@ -1,9 +1,8 @@
 /** Callers that do not read their responses: what they hold is bounded, and they are disconnected in time. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createStallTimer } from '../../server/http/response/stall-timer.ts';
-import { createUnreadBytes } from '../../server/http/response/unread-bytes.ts';
-import { renderShortReply } from '../../server/http/serve-operation.ts';
+import { isLong } from '../../server/http/middleware.ts';
+import { createStallTimer, createUnreadBytes } from '../../server/http/response/unread-bytes.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { SECRET, startTestServer, type TestServer, type TestServerOptions } from '../harness/http-server.ts';
 import { createFakeGateway, type FakeGateway, TASK } from './fake-gateway.ts';
@@ -171,8 +170,10 @@ describe('the least rate', () => {
 });
 
 test('a reply of more bytes than a slice is counted while it waits, whatever it is written in', () => {
-  expect(renderShortReply({ text: '中'.repeat(5_000) })).toBeTypeOf('string');
-  expect(renderShortReply({ text: '中'.repeat(6_000) })).toBeInstanceOf(Buffer);
+  expect(isLong('中'.repeat(5_000))).toBe(false);
+  expect(isLong('中'.repeat(6_000))).toBe(true);
+  expect(isLong('a'.repeat(16_384))).toBe(false);
+  expect(isLong('a'.repeat(16_385))).toBe(true);
 });
 
 describe('the budget of unread bytes', () => {

@@ -9,16 +9,16 @@
  * what it declares, and becomes large when more than a small one's bytes have arrived.
  */
 import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { loadOnce } from '../../async/load-once.ts';
+import type { Caller } from '../../ports/caller.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CollectedBody } from '../answers.ts';
 import { CallerGone } from '../problems.ts';
-import type { RemoteAddresses } from '../remote-address.ts';
 import { type ArrivalLimits, type ArrivingBody, createArrivalClock } from './arrival-clock.ts';
 import { describeTooLarge } from './body.ts';
 import { createBodyReserve } from './body-reserve.ts';
-import { CountedBody } from './counted-body.ts';
 
 /** Bodies up to this many bytes are small. */
 const SMALL_BYTES = 65_536;
@@ -36,7 +36,11 @@ export type BodyLimits = ArrivalLimits & {
  * Collects the body that declares so many bytes, null where it declares none. Rejects with a `Problem` (413,
  * 408 or 503) or with `CallerGone`.
  */
-export type CollectBody = (req: IncomingMessage, declaredBytes: number | null) => Promise<CollectedBody>;
+export type CollectBody = (
+  req: IncomingMessage,
+  caller: Caller,
+  declaredBytes: number | null,
+) => Promise<CollectedBody>;
 
 /** A body while it is read. */
 type BodyUnderWay = { -readonly [Key in keyof ArrivingBody]: ArrivingBody[Key] };
@@ -45,11 +49,9 @@ type BodyUnderWay = { -readonly [Key in keyof ArrivingBody]: ArrivingBody[Key] }
 export function createBodyCollector({
   limits,
   clock,
-  addresses,
 }: {
   readonly limits: BodyLimits;
   readonly clock: Clock;
-  readonly addresses: RemoteAddresses;
 }): CollectBody {
   const small = createBodyReserve(limits.smallBodiesBytesMax, clock.monotonicMs);
   const large = createBodyReserve(limits.largeBodiesBytesMax, clock.monotonicMs);
@@ -138,9 +140,9 @@ export function createBodyCollector({
     });
   }
 
-  return (req, declaredBytes) => {
+  return (req, { key }, declaredBytes) => {
     const body: BodyUnderWay = {
-      address: addresses.ofRequest(req),
+      address: typeof key === 'string' ? key : null,
       startedMs: clock.monotonicMs(),
       arrivedBytes: 0,
       isLarge: (declaredBytes ?? 0) > SMALL_BYTES,
@@ -196,4 +198,86 @@ async function loadParser(bodyBytesMax: number): Promise<Parse> {
     }
     return request.body as Buffer;
   };
+}
+
+/** Shorter chunks are joined as they arrive: a chunk of one byte takes two hundred bytes of memory. */
+const SHORT_CHUNK_BYTES = 4_096;
+const BLOCK_BYTES_MIN = 1_024;
+const BLOCK_BYTES_MAX = 16_384;
+
+/**
+ * A body that is being read, as a stream of its own that reports how many bytes have arrived. Its reader sees
+ * neither the request nor its headers, and must destroy it at the end.
+ */
+class CountedBody extends Readable {
+  /** None: a body parser has nothing to decide by them. */
+  readonly headers = {};
+  readonly #req: IncomingMessage;
+  readonly #onArrival: (arrivedBytes: number) => void;
+  #arrivedBytes = 0;
+  /** Short chunks, one behind the other; null when there is none. */
+  #block: Buffer | null = null;
+  #blockBytes = 0;
+  #nextBlockBytes = BLOCK_BYTES_MIN;
+
+  /** Calls `onArrival` with the bytes that have arrived so far; the error that it throws ends the stream. */
+  constructor(req: IncomingMessage, onArrival: (arrivedBytes: number) => void) {
+    super({ emitClose: false, autoDestroy: false });
+    this.#req = req;
+    this.#onArrival = onArrival;
+    req.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError);
+    // Its reader stops listening once it has its result; an error after that must not end the process.
+    this.on('error', () => {});
+  }
+
+  override _read(): void {
+    this.#req.resume();
+  }
+
+  /** The rest of the body is discarded, so that the next request on the connection is read. */
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#req.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError).resume();
+    done(error);
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#arrivedBytes += chunk.length;
+    try {
+      this.#onArrival(this.#arrivedBytes);
+    } catch (error) {
+      this.destroy(error instanceof Error ? error : new Error(String(error)));
+      return;
+    }
+    if (!this.#append(chunk)) this.#req.pause();
+  };
+
+  /** Returns whether the reader takes more. */
+  #append(chunk: Buffer): boolean {
+    if (chunk.length >= SHORT_CHUNK_BYTES) {
+      this.#flush();
+      return this.push(chunk);
+    }
+    if (this.#block !== null && this.#blockBytes + chunk.length > this.#block.length) this.#flush();
+    if (this.#block === null) {
+      this.#block = Buffer.allocUnsafeSlow(Math.max(this.#nextBlockBytes, chunk.length));
+      this.#nextBlockBytes = Math.min(this.#nextBlockBytes * 2, BLOCK_BYTES_MAX);
+    }
+    this.#blockBytes += chunk.copy(this.#block, this.#blockBytes);
+    return true;
+  }
+
+  #flush(): void {
+    if (this.#block === null) return;
+    const block = this.#block.subarray(0, this.#blockBytes);
+    this.#block = null;
+    this.#blockBytes = 0;
+    this.push(block);
+  }
+
+  readonly #onEnd = (): void => {
+    this.#flush();
+    this.push(null);
+  };
+
+  readonly #onError = (): void => void this.destroy(new CallerGone());
 }

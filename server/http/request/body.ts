@@ -6,7 +6,7 @@
 import type { LargeWork } from '../../async/large-work.ts';
 import type { ApiRequest, CollectedBody, RequestHeaders } from '../answers.ts';
 import { CallerGone, Problem } from '../problems.ts';
-import { isObject } from './required-secret.ts';
+import { isObject } from './secrets.ts';
 
 /** A body that was read. */
 export type BodyRead = {

@@ -15,7 +15,6 @@ import type { RequestHeaders } from '../answers.ts';
 import type { FieldError } from '../problems.ts';
 import { createErrorDescriber, mergeErrors, type Parameter, unescapeToken } from './field-errors.ts';
 import { toPointer } from './json-limits.ts';
-import type { Query } from './query.ts';
 import type { Schema } from './schema-words.ts';
 
 export type OperationId = keyof operations;
@@ -30,6 +29,14 @@ type SecretLocation =
   | 'optional'
   /** The body alone; one that stands in the query must be right all the same. */
   | 'body';
+
+/** A parameter's decoded text; null when it is not percent-encoded UTF-8. */
+type QueryValue = string | null;
+/**
+ * The query of a URL, parsed strictly: a value that can't be decoded differs from an absent one, and a
+ * repeated parameter from a single one.
+ */
+export type Query = ReadonlyMap<string, readonly QueryValue[]>;
 
 /** The parts of a request that are validated together, in the form that the compiled validators read. */
 export type RequestParts = {
@@ -192,6 +199,33 @@ function findSecret(security: DeclaredOperation['security'], bodySchema: Schema 
   if (schemes.length === 1 && schemes[0] === 'AdminAuth') return 'admin';
   if (!schemes.includes('QueryAuth')) return bodySchema && !isAuthRequired(bodySchema) ? 'optional' : 'body';
   return security.some((requirement) => Object.keys(requirement).length === 0) ? 'optional' : 'required';
+}
+
+const NO_QUERY: Query = new Map();
+
+/** Parses `a=1&b=2`. A parameter whose name can't be decoded is left out. Never throws. */
+export function parseQuery(text: string): Query {
+  if (text === '') return NO_QUERY;
+  const query = new Map<string, QueryValue[]>();
+  for (const part of text.split('&')) {
+    if (part === '') continue;
+    const equals = part.indexOf('=');
+    const name = decode(equals < 0 ? part : part.slice(0, equals));
+    if (name === null) continue;
+    const value = equals < 0 ? '' : decode(part.slice(equals + 1));
+    const values = query.get(name);
+    if (values) values.push(value);
+    else query.set(name, [value]);
+  }
+  return query;
+}
+
+function decode(text: string): QueryValue {
+  try {
+    return decodeURIComponent(text.includes('+') ? text.replaceAll('+', ' ') : text);
+  } catch {
+    return null;
+  }
 }
 
 /** A number as JSON writes it. */

@@ -1,8 +1,12 @@
 /**
- * The two shared secrets, compared in constant time, digest against digest. Two of each may be valid at a
- * time, so that a secret can be changed without an interruption. An empty secret never matches.
+ * The two shared secrets: where a request must carry one, and what is refused when it is missing or wrong.
+ * They are compared in constant time, digest against digest. Two of each may be valid at a time, so that a
+ * secret can be changed without an interruption. An empty secret never matches.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
+import type { RequestHeaders } from '../answers.ts';
+import { type FieldError, Problem } from '../problems.ts';
+import type { Operation, Query } from './contract.ts';
 
 export type Secrets = {
   /** Whether this is a secret that authorises task and agent calls. */
@@ -41,4 +45,140 @@ function isAmong(digests: readonly Buffer[], text: unknown): boolean {
 /** As text first: Node makes that in a third of the time. */
 function digest(text: string): Buffer {
   return Buffer.from(hash('sha256', text, 'binary'), 'binary');
+}
+
+type SecretRules = {
+  readonly secrets: Secrets;
+  /** Whether agents must send the secret with every call. */
+  readonly isAgentAuthRequired: boolean;
+};
+
+const ADMIN_DETAIL = 'Send the administrator’s secret in the header X-Admin-Auth.';
+
+/** The right secrets that a request has in its query and headers. */
+export type SentSecrets = {
+  readonly hasSecret: boolean;
+  /** That of the administrator; `none` too where it is not accepted. */
+  readonly admin: 'right' | 'wrong' | 'none';
+};
+
+/**
+ * A secret in the query counts for every gateway operation; the `Authorization` header and the
+ * administrator's secret only where they are documented. A wrong gateway secret is refused even beside a
+ * right one of the administrator.
+ */
+export function requireSecret(
+  secrets: Secrets,
+  operation: Pick<Operation, 'secret' | 'isAdminAccepted'>,
+  query: Query,
+  headers: RequestHeaders,
+): SentSecrets {
+  const { secret } = operation;
+  const sent = operation.isAdminAccepted ? readHeader(headers, 'X-Admin-Auth') : undefined;
+  const admin = sent === undefined ? 'none' : secrets.isAdminSecret(sent) ? 'right' : 'wrong';
+  const isAdmin = admin === 'right';
+  if (secret === 'admin') {
+    if (isAdmin) return { hasSecret: true, admin };
+    throw unauthorized(ADMIN_DETAIL, 'X-Admin-Auth');
+  }
+  // With the administrator's secret the gateway secret may be missing. If it is given and wrong, the call is
+  // refused.
+  const required = isAdmin && secret === 'required' ? 'optional' : secret;
+  return { hasSecret: hasGatewaySecret(secrets, required, query, headers) || isAdmin, admin };
+}
+
+/** Whether query or header carry the gateway secret; throws a 401 for a wrong or a missing one. */
+function hasGatewaySecret(
+  secrets: Secrets,
+  secret: Operation['secret'],
+  query: Query,
+  headers: RequestHeaders,
+): boolean {
+  const inQuery = query.get('auth');
+  const bearer = inQuery || secret === 'body' ? undefined : readBearer(headers);
+  if (inQuery) {
+    // A repeated secret is not a right one.
+    if (inQuery.length === 1 && secrets.isGatewaySecret(inQuery[0])) return true;
+    throw unauthorized('The query parameter `auth` is not the gateway secret.');
+  }
+  if (bearer === undefined && secret !== 'required') return false;
+  if (bearer === undefined) {
+    throw unauthorized('Send the gateway secret as query parameter `auth` or as Authorization: Bearer.');
+  }
+  if (!secrets.isGatewaySecret(bearer)) {
+    throw unauthorized('The Authorization header does not carry the gateway secret.');
+  }
+  return true;
+}
+
+/**
+ * For a page of the administrator, which a scraper reads that can send Bearer alone. Where both headers are
+ * sent, both must be right.
+ */
+export function requireAdminSecret(secrets: Secrets, headers: RequestHeaders): void {
+  const sent = [readHeader(headers, 'X-Admin-Auth'), readBearer(headers)].filter(
+    (secret) => secret !== undefined,
+  );
+  if (sent.length > 0 && sent.every(secrets.isAdminSecret)) return;
+  throw unauthorized(
+    'Send the administrator’s secret as Authorization: Bearer or in the header X-Admin-Auth.',
+  );
+}
+
+/**
+ * Returns whether the body carries the secret, or may leave it out because query or header carry it; throws
+ * a 401 when it carries a wrong one. That a required one is missing is found by the schema, or by
+ * `validateBodySecret` where only the administrator may leave it out.
+ */
+export function requireBodySecret(
+  { secrets, isAgentAuthRequired }: SecretRules,
+  rule: NonNullable<Operation['body']>['auth'],
+  body: unknown,
+  { hasSecret, admin }: SentSecrets,
+): boolean {
+  if (rule === 'undeclared') return hasSecret;
+  const auth = isObject(body) ? body.auth : undefined;
+  if (secrets.isGatewaySecret(auth)) return true;
+  if (typeof auth === 'string') throw unauthorized('The field `auth` is not the gateway secret.');
+  if (rule === 'unlessAdmin') {
+    if (admin === 'wrong' && !hasSecret) throw unauthorized(ADMIN_DETAIL, 'X-Admin-Auth');
+    return admin === 'right';
+  }
+  if (rule === 'optional' && hasSecret) return true;
+  if (rule === 'optional' && isAgentAuthRequired) {
+    throw unauthorized(
+      'Send the gateway secret in the field `auth` or as Authorization: Bearer: this gateway requires it of agents.',
+    );
+  }
+  return false;
+}
+
+/** Returns that the secret is missing which only the administrator may leave out. */
+export function validateBodySecret(
+  rule: NonNullable<Operation['body']>['auth'] | undefined,
+  body: unknown,
+  { admin }: SentSecrets,
+): readonly FieldError[] {
+  if (rule !== 'unlessAdmin' || admin === 'right' || !isObject(body) || body.auth !== undefined) return [];
+  const detail = 'is missing; send the gateway secret, or the administrator’s in the header X-Admin-Auth';
+  return [{ pointer: '/auth', detail }];
+}
+
+function unauthorized(detail: string, scheme = 'Bearer'): Problem {
+  return new Problem('unauthorized', detail, { headers: { 'WWW-Authenticate': scheme } });
+}
+
+/** A header by its name; of several with the name, all. */
+export function readHeader(headers: RequestHeaders, name: string): string | undefined {
+  const value = headers[name.toLowerCase()];
+  return typeof value === 'object' ? value.join(', ') : value;
+}
+
+function readBearer({ authorization }: RequestHeaders): string | undefined {
+  return authorization === undefined ? undefined : /^bearer +(.*)$/i.exec(authorization)?.[1];
+}
+
+/** Whether a JSON value is an object. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
