@@ -80,19 +80,32 @@ export type Answer = Route & {
   readonly headers: string[];
   readonly body: string | Buffer | Parts | EventSource | null;
   /** Of a stream: the answer instead of one that can't begin. */
-  readonly refuse?: (error: unknown) => Answer;
+  readonly refuse: ((error: unknown) => Answer) | undefined;
+};
+
+/** An answer as far as it is known before its request is looked at. */
+export type Begun = Route & {
+  readonly method: string;
+  /** The headers that it begins with. */
+  readonly first: HeaderList;
 };
 
 /** Builds a reply. If the method is HEAD, it has no body. */
 export function buildReply(
-  method: string,
-  { operation, template }: Route,
+  { operation, template, method }: Begun,
   status: number,
   headers: string[],
-  body: string | Buffer | null,
+  body: Answer['body'],
+  refuse?: Answer['refuse'],
 ): Answer {
-  const sent = method === 'HEAD' ? null : body;
-  return { operation, template, status, code: undefined, headers, body: sent };
+  const isHead = method === 'HEAD';
+  if (isHead && isInParts(body)) body.end();
+  return { operation, template, status, code: undefined, headers, body: isHead ? null : body, refuse };
+}
+
+/** Whether a body is longer than its first part. */
+export function isInParts(body: Answer['body']): body is Parts {
+  return typeof body === 'object' && body !== null && 'next' in body;
 }
 
 /** Origins that may call. A `*` among them allows all; an empty list allows none. */
@@ -141,7 +154,7 @@ export type Answers = {
    * The problem that an error becomes, unless the caller has left. The cause of an unexpected one is
    * logged.
    */
-  fail(method: string, begun: HeaderList, route: Route, error: unknown): Answer;
+  fail(begun: Begun, error: unknown): Answer;
 };
 
 /** Creates the part that all answers share. */
@@ -155,20 +168,21 @@ export function createAnswers({ version, corsOrigins, requireHost, log }: Deps):
       if (origin === undefined) return everywhere;
       return [...everywhere, ...allowOrigin(isOpen ? ['*'] : corsOrigins, origin)];
     },
-    fail(method, begun, { operation, template }, error) {
+    fail({ operation, template, method, first }, error) {
       if (error instanceof CallerGone) {
-        return { operation, template, status: null, code: 'caller_left', headers: [], body: null };
+        const code = 'caller_left';
+        return { operation, template, status: null, code, headers: [], body: null, refuse: undefined };
       }
       const problem = toProblem(error);
       if (problem.code === 'internal') {
         log.error({ operation, detail: problem.message, error: problem.cause }, 'a request failed');
       }
       const { status, headers: own, body } = describeProblem(problem);
-      const headers = addHeaders([...begun], own);
+      const headers = addHeaders([...first], own);
       headers.push('Content-Type', 'application/problem+json');
       headers.push('Content-Length', String(Buffer.byteLength(body)));
       const sent = method === 'HEAD' ? null : body;
-      return { operation, template, status, code: problem.code, headers, body: sent };
+      return { operation, template, status, code: problem.code, headers, body: sent, refuse: undefined };
     },
   };
 }
@@ -177,12 +191,7 @@ export function createAnswers({ version, corsOrigins, requireHost, log }: Deps):
  * The answer to a method that a path does not serve: 204 to OPTIONS (a browser's preflight). Throws a 405
  * with the methods of the path, or a 404 where it has none.
  */
-export function answerMethod(
-  method: string,
-  begun: HeaderList,
-  served: readonly string[],
-  template: string | undefined,
-): Answer {
+export function answerMethod(begun: Begun, served: readonly string[]): Answer {
   if (served.length === 0) {
     throw new Problem(
       'route_not_found',
@@ -190,14 +199,14 @@ export function answerMethod(
     );
   }
   const allow = [...served, 'OPTIONS'].join(', ');
-  if (method !== 'OPTIONS') {
+  if (begun.method !== 'OPTIONS') {
     throw new Problem('method_not_allowed', `This path serves ${allow}.`, { headers: { Allow: allow } });
   }
-  const headers = [...begun, 'Allow', allow];
-  if (begun.includes(ALLOW_ORIGIN)) {
+  const headers = [...begun.first, 'Allow', allow];
+  if (begun.first.includes(ALLOW_ORIGIN)) {
     headers.push('Access-Control-Allow-Methods', allow, ...PREFLIGHT);
   }
-  return buildReply(method, { operation: undefined, template }, 204, headers, null);
+  return buildReply(begun, 204, headers, null);
 }
 
 const ALLOW_ORIGIN = 'Access-Control-Allow-Origin';

@@ -6,18 +6,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { Context, Middleware } from 'koa';
 import { loadOnce } from '../async/load-once.ts';
-import { buildPage, findServedFiles, type Page, respondWithPage } from './pages.ts';
+import { buildPage, findContentType, findServedFiles, type Page, respondWithPage } from './pages.ts';
 import { Problem } from './problems.ts';
 
 const FOLDER = findServedFiles('console');
-
-/** The types of the files beside the page. */
-const CONTENT_TYPES: Readonly<Record<string, string>> = {
-  css: 'text/css; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-  md: 'text/markdown; charset=utf-8',
-  svg: 'image/svg+xml',
-};
 
 /** The addresses of the views below `/console/`, as `routing/routes.ts` of the console reads them. */
 const VIEW = /^(|tasks|agents|events|submit|(tasks|agents)\/[^/]+)$/;
@@ -89,8 +81,8 @@ function buildView(files: ReadonlyMap<string, Page>, depth: number): Page {
 async function readFiles(): Promise<ReadonlyMap<string, Page>> {
   const names = await readdir(FOLDER);
   const pages = names.map(async (name) => {
-    const contentType = CONTENT_TYPES[name.split('.').at(-1) ?? ''] ?? 'text/html; charset=utf-8';
-    return [name, buildPage(`/console/${name}`, contentType, await readFile(new URL(name, FOLDER)))] as const;
+    const body = await readFile(new URL(name, FOLDER));
+    return [name, buildPage(`/console/${name}`, findContentType(name), body)] as const;
   });
   return new Map(await Promise.all(pages));
 }

@@ -25,8 +25,10 @@ import {
   type Answers,
   type ApiRequest,
   answerMethod,
+  type Begun,
   buildReply,
   type EventSource,
+  isInParts,
   type Parts,
 } from './answers.ts';
 import type { CollectBody } from './request/body-collector.ts';
@@ -113,28 +115,21 @@ function describeRequest(
 /** Has the router serve a page, and takes what it set in the context as its answer. Never rejects. */
 async function servePage({ answers, openPaths }: Deps, ctx: Context, next: Next): Promise<Answer> {
   const { method } = ctx;
-  let begun = answers.everywhere;
+  let first = answers.everywhere;
+  const describe = (): Begun => ({ operation: undefined, template: findLayers(ctx)[0]?.path, method, first });
   try {
-    begun = answers.begin(ctx.req.headers, openPaths.has(ctx.path));
-    for (let index = 0; index < begun.length; index += 2) {
-      ctx.res.setHeader(begun[index] ?? '', begun[index + 1] ?? '');
+    first = answers.begin(ctx.req.headers, openPaths.has(ctx.path));
+    for (let index = 0; index < first.length; index += 2) {
+      ctx.res.setHeader(first[index] ?? '', first[index + 1] ?? '');
     }
     await next();
-    const template = findLayers(ctx)[0]?.path;
     if (ctx.status === 404 && ctx.body === undefined) {
       const methods = new Set(findLayers(ctx).flatMap((layer) => layer.methods));
-      return answerMethod(method, begun, [...methods], template);
+      return answerMethod(describe(), [...methods]);
     }
-    return buildReply(
-      method,
-      { operation: undefined, template },
-      ctx.status,
-      [],
-      ctx.body as string | Buffer | null,
-    );
+    return buildReply(describe(), ctx.status, [], ctx.body as string | Buffer | null);
   } catch (error) {
-    const route = { operation: undefined, template: findLayers(ctx)[0]?.path };
-    return answers.fail(method, begun, route, error);
+    return answers.fail(describe(), error);
   }
 }
 
@@ -183,10 +178,6 @@ function send(deps: Deps, res: ServerResponse, answer: Answer): Answer | Promise
 export function isLong(body: string | Buffer): boolean {
   // A character takes three bytes at most.
   return body.length * 3 > SLICE_BYTES && Buffer.byteLength(body) > SLICE_BYTES;
-}
-
-function isInParts(body: Answer['body']): body is Parts {
-  return typeof body === 'object' && body !== null && 'next' in body;
 }
 
 function isStream(body: Answer['body']): body is EventSource {

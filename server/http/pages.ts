@@ -51,6 +51,19 @@ export function findServedFiles(page: 'console' | 'docs'): URL {
   return new URL(`../../generated/${page}/`, import.meta.url);
 }
 
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  md: 'text/markdown; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+
+/** The type of such a file, by the end of its name; of any other it is text. */
+export function findContentType(file: string): string {
+  return CONTENT_TYPES[file.split('.').at(-1) ?? ''] ?? 'text/plain; charset=utf-8';
+}
+
 /** Builds a page; its ETag changes with its content. */
 export function buildPage(path: string, contentType: string, body: Buffer): Page {
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
@@ -79,22 +92,8 @@ export function servePage(page: Page): Middleware {
 const DOCS_FOLDER = findServedFiles('docs');
 
 const DOCS_FILES = [
-  { path: '/docs', file: 'index.html', contentType: 'text/html; charset=utf-8' },
-  { path: '/docs/page.css', file: 'page.css', contentType: 'text/css; charset=utf-8' },
-  { path: '/docs/page.js', file: 'page.js', contentType: 'text/javascript; charset=utf-8' },
-  { path: '/docs/swagger-ui.css', file: 'swagger-ui.css', contentType: 'text/css; charset=utf-8' },
-  {
-    path: '/docs/swagger-ui-bundle.js',
-    file: 'swagger-ui-bundle.js',
-    contentType: 'text/javascript; charset=utf-8',
-  },
-  { path: '/docs/LICENSE', file: 'LICENSE', contentType: 'text/plain; charset=utf-8' },
-  { path: '/docs/NOTICE', file: 'NOTICE', contentType: 'text/plain; charset=utf-8' },
-  {
-    path: '/docs/swagger-ui-bundle.js.LICENSE.txt',
-    file: 'swagger-ui-bundle.js.LICENSE.txt',
-    contentType: 'text/plain; charset=utf-8',
-  },
+  ...['index.html', 'page.css', 'page.js', 'swagger-ui.css', 'swagger-ui-bundle.js'],
+  ...['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt'],
 ];
 
 /**
@@ -113,9 +112,10 @@ const DOCS_HEADERS = {
 
 /** The routes of the page and its files. With a slash at its end its relative addresses would be wrong. */
 export function listDocsRoutes(): readonly { readonly path: string; readonly middleware: Middleware }[] {
-  const routes = DOCS_FILES.map(({ path, file, contentType }) => {
+  const routes = DOCS_FILES.map((file) => {
+    const path = file === 'index.html' ? '/docs' : `/docs/${file}`;
     const load = loadOnce(async () =>
-      buildPage(path, contentType, await readFile(new URL(file, DOCS_FOLDER))),
+      buildPage(path, findContentType(file), await readFile(new URL(file, DOCS_FOLDER))),
     );
     const middleware: Middleware = async (ctx) => respondWithPage(ctx, await load(), DOCS_HEADERS);
     return { path, middleware };

@@ -12,6 +12,7 @@ import {
   type Answers,
   type ApiRequest,
   addHeaders,
+  type Begun,
   buildReply,
   type EventSource,
   type HeaderList,
@@ -91,10 +92,10 @@ type Params = Readonly<Record<string, string>>;
 export type ServedOperation = Pick<Operation, 'method' | 'path'> & {
   readonly name: OperationId;
   /**
-   * Calls the operation with these parameters of its path; `begun`: the headers that the answer begins with.
+   * Calls the operation with these parameters of its path; `first`: the headers that the answer begins with.
    * When the request is refused or the call fails, the answer is a problem. Never rejects.
    */
-  answer(request: ApiRequest, params: Params, begun: HeaderList): Promise<Answer>;
+  answer(request: ApiRequest, params: Params, first: HeaderList): Promise<Answer>;
 };
 
 /** Joins an operation of the document with its handler. */
@@ -116,8 +117,8 @@ export function serveOperation(
     name,
     method: method.toUpperCase(),
     path,
-    async answer(request, params, begun) {
-      const described = { operation: name, template: path, begun };
+    async answer(request, params, first) {
+      const begun = { operation: name, template: path, method: request.method, first };
       let read = NO_BODY;
       try {
         const query = parseQuery(request.query);
@@ -130,10 +131,10 @@ export function serveOperation(
         if (!isStored) read.release();
         const reply = await handler(call);
         return 'body' in reply && !isLargeValue(reply.body)
-          ? answerWhole(described, request, writeJson(reply.body), undefined, reply.headers)
-          : await answerOther(deps, described, request, reply);
+          ? answerWhole(begun, writeJson(reply.body), undefined, reply.headers)
+          : await answerOther(deps, begun, request.caller, reply);
       } catch (error) {
-        return answers.fail(request.method, begun, described, error);
+        return answers.fail(begun, error);
       } finally {
         read.release();
       }
@@ -141,22 +142,13 @@ export function serveOperation(
   };
 }
 
-/** Where an answer belongs, and the headers that it begins with. */
-type Described = { readonly operation: string; readonly template: string; readonly begun: HeaderList };
-
 /** An answer with a whole body. An `ETag` stands before its length, the trace of a task behind it. */
-function answerWhole(
-  described: Described,
-  { method }: ApiRequest,
-  body: string | Buffer,
-  before: Headers | undefined,
-  behind: Headers | undefined,
-): Answer {
-  const headers = [...described.begun, 'Content-Type', 'application/json'];
+function answerWhole(begun: Begun, body: string | Buffer, before?: Headers, behind?: Headers): Answer {
+  const headers = [...begun.first, 'Content-Type', 'application/json'];
   if (before) addHeaders(headers, before);
   headers.push('Content-Length', String(Buffer.byteLength(body)));
   if (behind) addHeaders(headers, behind);
-  return buildReply(method, described, 200, headers, body);
+  return buildReply(begun, 200, headers, body);
 }
 
 /** The headers of a stream, also of the response to HEAD. */
@@ -169,33 +161,26 @@ const STREAM_HEADERS = {
 /** An answer that is not rendered at once: without a body, a large value, parts or a stream. */
 async function answerOther(
   { answers, largeWork }: OperationDeps,
-  described: Described,
-  request: ApiRequest,
+  begun: Begun,
+  caller: Caller,
   reply: AnyReply,
 ): Promise<Answer> {
-  const { operation, template, begun } = described;
-  const { method } = request;
   if ('events' in reply) {
-    const headers = addHeaders([...begun], STREAM_HEADERS);
-    if (method === 'HEAD') return buildReply(method, described, 200, headers, null);
-    const refuse = (error: unknown) => answers.fail(method, begun, described, error);
-    return { operation, template, status: 200, code: undefined, headers, body: reply.events, refuse };
+    const headers = addHeaders([...begun.first], STREAM_HEADERS);
+    return buildReply(begun, 200, headers, reply.events, (error) => answers.fail(begun, error));
   }
   if (reply.status !== 200) {
-    return buildReply(method, described, reply.status, addHeaders([...begun], reply.headers), null);
+    return buildReply(begun, reply.status, addHeaders([...begun.first], reply.headers), null);
   }
-  if ('rendered' in reply) return answerWhole(described, request, reply.rendered, reply.headers, undefined);
+  if ('rendered' in reply) return answerWhole(begun, reply.rendered, reply.headers);
   if ('body' in reply) {
-    const position = { caller: request.caller, order: 'end' } as const;
-    const body = await largeWork.run(position, () => renderJson(reply.body));
-    return answerWhole(described, request, body, undefined, reply.headers);
+    const body = await largeWork.run({ caller, order: 'end' }, () => renderJson(reply.body));
+    return answerWhole(begun, body, undefined, reply.headers);
   }
-  const body = await renderParts(reply.parts, largeWork, request.caller);
-  if (typeof body === 'string') return answerWhole(described, request, body, reply.headers, undefined);
-  const headers = addHeaders([...begun, 'Content-Type', 'application/json'], reply.headers);
-  if (method !== 'HEAD') return { operation, template, status: 200, code: undefined, headers, body };
-  body.end();
-  return buildReply(method, described, 200, headers, null);
+  const body = await renderParts(reply.parts, largeWork, caller);
+  if (typeof body === 'string') return answerWhole(begun, body, reply.headers);
+  const headers = addHeaders([...begun.first, 'Content-Type', 'application/json'], reply.headers);
+  return buildReply(begun, 200, headers, body);
 }
 
 /** The parts of a request when it has been read and before it is checked. */

@@ -29,18 +29,18 @@ export function createServe(answers: Answers, operations: readonly ServedOperati
   const find = createFinder(operations);
   return (request) => {
     const { method } = request;
-    let begun = answers.everywhere;
+    let first = answers.everywhere;
     let template: string | undefined;
     try {
-      begun = answers.begin(request.headers, false);
+      first = answers.begin(request.headers, false);
       const found = find(request.path);
       template = found?.resource.template;
       const operation = found?.resource.methods.get(method);
-      if (found && operation) return operation.answer(request, found.params, begun);
+      if (found && operation) return operation.answer(request, found.params, first);
       const served = [...(found?.resource.methods.keys() ?? [])];
-      return Promise.resolve(answerMethod(method, begun, served, template));
+      return Promise.resolve(answerMethod({ operation: undefined, template, method, first }, served));
     } catch (error) {
-      return Promise.resolve(answers.fail(method, begun, { operation: undefined, template }, error));
+      return Promise.resolve(answers.fail({ operation: undefined, template, method, first }, error));
     }
   };
 }
