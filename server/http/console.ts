@@ -6,7 +6,14 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { Context, Middleware } from 'koa';
 import { loadOnce } from '../async/load-once.ts';
-import { buildPage, findContentType, findServedFiles, type Page, respondWithPage } from './pages.ts';
+import {
+  buildPage,
+  findContentType,
+  findServedFiles,
+  type Page,
+  redirectTo,
+  respondWithPage,
+} from './pages.ts';
 import { Problem } from './problems.ts';
 
 const FOLDER = findServedFiles('console');
@@ -38,11 +45,6 @@ type ConsoleRoute = { readonly path: string; readonly middleware: Middleware };
 /** The routes of the console. */
 export function listConsoleRoutes(): readonly ConsoleRoute[] {
   const loadFiles = loadOnce(readFiles);
-  const redirect: Middleware = (ctx) => {
-    ctx.status = 308;
-    ctx.set('Location', 'console/');
-    ctx.body = '';
-  };
   const serve: Middleware = async (ctx) => {
     const below = ctx.path.slice('/console/'.length);
     const files = await loadFiles();
@@ -64,7 +66,7 @@ export function listConsoleRoutes(): readonly ConsoleRoute[] {
     ctx.body = view.body;
   };
   return [
-    { path: '/console', middleware: redirect },
+    { path: '/console', middleware: redirectTo(308, 'console/') },
     { path: '/console/{*below}', middleware: serve },
   ];
 }
@@ -94,14 +96,9 @@ function wantsHtml(ctx: Context): boolean {
 
 /** Serves the index at `/`, and sends a person's browser to the console. */
 export function createIndexPage(serveIndex: Middleware): Middleware {
+  const redirect = redirectTo(302, 'console/');
   return async (ctx, next) => {
     ctx.vary('Accept');
-    if (!wantsHtml(ctx)) {
-      await serveIndex(ctx, next);
-      return;
-    }
-    ctx.status = 302;
-    ctx.set('Location', 'console/');
-    ctx.body = '';
+    await (wantsHtml(ctx) ? redirect : serveIndex)(ctx, next);
   };
 }

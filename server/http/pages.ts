@@ -78,6 +78,15 @@ export function respondWithPage(ctx: Context, page: Page, headers: Readonly<Reco
   ctx.body = isKnown ? null : page.body;
 }
 
+/** Sends a caller to another address, given relative to its own. */
+export function redirectTo(status: 302 | 308, location: string): Middleware {
+  return (ctx) => {
+    ctx.status = status;
+    ctx.set('Location', location);
+    ctx.body = '';
+  };
+}
+
 const OPEN_HEADERS = {
   'Access-Control-Allow-Origin': '*',
   // A copy may be kept, and is used once the gateway says that it is current.
@@ -120,10 +129,5 @@ export function listDocsRoutes(): readonly { readonly path: string; readonly mid
     const middleware: Middleware = async (ctx) => respondWithPage(ctx, await load(), DOCS_HEADERS);
     return { path, middleware };
   });
-  const redirect: Middleware = (ctx) => {
-    ctx.status = 308;
-    ctx.set('Location', '../docs');
-    ctx.body = '';
-  };
-  return [...routes, { path: '/docs/', middleware: redirect }];
+  return [...routes, { path: '/docs/', middleware: redirectTo(308, '../docs') }];
 }

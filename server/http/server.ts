@@ -33,7 +33,7 @@ export type ServerLimits = {
   readonly headersMs: number;
   /** Time for a whole request with a small body. */
   readonly requestMs: number;
-  /** Time for a request with the largest body. A body that is read has less: see `request/arrival-clock`. */
+  /** Time for a request with the largest body. A body that is read has less: see `request/body-reserve`. */
   readonly longestRequestMs: number;
   /** The address whose share a connection counts for; null for none. */
   readonly addressOf: (socket: Socket) => string | null;
@@ -67,7 +67,8 @@ export function createServer(
   const order = createOrder((res) => {
     const { req } = res;
     if (!hasProperHost(req)) {
-      respondInvalid(res, buildInvalidProblem(undefined, limits), headers);
+      const invalid = describeInvalid(buildInvalidProblem(undefined, limits), headers);
+      res.writeHead(invalid.status, invalid.headers).end(invalid.body);
       return;
     }
     req.url = toOriginForm(req);
@@ -248,30 +249,24 @@ async function close(server: Server, graceMs: number, onStop: () => void): Promi
   clearTimeout(grace);
 }
 
-function renderInvalid(problem: Problem, headers: Readonly<Record<string, string>>): string {
+function describeInvalid(problem: Problem, headers: Readonly<Record<string, string>>) {
   const { status, body } = describeProblem(problem);
-  const lines = Object.entries({
-    ...headers,
-    Connection: 'close',
-    'Content-Type': 'application/problem+json',
-    'Content-Length': String(Buffer.byteLength(body)),
-  }).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
+  return {
+    status,
+    body,
+    headers: {
+      ...headers,
+      Connection: 'close',
+      'Content-Type': 'application/problem+json',
+      'Content-Length': String(Buffer.byteLength(body)),
+    },
+  };
 }
 
-function respondInvalid(
-  res: ServerResponse,
-  problem: Problem,
-  headers: Readonly<Record<string, string>>,
-): void {
-  const { status, body } = describeProblem(problem);
-  res.writeHead(status, {
-    ...headers,
-    Connection: 'close',
-    'Content-Type': 'application/problem+json',
-    'Content-Length': Buffer.byteLength(body),
-  });
-  res.end(body);
+function renderInvalid(problem: Problem, common: Readonly<Record<string, string>>): string {
+  const { status, body, headers } = describeInvalid(problem, common);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
 }
 
 /** The problem of an invalid request, by the code of Node's error. */

@@ -2,7 +2,7 @@
  * How a body is read: what is refused, that framing makes no difference, and what happens to the connection.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createArrivalClock } from '../../server/http/request/arrival-clock.ts';
+import { createArrivalClock } from '../../server/http/request/body-reserve.ts';
 import { buildCall } from '../contract/usual-calls.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';

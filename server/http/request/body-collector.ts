@@ -5,7 +5,7 @@
  *   request ──► first chunk ── the whole body ─────────────────────► bytes
  *                    ╰── there is more ──► CountedBody ──► koa-body ──╯
  *
- * `body-reserve` counts the memory of bodies, `arrival-clock` their time. A body begins as small or large by
+ * `body-reserve` counts the memory of bodies and their time. A body begins as small or large by
  * what it declares, and becomes large when more than a small one's bytes have arrived.
  */
 import type { IncomingMessage } from 'node:http';
@@ -16,9 +16,13 @@ import type { Caller } from '../../ports/caller.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CollectedBody } from '../answers.ts';
 import { CallerGone } from '../problems.ts';
-import { type ArrivalLimits, type ArrivingBody, createArrivalClock } from './arrival-clock.ts';
 import { describeTooLarge } from './body.ts';
-import { createBodyReserve } from './body-reserve.ts';
+import {
+  type ArrivalLimits,
+  type ArrivingBody,
+  createArrivalClock,
+  createBodyReserve,
+} from './body-reserve.ts';
 
 /** Bodies up to this many bytes are small. */
 const SMALL_BYTES = 65_536;
@@ -32,10 +36,7 @@ export type BodyLimits = ArrivalLimits & {
   readonly largeBodiesBytesMax: number;
 };
 
-/**
- * Collects the body that declares so many bytes, null where it declares none. Rejects with a `Problem` (413,
- * 408 or 503) or with `CallerGone`.
- */
+/** Collects a body as `ApiRequest.readBody` says. */
 export type CollectBody = (
   req: IncomingMessage,
   caller: Caller,
@@ -70,35 +71,23 @@ export function createBodyCollector({
     body: BodyUnderWay,
   ): Promise<CollectedBody> {
     try {
-      return await parseParts(req, declaredBytes, body);
-    } finally {
-      arrivals.remove(body);
-    }
-  }
-
-  async function parseParts(
-    req: IncomingMessage,
-    declaredBytes: number | null,
-    body: BodyUnderWay,
-  ): Promise<CollectedBody> {
-    const parse = parser.loaded() ?? (await parser.loadFor(body, req));
-    const counted = new CountedBody(req, (arrivedBytes) => {
-      body.arrivedBytes = arrivedBytes;
-      if (!body.isLarge && arrivedBytes > SMALL_BYTES) {
-        small.release(body);
-        body.isLarge = true;
-      }
-      if (!body.isLarge && arrivedBytes === declaredBytes) small.complete(body, arrivedBytes);
-      else (body.isLarge ? large : small).hold(body, arrivedBytes);
-    });
-    body.fail = (problem) => void counted.destroy(problem);
-    try {
-      return describeCollected(body, await parse(counted));
+      const parse = parser.loaded() ?? (await parser.loadFor(body, req));
+      const counted = new CountedBody(req, (arrivedBytes) => {
+        body.arrivedBytes = arrivedBytes;
+        if (!body.isLarge && arrivedBytes > SMALL_BYTES) {
+          small.release(body);
+          body.isLarge = true;
+        }
+        if (!body.isLarge && arrivedBytes === declaredBytes) small.complete(body, arrivedBytes);
+        else (body.isLarge ? large : small).hold(body, arrivedBytes);
+      });
+      body.fail = (problem) => void counted.destroy(problem);
+      return describeCollected(body, await parse(counted).finally(() => counted.destroy()));
     } catch (error) {
       (body.isLarge ? large : small).release(body);
       throw error;
     } finally {
-      counted.destroy();
+      arrivals.remove(body);
     }
   }
 

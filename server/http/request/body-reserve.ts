@@ -1,6 +1,7 @@
 /**
- * The memory that request bodies may take together, while they arrive and are handled. There are two
- * reserves: one for small bodies and one for large ones, so that neither can take the other's.
+ * The memory that request bodies may take together, while they arrive and are handled, and the time that each
+ * may take to arrive. There are two reserves: one for small bodies and one for large ones, so that neither can
+ * take the other's.
  *
  * A body holds what has arrived of it, never what it announces. When a reserve is exhausted, the body that
  * has been arriving longest gives way, once that is a second; so bodies that never end hold up no others. One
@@ -12,8 +13,14 @@
  * more, such as 1 MiB of empty arrays, is beyond the limits of `json-limits` and gone within its piece of
  * work.
  *
- * Costs one entry for each body.
+ * The time, also called the arrival: a large body must keep a least rate after its first seconds.
+ *
+ *   small  requestMs     + 1 s for each 64 KiB that arrived
+ *   large  largeBodyMs   + 1 s for each 64 KiB that arrived
+ *
+ * Costs one entry for each body. One loop looks at all bodies that are arriving, about once a second.
  */
+import type { Clock } from '../../ports/clock.ts';
 import { Problem } from '../problems.ts';
 import { createShares } from '../shares.ts';
 
@@ -97,4 +104,66 @@ export function createBodyReserve(bytesMax: number, monotonicMs: () => number): 
 
 function busy(reason: string): Problem {
   return new Problem('busy', `${reason} Send the request again after \`Retry-After\`.`);
+}
+
+export type ArrivalLimits = {
+  /** Time for a request whose body is small. */
+  readonly requestMs: number;
+  /** Time for a large body before the least rate counts. */
+  readonly largeBodyMs: number;
+};
+
+/** A body that is arriving. */
+export type ArrivingBody = OpenBody & { readonly arrivedBytes: number; readonly isLarge: boolean };
+
+export type ArrivalClock = {
+  add(body: ArrivingBody): void;
+  remove(body: ArrivingBody): void;
+};
+
+/** Each so many bytes that arrived allow a second more. */
+const BYTES_PER_SECOND = 65_536;
+const CHECK_MS = 1_000;
+
+/** The longest time that a request may take whose body has so many bytes. */
+export function longestRequestMs(requestMs: number, bodyBytes: number): number {
+  return requestMs + Math.ceil((bodyBytes / BYTES_PER_SECOND) * 1_000);
+}
+
+/** Creates the clock; it runs only while bodies are arriving. */
+export function createArrivalClock(clock: Clock, { requestMs, largeBodyMs }: ArrivalLimits): ArrivalClock {
+  const bodies = new Set<ArrivingBody>();
+  const checkMs = Math.min(CHECK_MS, requestMs, largeBodyMs);
+  let isRunning = false;
+
+  async function run(): Promise<void> {
+    while (bodies.size > 0) {
+      await clock.sleep(checkMs);
+      const nowMs = clock.monotonicMs();
+      for (const body of bodies) {
+        const baseMs = body.isLarge ? largeBodyMs : requestMs;
+        if (nowMs - body.startedMs <= longestRequestMs(baseMs, body.arrivedBytes)) continue;
+        bodies.delete(body);
+        body.fail(describeLateness(body.isLarge));
+      }
+    }
+    isRunning = false;
+  }
+
+  function describeLateness(isLarge: boolean): Problem {
+    const detail = isLarge
+      ? `A body above 64 KiB must arrive at 64 KiB a second at least, after its first ${largeBodyMs / 1_000} seconds.`
+      : `A request must arrive within ${requestMs / 1_000} seconds.`;
+    return new Problem('request_timeout', `${detail} Send it again over a faster connection, or send less.`);
+  }
+
+  return {
+    add(body) {
+      bodies.add(body);
+      if (isRunning) return;
+      isRunning = true;
+      void run();
+    },
+    remove: (body) => void bodies.delete(body),
+  };
 }

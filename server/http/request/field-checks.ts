@@ -5,6 +5,7 @@
 import { readCursor } from '../../domain/cursor.ts';
 import type { FieldError } from '../problems.ts';
 import type { OperationId, RequestParts } from './contract.ts';
+import { isObject } from './secrets.ts';
 
 type FieldCheck = (parts: RequestParts) => readonly FieldError[];
 
@@ -73,10 +74,6 @@ function validatePage(query: unknown): readonly FieldError[] {
 function readText(values: unknown, name: string): string | undefined {
   const value = readField(values, name);
   return typeof value === 'string' ? value : undefined;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function readField(values: unknown, name: string): unknown {
