@@ -1,7 +1,6 @@
 /**
- * The memory that request bodies may take together, while they arrive and are handled, and the time that each
- * may take to arrive. There are two reserves: one for small bodies and one for large ones, so that neither can
- * take the other's.
+ * The memory that request bodies may take together, and the time that each may take to arrive. There are two
+ * reserves: one for small bodies and one for large ones, so that neither can take the other's.
  *
  * A body holds what has arrived of it, never what it announces. When a reserve is exhausted, the body that
  * has been arriving longest gives way, once that is a second; so bodies that never end hold up no others. One
@@ -13,7 +12,7 @@
  * more, such as 1 MiB of empty arrays, is beyond the limits of `json-limits` and gone within its piece of
  * work.
  *
- * The time, also called the arrival: a large body must keep a least rate after its first seconds.
+ * Of its time: a large body must keep a least rate after its first seconds.
  *
  *   small  requestMs     + 1 s for each 64 KiB that arrived
  *   large  largeBodyMs   + 1 s for each 64 KiB that arrived
