@@ -67,16 +67,16 @@ function createFinder(operations: readonly ServedOperation[]): (path: string) =>
     else fixed.set(template, { resource, params: NO_PARAMS });
   }
 
-  function findNamed(path: string): Found | undefined {
+  return (path) => {
+    const found = fixed.get(path);
+    if (found) return found;
     for (const { start, name, end, resource } of named) {
       if (!path.startsWith(start) || !path.endsWith(end)) continue;
       const value = path.slice(start.length, path.length - end.length);
       if (value !== '' && !value.includes('/')) return { resource, params: { [name]: decode(value) } };
     }
     return undefined;
-  }
-
-  return (path) => fixed.get(path) ?? findNamed(path);
+  };
 }
 
 /** If a text can't be decoded, it stays as it is: no task or agent has such a name. */

@@ -17,12 +17,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { CollectedBody } from '../answers.ts';
 import { CallerGone } from '../problems.ts';
 import { describeTooLarge } from './body.ts';
-import {
-  type ArrivalLimits,
-  type ArrivingBody,
-  createArrivalClock,
-  createBodyReserve,
-} from './body-reserve.ts';
+import { type ArrivalLimits, createArrivalClock, createBodyReserve, type OpenBody } from './body-reserve.ts';
 
 /** Bodies up to this many bytes are small. */
 const SMALL_BYTES = 65_536;
@@ -44,7 +39,7 @@ export type CollectBody = (
 ) => Promise<CollectedBody>;
 
 /** A body while it is read. */
-type BodyUnderWay = { -readonly [Key in keyof ArrivingBody]: ArrivingBody[Key] };
+type BodyUnderWay = { -readonly [Key in keyof OpenBody]: OpenBody[Key] };
 
 /** Creates the collector. */
 export function createBodyCollector({
@@ -59,7 +54,7 @@ export function createBodyCollector({
   const arrivals = createArrivalClock(clock, limits);
   const parser = createParser(limits.bodyBytesMax);
 
-  function describeCollected(body: ArrivingBody, bytes: Buffer): CollectedBody {
+  function describeCollected(body: OpenBody, bytes: Buffer): CollectedBody {
     const reserve = body.isLarge ? large : small;
     reserve.complete(body, bytes.length);
     return { bytes, isLarge: body.isLarge, release: () => reserve.release(body) };

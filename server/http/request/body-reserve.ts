@@ -23,11 +23,13 @@ import type { Clock } from '../../ports/clock.ts';
 import { Problem } from '../problems.ts';
 import { createShares } from '../shares.ts';
 
-/** A body that is being read or handled. */
+/** A body that is arriving or being handled. */
 export type OpenBody = {
   /** Its caller's remote address, when that says something. */
   readonly address: string | null;
   readonly startedMs: number;
+  readonly arrivedBytes: number;
+  readonly isLarge: boolean;
   /** Ends the reading of it with this problem. */
   fail(problem: Problem): void;
 };
@@ -112,12 +114,9 @@ export type ArrivalLimits = {
   readonly largeBodyMs: number;
 };
 
-/** A body that is arriving. */
-export type ArrivingBody = OpenBody & { readonly arrivedBytes: number; readonly isLarge: boolean };
-
 export type ArrivalClock = {
-  add(body: ArrivingBody): void;
-  remove(body: ArrivingBody): void;
+  add(body: OpenBody): void;
+  remove(body: OpenBody): void;
 };
 
 /** Each so many bytes that arrived allow a second more. */
@@ -131,7 +130,7 @@ export function longestRequestMs(requestMs: number, bodyBytes: number): number {
 
 /** Creates the clock; it runs only while bodies are arriving. */
 export function createArrivalClock(clock: Clock, { requestMs, largeBodyMs }: ArrivalLimits): ArrivalClock {
-  const bodies = new Set<ArrivingBody>();
+  const bodies = new Set<OpenBody>();
   const checkMs = Math.min(CHECK_MS, requestMs, largeBodyMs);
   let isRunning = false;
 
