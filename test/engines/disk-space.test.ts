@@ -3,8 +3,8 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createDiskSpace, type Space } from '../../server/engines/embedded/disk-space.ts';
-import { keepInMemory } from '../../server/engines/embedded/open.ts';
-import { openKeyv, type StorageAdapter } from '../../server/engines/embedded/sqlite/ordered-storage.ts';
+import { keepInMemory } from '../../server/engines/embedded/storage/memory-storage.ts';
+import { openKeyv, type StorageAdapter } from '../../server/engines/embedded/storage/ordered-storage.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import type { Log } from '../../server/ports/log.ts';
 import { type Store, StoreFull } from '../../server/ports/store.ts';
@@ -31,7 +31,7 @@ let lines: string[];
 let isLogShort: boolean[];
 let store: Store;
 let log: Log;
-const memory = keepInMemory();
+const openMemory = keepInMemory();
 
 beforeEach(async () => {
   clock = createFakeClock();
@@ -46,7 +46,7 @@ beforeEach(async () => {
 afterEach(() => store.close());
 
 async function openStorage() {
-  const adapter = (await memory.open()).store as unknown as StorageAdapter;
+  const adapter = (await openMemory()).store as unknown as StorageAdapter;
   return openKeyv({
     ...adapter,
     async readSpace() {

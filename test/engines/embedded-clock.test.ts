@@ -3,7 +3,7 @@
  * set back.
  */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { keepInMemory } from '../../server/engines/embedded/open.ts';
+import { keepInMemory } from '../../server/engines/embedded/storage/memory-storage.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
@@ -15,19 +15,18 @@ const START_MS = 1_700_000_000_000;
 const DAY_MS = 86_400_000;
 
 let clock: FakeClock;
-let memory: ReturnType<typeof keepInMemory>;
+let openMemory: ReturnType<typeof keepInMemory>;
 let opened: Store[];
 beforeEach(() => {
   clock = createFakeClock();
-  memory = keepInMemory();
+  openMemory = keepInMemory();
   opened = [];
 });
 afterEach(async () => {
   for (const store of opened) await store.close();
-  memory.close();
 });
 
-async function open(wallMs: () => number, openStorage = memory.open): Promise<Store> {
+async function open(wallMs: () => number, openStorage = openMemory): Promise<Store> {
   const store = await createEmbeddedStore({ openStorage, clock, log: SILENT, wallMs });
   opened.push(store);
   return store;
@@ -40,7 +39,7 @@ test('the wall clock is read once, at opening, even when the store goes out and 
     reads += 1;
     return START_MS + reads * DAY_MS;
   };
-  const store = await open(wallMs, async () => disk.wrap(await memory.open()));
+  const store = await open(wallMs, async () => disk.wrap(await openMemory()));
   const startMs = store.nowMs();
   await register(store, 'a1');
   await finish(store, 't1');

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { STEP_MS } from '../../server/domain/activity.ts';
 import type { TaskOutcome } from '../../server/domain/history-record.ts';
 import { fillOutcomes } from '../../server/domain/task-counts.ts';
-import { keepInMemory } from '../../server/engines/embedded/open.ts';
-import { orderStorage } from '../../server/engines/embedded/sqlite/ordered-storage.ts';
+import { keepInMemory } from '../../server/engines/embedded/storage/memory-storage.ts';
+import { orderStorage } from '../../server/engines/embedded/storage/ordered-storage.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import type { Log } from '../../server/ports/log.ts';
 import type { Store } from '../../server/ports/store.ts';
@@ -18,26 +18,25 @@ import { assign, must, readState, register, submit, until } from './store-under-
 const START_MS = 1_700_000_010_000;
 const RETENTION = { keepTasksMs: 60_000, sessionEventsMax: 1_000 };
 
-let memory: ReturnType<typeof keepInMemory>;
+let openMemory: ReturnType<typeof keepInMemory>;
 let clock: FakeClock;
 let opened: Store[];
 let warnings: string[];
 const log: Log = { ...SILENT, warn: (_fields, message) => void warnings.push(message) };
 beforeEach(() => {
-  memory = keepInMemory();
+  openMemory = keepInMemory();
   clock = createFakeClock();
   opened = [];
   warnings = [];
 });
 afterEach(async () => {
   for (const store of opened) await store.close();
-  memory.close();
 });
 
 /** Opens a store over the data, whether the one before was closed or not. */
 async function open(): Promise<Store> {
   const wallMs = (): number => START_MS + clock.nowMs();
-  const store = await createEmbeddedStore({ openStorage: memory.open, clock, log, wallMs });
+  const store = await createEmbeddedStore({ openStorage: openMemory, clock, log, wallMs });
   opened.push(store);
   return store;
 }
@@ -89,7 +88,7 @@ describe('after a crash', () => {
     const first = await open();
     await end(first, 'only', 'failed');
     await first.close();
-    const storage = orderStorage(await memory.open());
+    const storage = orderStorage(await openMemory());
     const [row] = await storage.scan({ from: 'activity/', to: 'activity0' }, 1);
     await storage.apply(new Map([[row?.[0] ?? '', 'not JSON']]), new Set());
     const store = await open();

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { copyDatabase } from '../../server/engines/embedded/sqlite/backup.ts';
 import { openDatabase, openReader } from '../../server/engines/embedded/sqlite/database.ts';
 import { findDamage } from '../../server/engines/embedded/sqlite/inspection.ts';
-import { createSqliteAdapter, writeHere } from '../../server/engines/embedded/sqlite/keyv-adapter.ts';
+import { createAdapter, writeHere } from '../../server/engines/embedded/storage/keyv-adapter.ts';
 import { createTestFolder } from './embedded-under-test.ts';
 
 const LONG = 'x'.repeat(5_000);
@@ -72,7 +72,7 @@ describe('a value that is too long for a row', () => {
   test('is alone in its tick of the event loop if it is large, however many are read side by side', async () => {
     const large = LONG.repeat(20);
     write({ a: large, b: large, c: large });
-    const adapter = createSqliteAdapter(openReader(path), writeHere(openDatabase(':memory:')));
+    const adapter = createAdapter(openReader(path), writeHere(openDatabase(path)));
     let ticks = 0;
     const count = (): void => {
       ticks += 1;
@@ -129,9 +129,10 @@ describe('a value that is too long for a row', () => {
     const key = fc.constantFrom('a', 'b', 'c', 'd');
     const value = fc.nat(2_000).map((length) => 'z'.repeat(length));
     const group = fc.record({ sets: fc.dictionary(key, value), deletes: fc.uniqueArray(key) });
+    const database = openDatabase(path);
     fc.assert(
       fc.property(fc.array(group, { maxLength: 8 }), (groups) => {
-        const database = openDatabase(':memory:');
+        database.apply([], ['a', 'b', 'c', 'd']);
         const expected = new Map<string, string>();
         for (const { sets, deletes } of groups) {
           // A key that is set and removed at once does not occur: the group of a commit has it only once.
@@ -142,9 +143,9 @@ describe('a value that is too long for a row', () => {
           const sorted = [...expected].sort(([a], [b]) => (a < b ? -1 : 1));
           expect(database.scanToEnd('', 9)).toEqual(sorted);
         }
-        database.close();
       }),
     );
+    database.close();
   });
 });
 

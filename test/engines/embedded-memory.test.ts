@@ -4,8 +4,9 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
-import { keepInMemory, openFileHere, openThreadedFile } from '../../server/engines/embedded/open.ts';
-import { openKeyv, type StorageAdapter } from '../../server/engines/embedded/sqlite/ordered-storage.ts';
+import { openFileHere, openThreadedFile } from '../../server/engines/embedded/open.ts';
+import { keepInMemory } from '../../server/engines/embedded/storage/memory-storage.ts';
+import { openKeyv, type StorageAdapter } from '../../server/engines/embedded/storage/ordered-storage.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import { createNotifications } from '../../server/engines/notifications.ts';
 import type { Clock } from '../../server/ports/clock.ts';
@@ -76,10 +77,10 @@ describe('values', () => {
   });
 
   test('a long reply of an open task has a row of its own, written once and read with the task', async () => {
-    const memory = keepInMemory();
+    const openMemory = keepInMemory();
     const written: string[] = [];
     const openStorage = async () => {
-      const keyv = await memory.open();
+      const keyv = await openMemory();
       const adapter = keyv.store as unknown as StorageAdapter;
       const apply: StorageAdapter['apply'] = async (sets, deletes) => {
         written.push(...[...sets].map(([key, text]) => `${key} ${text.length > 100_000}`), ...deletes);
@@ -119,8 +120,8 @@ describe('values', () => {
 
   test('that are not durable yet are never dropped from memory, however large they are', async () => {
     const disk = createDisk();
-    const memory = keepInMemory();
-    const store = await open(async () => disk.wrap(await memory.open()));
+    const openMemory = keepInMemory();
+    const store = await open(async () => disk.wrap(await openMemory()));
     const payload = { text: 'x'.repeat(3_000_000) };
     const putInput = (id: string) =>
       store.commit({
@@ -140,7 +141,7 @@ describe('values', () => {
   });
 
   test('that were written long ago are read from the file as they were', async () => {
-    const store = await open(keepInMemory().open);
+    const store = await open(keepInMemory());
     await finish(store, 'old');
     const before = await readState(store, 'old');
     const payload = { text: 'x'.repeat(3_000_000) };
@@ -161,7 +162,7 @@ describe('values', () => {
 });
 
 test('removed agents are remembered up to a limit; a reader further behind reads all agents again', async () => {
-  const store = await open(keepInMemory().open);
+  const store = await open(keepInMemory());
   const { cursor } = await store.readAgentChanges(null);
   const AGENTS = 10_050;
   for (let index = 0; index < AGENTS; index += 1) await register(store, `A${index}`);
@@ -200,7 +201,7 @@ async function readAllChanges(store: Store, after: string | null) {
 
 test('after a restart an agent is due at once, whatever its due time was, while a task waits for its tags', async () => {
   const clock = createFakeClock();
-  const { open: openStorage } = keepInMemory();
+  const openStorage = keepInMemory();
   const first = await open(openStorage, clock);
   await submit(first, 't1', { waiting: true });
   await register(first, 'A');
@@ -241,8 +242,8 @@ function createStoppingClock(): Clock & { stopProcess(ms: number): void } {
 test('the time in which a process was stopped does not count against its disk', async () => {
   const clock = createStoppingClock();
   const disk = createDisk();
-  const memory = keepInMemory();
-  const store = await open(async () => disk.wrap(await memory.open()), clock);
+  const openMemory = keepInMemory();
+  const store = await open(async () => disk.wrap(await openMemory()), clock);
   disk.hold();
   const committed = submit(store, 't1');
   await until('the write is held', disk.isHolding);
@@ -256,8 +257,8 @@ test('the time in which a process was stopped does not count against its disk', 
 test('a store closes even while its disk is stuck', async () => {
   const clock = createFakeClock();
   const disk = createDisk();
-  const memory = keepInMemory();
-  const store = await open(async () => disk.wrap(await memory.open()), clock);
+  const openMemory = keepInMemory();
+  const store = await open(async () => disk.wrap(await openMemory()), clock);
   disk.hold();
   const stuck = follow(submit(store, 't1'));
   await until('the write is held', disk.isHolding);
@@ -282,7 +283,7 @@ test('closed listeners and watchers leave no topic and no timer behind', async (
   for (const session of ['s0', 's1', 's2']) expect(notifications.hasListener(`feed:${session}`)).toBe(false);
 
   const clock = createFakeClock();
-  const store = await open(keepInMemory().open, clock);
+  const store = await open(keepInMemory(), clock);
   const stop = new AbortController();
   const watching = (async () => {
     for await (const _notification of store.watch('due', stop.signal));

@@ -5,9 +5,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Keyv } from 'keyv';
-import { keepInMemory, openFileHere, openThreadedFile } from '../../server/engines/embedded/open.ts';
+import { openFileHere, openThreadedFile } from '../../server/engines/embedded/open.ts';
 import type { OpenStorage } from '../../server/engines/embedded/recovery.ts';
-import { openKeyv, type StorageAdapter } from '../../server/engines/embedded/sqlite/ordered-storage.ts';
+import { keepInMemory } from '../../server/engines/embedded/storage/memory-storage.ts';
+import { openKeyv, type StorageAdapter } from '../../server/engines/embedded/storage/ordered-storage.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
@@ -18,8 +19,7 @@ const START_MS = 1_700_000_000_000;
 
 /** Data in memory, in this thread. */
 export async function createMemoryStoreUnderTest(): Promise<StoreUnderTest> {
-  const memory = keepInMemory();
-  return createStoreUnderTest(memory.open, memory.close);
+  return createStoreUnderTest(keepInMemory(), () => undefined);
 }
 
 /** A file that this thread reads and writes. */

@@ -9,9 +9,9 @@ import {
   createFeedTails,
   type FeedEntry,
 } from '../../server/engines/embedded/memory/feed-tails.ts';
-import { keepInMemory } from '../../server/engines/embedded/open.ts';
-import { openKeyv, type StorageAdapter } from '../../server/engines/embedded/sqlite/ordered-storage.ts';
-import { eventKey } from '../../server/engines/embedded/sqlite/row-keys.ts';
+import { keepInMemory } from '../../server/engines/embedded/storage/memory-storage.ts';
+import { openKeyv, type StorageAdapter } from '../../server/engines/embedded/storage/ordered-storage.ts';
+import { eventKey } from '../../server/engines/embedded/storage/row-keys.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import { type FeedItem, FeedTrimmed, type Store } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
@@ -108,10 +108,10 @@ describe('a reader at the end of its feed', () => {
   const disk = createDisk();
   let feedReads: string[];
   let store: Store;
-  let memory: ReturnType<typeof keepInMemory>;
+  let openMemory: ReturnType<typeof keepInMemory>;
   let clock: ReturnType<typeof createFakeClock>;
   beforeEach(async () => {
-    memory = keepInMemory();
+    openMemory = keepInMemory();
     clock = createFakeClock();
     feedReads = [];
     store = await createEmbeddedStore({ openStorage, clock, log: SILENT });
@@ -120,11 +120,10 @@ describe('a reader at the end of its feed', () => {
     disk.mend();
     disk.release();
     await store.close();
-    memory.close();
   });
 
   async function openStorage() {
-    const adapter = (await memory.open()).store as unknown as StorageAdapter;
+    const adapter = (await openMemory()).store as unknown as StorageAdapter;
     const note = (key: string) => (key.startsWith('feed/') ? feedReads.push(key) : 0);
     return disk.wrap(
       openKeyv({

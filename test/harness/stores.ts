@@ -1,6 +1,6 @@
 /** The stores that the gateway's suites run on. The gateway must behave the same on each. */
 import { describe } from 'vitest';
-import { keepInMemory } from '../../server/engines/embedded/open.ts';
+import { keepInMemory } from '../../server/engines/embedded/storage/memory-storage.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import type { Store } from '../../server/ports/store.ts';
 import type { FakeClock } from './fake-clock.ts';
@@ -10,14 +10,8 @@ import { createWallClock, SILENT } from './silent-log.ts';
 
 /** A fresh embedded store in memory, written in this thread. */
 export async function openFreshStore(clock: FakeClock): Promise<Store> {
-  const kept = keepInMemory();
-  const store = await createEmbeddedStore({
-    openStorage: kept.open,
-    clock,
-    log: SILENT,
-    wallMs: createWallClock(clock),
-  });
-  return { ...store, close: () => store.close().then(kept.close) };
+  const openStorage = keepInMemory();
+  return await createEmbeddedStore({ openStorage, clock, log: SILENT, wallMs: createWallClock(clock) });
 }
 
 /** A name and how to open a fresh store, for `describe.each`. */

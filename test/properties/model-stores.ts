@@ -1,5 +1,5 @@
 /** The stores of a model run on the real engines: their data survives the crashes in between. */
-import { keepInMemory } from '../../server/engines/embedded/open.ts';
+import { keepInMemory } from '../../server/engines/embedded/storage/memory-storage.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import type { Store } from '../../server/ports/store.ts';
 import type { FakeClock } from '../harness/fake-clock.ts';
@@ -9,10 +9,10 @@ import type { ModelStores } from './model-run.ts';
 
 /** A fresh embedded store in this thread, and after each crash one on the data that is left of it. */
 export function createEmbeddedStores(): ModelStores {
-  const kept = keepInMemory();
+  const openStorage = keepInMemory();
   const open = (clock: FakeClock): Promise<Store> =>
-    createEmbeddedStore({ openStorage: kept.open, clock, log: SILENT, wallMs: createWallClock(clock) });
-  return openInTurn(open, kept.close);
+    createEmbeddedStore({ openStorage, clock, log: SILENT, wallMs: createWallClock(clock) });
+  return openInTurn(open);
 }
 
 /** A fresh store in a real Redis, which keeps running when the gateway crashes. */
@@ -21,8 +21,8 @@ export function createRedisStores(): ModelStores {
   return openInTurn((clock) => openRedisTestStore(clock, prefix));
 }
 
-/** One store after the other over the same data. At the end the last one is closed, then the data. */
-function openInTurn(open: (clock: FakeClock) => Promise<Store>, closeData = () => {}): ModelStores {
+/** One store after the other over the same data. At the end the last one is closed. */
+function openInTurn(open: (clock: FakeClock) => Promise<Store>): ModelStores {
   let store: Store | null = null;
   const openNext = async (clock: FakeClock): Promise<Store> => {
     await store?.close();
@@ -34,7 +34,6 @@ function openInTurn(open: (clock: FakeClock) => Promise<Store>, closeData = () =
     reopen: openNext,
     async end() {
       await store?.close();
-      closeData();
     },
   };
 }

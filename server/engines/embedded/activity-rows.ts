@@ -9,8 +9,8 @@ import type { Log } from '../../ports/log.ts';
 import type { Generation } from './generation.ts';
 import { type CommitGroup, putRow } from './group-commit.ts';
 import type { ActivitySteps } from './memory/activity-steps.ts';
-import type { OrderedStorage } from './sqlite/ordered-storage.ts';
-import { ACTIVITY_RANGE } from './sqlite/row-keys.ts';
+import type { OrderedStorage } from './storage/ordered-storage.ts';
+import { ACTIVITY_RANGE } from './storage/row-keys.ts';
 
 type StoredStep = readonly [
   atMs: number,

@@ -26,7 +26,7 @@ import {
   readEnvelope,
   writeEnvelope,
   writeEvent,
-} from './sqlite/row-keys.ts';
+} from './storage/row-keys.ts';
 
 /** One commit while it is applied. */
 type Commit = {

@@ -19,7 +19,7 @@ import type { Notifications } from '../notifications.ts';
 import type { Generation } from './generation.ts';
 import { createFeedEntry, type FeedEntry } from './memory/feed-tails.ts';
 import type { Generations } from './recovery.ts';
-import { afterKey, cursorOf, eventKey, eventRange, readEvent, trimmedKey } from './sqlite/row-keys.ts';
+import { afterKey, cursorOf, eventKey, eventRange, readEvent, trimmedKey } from './storage/row-keys.ts';
 
 /**
  * Few enough that reading them delays no other call; the next slice is read when the reader has taken this

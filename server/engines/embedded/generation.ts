@@ -7,8 +7,8 @@ import type { GroupCommit } from './group-commit.ts';
 import { createFeedTails, type FeedTails } from './memory/feed-tails.ts';
 import { createRecentRows, type FileReads, type RecentRows } from './memory/recent-rows.ts';
 import type { FeedEnd, MemoryState } from './memory/state.ts';
-import type { OrderedStorage } from './sqlite/ordered-storage.ts';
-import type { Envelope } from './sqlite/row-keys.ts';
+import type { OrderedStorage } from './storage/ordered-storage.ts';
+import type { Envelope } from './storage/row-keys.ts';
 
 export type Generation = MemoryState & {
   readonly storage: OrderedStorage;

@@ -27,7 +27,7 @@ import { messageOf } from '../../async/error-message.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
 import { createDiskWatch, type TimedWrite } from './disk-watch.ts';
-import type { HighWaterMark } from './sqlite/row-keys.ts';
+import type { HighWaterMark } from './storage/row-keys.ts';
 
 /** The writes of commits that become durable together. A later write to a key replaces an earlier one. */
 export type CommitGroup = {

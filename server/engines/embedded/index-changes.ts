@@ -10,7 +10,7 @@ import type { Generation } from './generation.ts';
 import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
 import { isInMemory, type MemoryIndex } from './memory/indexes.ts';
 import type { MemoryState } from './memory/state.ts';
-import { expiryKey, listingOf, padMs, positionOf } from './sqlite/row-keys.ts';
+import { expiryKey, listingOf, padMs, positionOf } from './storage/row-keys.ts';
 
 /** The commit that changes a task. */
 type TaskCommit = { readonly generation: Generation; readonly group: CommitGroup; readonly nowMs: number };

@@ -8,7 +8,7 @@ import type { AgentStatus, Claimable, Lists, Page, TasksAsk } from '../../ports/
 import type { Generation } from './generation.ts';
 import type { Contacts } from './memory/contacts.ts';
 import type { Indexes, KeyRange } from './memory/indexes.ts';
-import { lastPart, listingOf, padMs, rangeOf } from './sqlite/row-keys.ts';
+import { lastPart, listingOf, padMs, rangeOf } from './storage/row-keys.ts';
 
 /** At most `limit` items, beginning after the given position. */
 type PageRequest = { readonly after?: string; readonly limit: number };

@@ -8,7 +8,7 @@ import { StoreUnavailable } from '../../ports/store.ts';
 import { loadActivity } from './activity-rows.ts';
 import { loadEntries } from './index-changes.ts';
 import { createMemoryState, type MemoryState } from './memory/state.ts';
-import type { OrderedStorage, Row } from './sqlite/ordered-storage.ts';
+import type { OrderedStorage, Row } from './storage/ordered-storage.ts';
 import {
   AGENT_RANGE,
   afterKey,
@@ -19,7 +19,7 @@ import {
   readEnvelope,
   readMark,
   TASK_RANGE,
-} from './sqlite/row-keys.ts';
+} from './storage/row-keys.ts';
 
 /** Few: each may have the longest tags, and all of a slice are in memory beside what they become. */
 const ROWS_PER_SLICE = 64;

@@ -18,7 +18,7 @@ import {
   replyKey,
   settledKey,
   taskRange,
-} from './sqlite/row-keys.ts';
+} from './storage/row-keys.ts';
 
 /**
  * A value found in memory (undefined: it is absent), and the commit that must be durable before it is shown.

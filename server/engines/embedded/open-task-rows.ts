@@ -8,7 +8,7 @@ import type { Revision } from '../../ports/store.ts';
 import type { Generation } from './generation.ts';
 import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
 import type { OpenTask } from './memory/open-tasks.ts';
-import { type Envelope, openKey, replyKey, writeEnvelope } from './sqlite/row-keys.ts';
+import { type Envelope, openKey, replyKey, writeEnvelope } from './storage/row-keys.ts';
 
 /** The commit that writes a task. */
 type TaskWrite = {

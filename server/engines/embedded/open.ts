@@ -8,15 +8,15 @@ import type { Keyv } from 'keyv';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Store } from '../../ports/store.ts';
-import type { OpenStorage } from './recovery.ts';
 import { claimDatabase, isOwnDatabase, openDatabase, openReader } from './sqlite/database.ts';
 import { makeFolder, protectFiles } from './sqlite/folder.ts';
 import { readFreeSpace } from './sqlite/free-space.ts';
 import { isDiskError } from './sqlite/inspection.ts';
-import { createSqliteAdapter, writeHere } from './sqlite/keyv-adapter.ts';
 import { takeLock } from './sqlite/lock.ts';
-import { openKeyv } from './sqlite/ordered-storage.ts';
 import { startWriter } from './sqlite/writer.ts';
+import { createAdapter, writeHere } from './storage/keyv-adapter.ts';
+import { keepInMemory } from './storage/memory-storage.ts';
+import { openKeyv } from './storage/ordered-storage.ts';
 import { createEmbeddedStore } from './store.ts';
 
 const SQLITE_SCHEME = 'sqlite:';
@@ -44,7 +44,7 @@ type OpenDeps = Omit<EmbeddedOptions, 'storage'>;
 
 /** Opens the store; rejects with an error that says what to do. */
 export async function openEmbeddedStore({ storage, ...deps }: EmbeddedOptions): Promise<Store> {
-  if (storage === 'memory:') return await openMemoryStore(deps);
+  if (storage === 'memory:') return await createEmbeddedStore({ ...deps, openStorage: keepInMemory() });
   const path = storage.startsWith(SQLITE_SCHEME) ? storage.slice(SQLITE_SCHEME.length) : '';
   if (path === '') {
     throw new Error(
@@ -52,12 +52,6 @@ export async function openEmbeddedStore({ storage, ...deps }: EmbeddedOptions): 
     );
   }
   return await openFileStore(makeFolder(resolve(path)), deps);
-}
-
-async function openMemoryStore(deps: OpenDeps): Promise<Store> {
-  const memory = keepInMemory();
-  const store = await createEmbeddedStore({ ...deps, openStorage: memory.open });
-  return { ...store, close: () => store.close().then(memory.close) };
 }
 
 async function openFileStore(path: string, deps: OpenDeps): Promise<Store> {
@@ -120,20 +114,10 @@ function startInspection(path: string, log: Log): Worker {
   return worker;
 }
 
-/** A database in memory that stays when the stores opened over it are closed; `close` discards it. */
-export function keepInMemory(): { readonly open: OpenStorage; close(): void } {
-  const database = openDatabase(':memory:');
-  const connection = { ...database, close: () => undefined };
-  return {
-    open: async () => openKeyv(createSqliteAdapter(connection, writeHere(connection))),
-    close: () => database.close(),
-  };
-}
-
 /** Opens a file that this thread reads and writes: a stuck disk blocks the whole process. */
 export async function openFileHere(path: string): Promise<Keyv<string>> {
   const database = openDatabase(path);
-  return openKeyv(createSqliteAdapter(database, writeHere(database)));
+  return openKeyv(createAdapter(database, writeHere(database)));
 }
 
 /** Opens a file that its own thread writes; this thread reads through a second connection. */
@@ -141,7 +125,7 @@ export async function openThreadedFile(path: string): Promise<Keyv<string>> {
   const writer = await startWriter(path);
   try {
     const reader = openReader(path);
-    return openKeyv({ ...createSqliteAdapter(reader, writer), readSpace: () => readFreeSpace(path, reader) });
+    return openKeyv({ ...createAdapter(reader, writer), readSpace: () => readFreeSpace(path, reader) });
   } catch (error) {
     await writer.close();
     throw error;

@@ -14,7 +14,7 @@ import type { Generation } from './generation.ts';
 import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
 import { removeEntries } from './index-changes.ts';
 import { findFeedEnd, findRow, openEnvelope, type Prefetched, prefetchAndDecide } from './lookup.ts';
-import type { Row } from './sqlite/ordered-storage.ts';
+import type { Row } from './storage/ordered-storage.ts';
 import {
   ENDED_PREFIX,
   EXPIRY_PREFIX,
@@ -29,7 +29,7 @@ import {
   settledKey,
   trimmedKey,
   unescapePart,
-} from './sqlite/row-keys.ts';
+} from './storage/row-keys.ts';
 
 /**
  * How many rows are read, and then decided on, in one go: few enough that no other call waits long. The

@@ -12,8 +12,8 @@ import { thresholdOf } from './disk-space.ts';
 import { createGeneration, type Generation } from './generation.ts';
 import { createGroupCommit, refuseCommits } from './group-commit.ts';
 import { loadState } from './load-state.ts';
-import { type OrderedStorage, orderStorage } from './sqlite/ordered-storage.ts';
-import { HIGH_WATER_MARK_KEY, writeMark } from './sqlite/row-keys.ts';
+import { type OrderedStorage, orderStorage } from './storage/ordered-storage.ts';
+import { HIGH_WATER_MARK_KEY, writeMark } from './storage/row-keys.ts';
 
 /**
  * Opens the storage. It is called for each generation, after the storage of the one before was disconnected.

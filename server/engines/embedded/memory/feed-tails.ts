@@ -10,7 +10,7 @@
  *   for longest first. A reader that needs a dropped event reads the file.
  */
 import type { Cursor, FeedItem } from '../../../ports/store.ts';
-import { afterKey } from '../sqlite/row-keys.ts';
+import { afterKey } from '../storage/row-keys.ts';
 
 /**
  * A stored event, and the key from which the next one is read. Readers at the same position share entries.

@@ -12,7 +12,7 @@
  */
 import { OUTCOMES, type TaskOutcome } from '../../../domain/history-record.ts';
 import { fillOutcomes, type OutcomeCounts } from '../../../domain/task-counts.ts';
-import type { HighWaterMark, MarkRow } from '../sqlite/row-keys.ts';
+import type { HighWaterMark, MarkRow } from '../storage/row-keys.ts';
 import { type ActivitySteps, createActivitySteps } from './activity-steps.ts';
 import { type Agents, createAgents } from './agents.ts';
 import { createDueQueue, type DueQueue } from './due-queue.ts';

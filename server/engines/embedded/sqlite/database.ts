@@ -13,6 +13,8 @@ import { crc32 } from 'node:zlib';
 import { messageOf } from '../../../async/error-message.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
+import type { Rows, WritableRows } from '../storage/keyv-adapter.ts';
+import type { Row } from '../storage/ordered-storage.ts';
 import {
   advanceIdentity,
   allowLargeValues,
@@ -23,7 +25,6 @@ import {
   UnusableFile,
 } from './file-format.ts';
 import { requireOneName } from './lock.ts';
-import type { Row } from './ordered-storage.ts';
 import { cutBehindIndex, repairLog, requireDatabase } from './write-ahead-log.ts';
 
 /** How long a read waits for the writer's rare exclusive locks (recovery of the log, the last checkpoint). */
@@ -39,10 +40,7 @@ const SHORT_CHECKPOINT_PAGES = 1_000;
 /** How many rows one statement writes. */
 const ROWS_PER_STATEMENT = 16;
 
-export type Reader = {
-  get(key: string): string | undefined;
-  /** At most `limit` rows from `from` (included) to `to` (excluded), in key order or in reverse. */
-  scan(from: string, to: string, limit: number, reverse: boolean): readonly Row[];
+export type Reader = Rows & {
   /**
    * At most `limit` rows from `from` to the end of the file, in its order. A bound would end this before a
    * damaged key that compares as larger than the bound.
@@ -50,22 +48,20 @@ export type Reader = {
   scanToEnd(from: string, limit: number): readonly Row[];
   /** How many bytes of the file are free for what is written next. */
   freeBytes(): number;
-  /** Idempotent. */
-  close(): void;
 };
 
-export type Database = Reader & {
-  /** Writes and removes in one transaction. */
-  apply(sets: Iterable<Row>, deletes: Iterable<string>): void;
-  /** Moves the log into the database now. A failure changes nothing: the log keeps what it has. */
-  checkpoint(): void;
-  /** Whether the log is moved after an eighth of the usual pages, as on a disk that is nearly full. */
-  keepLogShort(isShort: boolean): void;
-};
+/** Writes and removes in one transaction. */
+export type Database = Reader &
+  WritableRows & {
+    /** Moves the log into the database now. A failure changes nothing: the log keeps what it has. */
+    checkpoint(): void;
+    /** Whether the log is moved after an eighth of the usual pages, as on a disk that is nearly full. */
+    keepLogShort(isShort: boolean): void;
+  };
 
 /**
- * Opens a file for reading and writing, and creates it if necessary; `:memory:` keeps everything in memory.
- * `isClaimed`: `claimDatabase()` has checked it, and connections of this process may have it open.
+ * Opens a file for reading and writing, and creates it if necessary. `isClaimed`:
+ * `claimDatabase()` has checked it, and connections of this process may have it open.
  */
 export function openDatabase(path: string, isClaimed = false): Database {
   return openChecked(path, () => {

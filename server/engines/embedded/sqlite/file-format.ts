@@ -74,7 +74,7 @@ export function readHead(page: Buffer): FileHead {
  * where the file is missing or empty. Throws where the path is that of a folder or a device.
  */
 export function readFileHead(path: string): FileHead | undefined {
-  const found = path === ':memory:' ? undefined : statSync(path, { throwIfNoEntry: false });
+  const found = statSync(path, { throwIfNoEntry: false });
   if (!found) return undefined;
   if (!found.isFile()) throw new UnusableFile(describeNoFile(path, found.isDirectory()));
   const head = Buffer.alloc(HEAD_BYTES);

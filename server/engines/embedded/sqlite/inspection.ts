@@ -9,8 +9,8 @@ import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../../async/error-message.ts';
+import { afterKey } from '../storage/row-keys.ts';
 import { openReader } from './database.ts';
-import { afterKey } from './row-keys.ts';
 
 const ROWS_PER_SLICE = 200;
 /** Each page is read once: only the path down to it is worth keeping. */

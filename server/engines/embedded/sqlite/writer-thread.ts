@@ -6,8 +6,8 @@
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../../async/error-message.ts';
+import type { Row } from '../storage/ordered-storage.ts';
 import { type Database, openDatabase } from './database.ts';
-import type { Row } from './ordered-storage.ts';
 import {
   SENT,
   SHORT_LOG,

@@ -7,7 +7,7 @@
  * count, and sleeps for the next.
  */
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
-import type { Writer } from './keyv-adapter.ts';
+import type { Writer } from '../storage/keyv-adapter.ts';
 
 /** The writes, each key followed by its value, and the removals: flat lists are copied faster. */
 export type WriterGroup = { readonly sets: readonly string[]; readonly deletes: readonly string[] };

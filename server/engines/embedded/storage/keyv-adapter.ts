@@ -1,15 +1,31 @@
 /**
- * Keyv's storage interface over one SQLite database, with `apply` and `scan` in addition. Writes go to a
- * given writer: the same connection, or a thread that owns the file. Expiry times are refused: the engine
- * keeps its own.
+ * Keyv's storage interface over rows in order, with `apply` and `scan` in addition: the rows of a connection
+ * to SQLite, or of memory. Writes go to a given writer: the same connection, or a thread that owns the file.
+ * Expiry times are refused: the engine keeps its own.
  */
 import { keyvStorageCapability } from 'keyv';
 import { yieldToEventLoop } from '../../../async/waiting.ts';
 import { isLargeText } from '../../../domain/value-size.ts';
-import type { Database, Reader } from './database.ts';
-import type { StorageAdapter } from './ordered-storage.ts';
+import type { Row, StorageAdapter } from './ordered-storage.ts';
 
+/** Reads rows. It throws when a row is damaged or cannot be read. */
+export type Rows = {
+  get(key: string): string | undefined;
+  /** At most `limit` rows from `from` (included) to `to` (excluded), in key order or in reverse. */
+  scan(from: string, to: string, limit: number, reverse: boolean): readonly Row[];
+  /** Idempotent. */
+  close(): void;
+};
+
+/** Rows that are written when the call returns. */
+export type WritableRows = Rows & {
+  /** All or nothing. */
+  apply(sets: Iterable<Row>, deletes: Iterable<string>): void;
+};
+
+/** Writes rows, here or elsewhere. */
 export type Writer = {
+  /** All or nothing; resolves when it is durable. */
   apply(sets: ReadonlyMap<string, string>, deletes: ReadonlySet<string>): Promise<void>;
   /** Whether the log is kept short from the next group on. */
   keepLogShort?(isShort: boolean): void;
@@ -19,11 +35,11 @@ export type Writer = {
 const NO_KEYS: ReadonlySet<string> = new Set();
 
 /**
- * Creates the adapter over a connection that reads and a writer. The connection that is closed last moves the
- * log into the database. After a failed write this must not be the writer's: what the log seems to hold may
- * not be on disk. The reader's connection is read-only and leaves the log as it is.
+ * Creates the adapter over what reads and what writes. Of a file each is a connection. The connection that is
+ * closed last moves the log into the database. After a failed write this must not be the writer's: what the
+ * log seems to hold may not be on disk. The reader's connection is read-only and leaves the log as it is.
  */
-export function createSqliteAdapter(reader: Reader, writer: Writer): StorageAdapter {
+export function createAdapter(reader: Rows, writer: Writer): StorageAdapter {
   let hasFailed = false;
   const apply: Writer['apply'] = async (sets, deletes) => {
     try {
@@ -89,10 +105,10 @@ export function createSqliteAdapter(reader: Reader, writer: Writer): StorageAdap
   return adapter;
 }
 
-/** A writer over the connection itself, in the same thread. */
-export function writeHere(database: Database): Writer {
+/** A writer over rows of this thread: they are written when `apply` returns. */
+export function writeHere(rows: WritableRows): Writer {
   return {
-    apply: async (sets, deletes) => database.apply(sets, deletes),
-    close: async () => database.close(),
+    apply: async (sets, deletes) => rows.apply(sets, deletes),
+    close: async () => rows.close(),
   };
 }
