@@ -1,7 +1,7 @@
 /**
- * The problems of now, for the overview: each with what to do about it, the most urgent first. The list is
- * bounded, and looks at no more than the tags and agents that need attention, which come first in their
- * orders.
+ * Lists the problems of now for the overview, each with its remedy, the most urgent first. It looks only at
+ * the tags and agents in need, which come first in their orders. For example, if 1,000 agents fail, it lists
+ * 10.
  */
 import { describeDuration } from '../../../domain/duration-text.ts';
 import type { Candidate } from '../../../domain/match.ts';
@@ -13,7 +13,7 @@ import { isTagFull, isUnserved, lacksAgent } from './overview-tags.ts';
 
 /** Problems of one kind. */
 const SHOWN_MAX = 10;
-/** Tags that no task asks for now: the list has no more than 50 problems in all. */
+/** If no task asks for a tag now, it is one of these few: the list has at most 50 problems in all. */
 const UNSERVED_SHOWN_MAX = 5;
 /** From this share of a limit on it is nearly reached. */
 const NEAR_LIMIT_SHARE = 0.8;

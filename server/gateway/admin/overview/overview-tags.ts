@@ -1,7 +1,7 @@
 /**
- * Demand and supply of each tag, for the overview: what waits for it and what ended without an agent,
- * beside what the agents with the tag have. Tags that tasks ask for, or that no agent serves, come first, by
- * need; then those of agents, by use.
+ * Demand and supply of each tag, for the overview: the tasks that wait for it or ended without an agent,
+ * beside the slots of its agents. If tasks ask for a tag, or no agent serves it, it comes first, by need; the
+ * other tags of agents follow, by use.
  */
 import type { ActivityStep } from '../../../domain/activity.ts';
 import { isFailing } from '../../../domain/match.ts';
@@ -67,7 +67,7 @@ export function buildTagTable(
 
 const NONE = createCounts();
 
-/** Agents that are looked at for untaken tasks: those that fail, first the online ones. */
+/** Looks for untaken tasks at so many of the failing agents, first at the online ones. */
 const FAILING_MAX = 1_000;
 
 /** Counts the slots of untaken tasks; `countUntaken`: the tasks that an agent has not taken. */

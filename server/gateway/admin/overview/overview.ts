@@ -1,7 +1,7 @@
 /**
- * The overview: one reading of what is counted anyway, shared by everyone who asks within a second. So it
- * costs the same however many tasks and agents there are, and however many consoles are open. While the
- * store is out it stays at the last reading, and says so.
+ * The overview: one reading of the counts, shared by everyone who asks within a second. So it costs the same
+ * with any number of tasks, agents and open consoles. For example, 50 consoles cost one reading a second.
+ * When the store is out, the overview stays at the last reading and says so.
  */
 import { waitAtMost } from '../../../async/waiting.ts';
 import { type ActivityStep, levelsOf, STEP_MS, STEPS_MAX, TOOK_BOUNDS_MS } from '../../../domain/activity.ts';
@@ -43,7 +43,7 @@ export type OverviewReader = Pick<AdminCalls, 'getOverview'> & {
 
 /** A reading is shared for so long. */
 const SHARED_MS = 1_000;
-/** A store that has not replied within this counts as out for the overview. */
+/** If the store takes longer to reply, the overview counts it as out. */
 const STORE_WITHIN_MS = 2_000;
 /** Tags of waiting tasks that are looked at. */
 const TAGS_MAX = 1_000;
@@ -185,7 +185,7 @@ function describeWaitingTask(
   request_id: string,
   { status, task_type, task_tags, createdMs, queueEndMs, deadlineMs }: TaskState,
 ): Overview['oldest_waiting'][number] {
-  // One that was assigned before fails at its deadline alone.
+  // If the task was assigned before, it fails at its deadline alone.
   const endMs = status === 'pending' ? queueEndMs : null;
   const gives_up_time = (endMs ?? deadlineMs) / 1_000;
   return { request_id, task_type, task_tags, create_time: createdMs / 1_000, gives_up_time };
@@ -202,8 +202,8 @@ function sumOutcomes(steps: readonly ActivityStep[]): OutcomeCounts {
 }
 
 /**
- * Within the step of the histogram that has the median: in the middle between its bounds, as they are
- * logarithms.
+ * The median lies in one step of the histogram. The bounds grow by a factor, so the estimate is the geometric
+ * middle of the step's two bounds.
  */
 function findMedianSeconds(steps: readonly ActivityStep[]): number | null {
   const counts = steps.reduce<readonly number[]>(

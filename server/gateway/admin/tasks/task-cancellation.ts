@@ -67,7 +67,7 @@ async function cancelNamed(
   const choice = { filter: { created_before }, dry_run, caller };
   let stored = 0;
   // More are cancelled than read at once: a large group of commits costs less than two small ones.
-  // Those that have ended are counted at once, so that their results, which may be large, are not kept.
+  // If a task has ended, it is counted at once: its result may be large, and is not kept.
   let waiting: FoundTask[] = [];
   const { next, lookedAt } = await searchTasks(deps, {
     filter: {},
