@@ -33,6 +33,7 @@ export function explainFakeTask(state: FakeState, task: Task): TaskExplanation {
       last_time: create_time,
     })),
     match,
+    agent: null,
     ...advise(match),
   };
 }

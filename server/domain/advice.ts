@@ -4,10 +4,11 @@
  *   ended    no agent, deadline over, agent lost     why, and how the next one fares better
  *   pending  no agent is free                        why, and how long it waits
  *   running  not acknowledged                        what became of the pushes or claims
- *            its agent is offline                    what becomes of the task
+ *            its agent is silent or offline          what becomes of the agent and of the task
  *   else     nothing: success, cancelled, and a failure, which `error_info` explains
  */
 import { type Advice, advise, count, describeMs, NO_ADVICE, quote, remedy } from './advice-words.ts';
+import { assignedAtMs } from './history.ts';
 import type { HistoryRecord, TaskOutcome } from './history-record.ts';
 import { adviseOnMatch } from './match-advice.ts';
 import { type Delivery, mayBeTaken, type TaskState } from './task.ts';
@@ -22,6 +23,12 @@ export type PresentAgent = {
   readonly isOffline: boolean;
   /** Its last contact; null when its record is removed. */
   readonly contactMs: number | null;
+  /** From when on its silence counts as a sign of trouble; null: never. */
+  readonly silentMs: number | null;
+  /** When it is offline unless it has a contact before, or since when it is; null: never. */
+  readonly offlineMs: number | null;
+  /** When the task fails as lost unless the agent has a contact before; null: never. */
+  readonly lostMs: number | null;
 };
 
 /** The advice rests on this alone. `match` is set when the explanation shows one. */
@@ -60,7 +67,10 @@ function adviseOnEnded({ state, match }: Situation, outcome: TaskOutcome): Advic
     case 'agent_lost': {
       const agent_id = state.agent_id ?? '';
       const what = state.history?.at(-1)?.[3] ?? 'no contact';
-      const text = `Agent ${quote(agent_id)} was lost: ${what}, which is beyond the \`lost_after\` it registered with. It may have done a part of the task, and may still be at it: look before you submit the task again.`;
+      const assignedMs = assignedAtMs(state);
+      const hadMs = assignedMs === null || state.settledMs === null ? null : state.settledMs - assignedMs;
+      const had = hadMs === null ? '' : ` It had the task for ${describeMs(hadMs)}.`;
+      const text = `Agent ${quote(agent_id)} was lost: ${what}, which is beyond the \`lost_after\` it registered with.${had} It may have done a part of the task, and may still be at it: look before you submit the task again.`;
       const action = 'Start the agent again, or if it runs, make sure that its heartbeats reach the gateway.';
       return advise([text, action], [remedy('start_agent', { agent_id }), remedy('submit_again')]);
     }
@@ -107,7 +117,7 @@ function adviseOnPending({ state, match, nowMs }: Situation): Advice {
 function adviseOnRunning(situation: Situation, delivery: Delivery): Advice {
   const { state, agent, nowMs } = situation;
   if (!agent) return NO_ADVICE;
-  if (delivery.acknowledged) return agent.isOffline ? adviseOnSilence(agent, state, nowMs) : NO_ADVICE;
+  if (delivery.acknowledged) return adviseOnSilence(agent, state, nowMs);
   const failure = findFailure(state.history ?? [], agent.agent_id, delivery.assignedMs);
   if (agent.isOffline) return adviseOnUnreached(situation, delivery, agent);
   if (agent.pull) return adviseOnUnclaimed(delivery, agent, nowMs);
@@ -189,14 +199,27 @@ function adviseOnUnreached({ state, nowMs }: Situation, delivery: Delivery, agen
   return advise([text, moves, 'Start the agent again, or another one with one of the tags.'], remedies);
 }
 
-/** The agent has acknowledged the task and is offline. */
+/** The agent has acknowledged the task. Its silence is worth a word when it counts. */
 function adviseOnSilence(agent: PresentAgent, { deadlineMs }: TaskState, nowMs: number): Advice {
-  const { agent_id } = agent;
+  const { agent_id, isOffline, contactMs, silentMs, offlineMs, lostMs } = agent;
+  if (!isOffline) {
+    if (contactMs === null || silentMs === null || offlineMs === null || nowMs < silentMs) return NO_ADVICE;
+    const text = `Agent ${quote(agent_id)} has taken the task and has been silent for ${describeMs(nowMs - contactMs)}.`;
+    const next = `If it stays silent, it is offline in ${describeMs(offlineMs - nowMs)}`;
+    const then = lostMs === null ? '.' : `, and the task fails as lost in ${describeMs(lostMs - nowMs)}.`;
+    const action = 'Look at its log, and whether its heartbeats reach the gateway.';
+    return advise([text, next + then, action], [remedy('check_agent', { agent_id })]);
+  }
   const text = `Agent ${quote(agent_id)} has taken the task and is offline${describeContact(agent, nowMs)}.`;
+  const remedies = [remedy('start_agent', { agent_id }), remedy('submit_again')];
+  if (lostMs !== null) {
+    const fails = `The task fails as lost in ${describeMs(lostMs - nowMs)}, unless the agent has a contact before.`;
+    return advise([text, fails, 'Start the agent again under the same id.'], remedies);
+  }
   const stays = `The task stays with it until it reports, at most for ${describeMs(deadlineMs - nowMs)} more.`;
   const action =
     'If the agent is gone, cancel the task and submit it again; an agent that registers with `lost_after` fails such tasks sooner.';
-  return advise([text, stays, action], [remedy('start_agent', { agent_id }), remedy('submit_again')]);
+  return advise([text, stays, action], remedies);
 }
 
 function describeContact({ contactMs }: PresentAgent, nowMs: number): string {

@@ -157,6 +157,15 @@ export function offlineAtMs({ endpoint, lostAfterMs }: AgentRecord, contact: Con
   return times.length === 0 ? null : Math.min(...times);
 }
 
+/**
+ * The store time from which the silence of an agent counts as a sign of trouble, unless it has a contact
+ * before: half way from its last contact to when it is offline; for example, after 45 s of 90 s. Null: never.
+ */
+export function silentAtMs(record: AgentRecord, contact: Contact): number | null {
+  const offlineMs = offlineAtMs(record, contact);
+  return offlineMs === null ? null : contact.contactMs + (offlineMs - contact.contactMs) / 2;
+}
+
 function silenceMaxMs(beatGapMs: number): number {
   return beatGapMs > FREQUENT_BEAT_GAP_MS ? 3 * beatGapMs : OFFLINE_AFTER_MS;
 }

@@ -109,7 +109,7 @@ function recordTrigger(
     case 'progress':
       return [['progress', ms, trigger.agent_id, `${after.progress} %`]];
     case 'lose':
-      return [['agent_lost', ms, before.agent_id, `no contact for ${trigger.seconds} s`]];
+      return [['agent_lost', ms, before.agent_id, `no contact for ${trigger.seconds} s`]]; // SILENCE reads it
     case 'succeed':
       return [['success', ms, trigger.agent_id]];
     case 'fail':
@@ -125,6 +125,8 @@ function recordTrigger(
       return [];
   }
 }
+
+const SILENCE = /^no contact for (\d+) s$/;
 
 function recordEnding(event: TaskOutcome, ms: number, agent_id: string | null): HistoryRecord {
   return agent_id === null ? [event, ms] : [event, ms, agent_id];
@@ -188,6 +190,13 @@ const ENDINGS: ReadonlySet<string> = new Set(OUTCOMES);
 
 function isEnding(event: HistoryEvent | undefined): event is TaskOutcome {
   return event !== undefined && ENDINGS.has(event);
+}
+
+/** The last contact of the agent that was lost with the task, to the second; null when none was. */
+export function lostContactMs({ history }: TaskState): number | null {
+  const [event, ms = 0, , what] = history?.at(-1) ?? [];
+  const seconds = event === 'agent_lost' ? SILENCE.exec(what ?? '')?.[1] : undefined;
+  return seconds === undefined ? null : ms - Number(seconds) * 1_000;
 }
 
 /** When the task was assigned to its last agent; null when it was not, or nothing says so any more. */

@@ -106,6 +106,18 @@ type TaskExplanation = Advice & {
   readonly history: readonly HistoryEntry[];
   readonly history_dropped: number;
   readonly match: TaskMatch | null;
+  readonly agent: TaskAgent | null;
+};
+
+/** The agent of a running task, or the one that was lost with it. Times are epoch seconds. */
+export type TaskAgent = {
+  readonly agent_id: string;
+  readonly contact_time: number | null;
+  readonly silent_seconds: number | null;
+  /** From when on its silence counts as a sign of trouble. */
+  readonly silent_time: number | null;
+  readonly offline_time: number | null;
+  readonly lost_time: number | null;
 };
 
 /** Which agents would qualify now if the task were submitted. */

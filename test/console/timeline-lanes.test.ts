@@ -18,9 +18,9 @@ const on = (agent_id: string, detail: string | null = null) => ({ agent_id, deta
 
 /** Labels of the only lane of a history, 600 px wide: of its bars, and of its marks. */
 function labelsOf(history: readonly HistoryEntry[], end: number, isOpen = false) {
-  const drawing = drawHistory(history, T0 + end);
-  const { lanes, moments } = drawing;
-  const scale = createScale(end, moments, 600);
+  const drawing = drawHistory(history, T0 + end, null);
+  const { lanes } = drawing;
+  const scale = createScale(end, drawing, 600);
   const [lane] = lanes;
   const groups = groupMarks(lane?.marks ?? [], scale.toPx);
   const bars = placeBarLabels(lane?.bars ?? [], groups, scale, isOpen ? drawing.end : null);
@@ -77,7 +77,7 @@ const MOVED = [
 
 describe('lanes', () => {
   test('of a task that moved: an agent each, not taken and then run', () => {
-    const { lanes, phases, end } = drawHistory(MOVED, T0 + 118.402);
+    const { lanes, phases, end } = drawHistory(MOVED, T0 + 118.402, null);
     expect(lanes.map(({ agent_id }) => agent_id)).toEqual(['b', 'c']);
     expect(lanes[0]?.bars).toEqual([expect.objectContaining({ kind: 'bad', attempts: 4 })]);
     expect(lanes[0]?.bars[0]?.from).toBeCloseTo(0.002);
@@ -98,7 +98,7 @@ describe('lanes', () => {
 
   test('of a task that found no agent: one, without an agent', () => {
     const history = [entry('submitted', 0), entry('waiting', 0.004), entry('no_agent', 30.004)];
-    const { lanes, phases } = drawHistory(history, T0 + 30.004);
+    const { lanes, phases } = drawHistory(history, T0 + 30.004, null);
     expect(lanes).toHaveLength(1);
     expect(lanes[0]).toMatchObject({ agent_id: null, bars: [{ from: 0, kind: 'wait' }] });
     expect(lanes[0]?.marks.map(({ entry: { event } }) => event)).toEqual([
@@ -117,16 +117,16 @@ describe('lanes', () => {
       entry('push_taken', 20.1, on('a')),
       entry('failed', 30, on('a')),
     ];
-    const { lanes, phases } = drawHistory(history, T0 + 30);
+    const { lanes, phases } = drawHistory(history, T0 + 30, null);
     expect(lanes.map(({ agent_id }) => agent_id)).toEqual([null, 'a']);
-    expect(phases).toEqual({ wait: 20, bad: 0, run: 10 });
+    expect(phases).toEqual({ wait: 20, bad: 0, run: 10, silent: 0 });
   });
 
   test('of a task that its agent never took: not taken, unless it reported a result', () => {
     const history = [entry('submitted', 0), entry('assigned', 0, on('a'))];
     const kindsOf = (ending: string) =>
-      drawHistory([...history, entry(ending, 9, on('a'))], T0 + 9).lanes[0]?.bars.map(({ kind }) => kind);
-    expect(drawHistory(history, T0 + 9).phases).toEqual({ wait: 0, bad: 9, run: 0 });
+      drawHistory([...history, entry(ending, 9, on('a'))], T0 + 9, null).lanes[0]?.bars.map(({ kind }) => kind);
+    expect(drawHistory(history, T0 + 9, null).phases).toEqual({ wait: 0, bad: 9, run: 0, silent: 0 });
     expect([kindsOf('timeout'), kindsOf('success')]).toEqual([['bad'], ['run']]);
   });
 
@@ -137,13 +137,32 @@ describe('lanes', () => {
       entry('push_not_taken', 0.1, on('a')),
       entry('push_taken', 4, on('a')),
     ];
-    const { lanes, phases } = drawHistory(history, T0 + 10);
+    const { lanes, phases } = drawHistory(history, T0 + 10, null);
     expect(lanes).toHaveLength(1);
     expect(lanes[0]?.bars.map(({ kind, from, to }) => [kind, from, to])).toEqual([
       ['bad', 0, 4],
       ['run', 4, 10],
     ]);
     expect(phases.run).toBe(6);
+  });
+
+  test('of a task whose agent was lost: it ran to the last contact, then the agent was silent', () => {
+    const history = [
+      entry('submitted', 0),
+      entry('assigned', 0, on('a')),
+      entry('push_taken', 0.1, on('a')),
+      entry('agent_lost', 90, on('a', 'no contact for 60 s')),
+    ];
+    const { lanes, phases } = drawHistory(history, T0 + 90, T0 + 30);
+    expect(lanes.map(({ bars }) => bars.map(({ kind, from, to }) => [kind, from, to]))).toEqual([
+      [
+        ['run', 0, 30],
+        ['silent', 30, 90],
+      ],
+    ]);
+    expect(phases).toEqual({ wait: 0, bad: 0, run: 30, silent: 60 });
+    const sinceBefore = drawHistory(history, T0 + 90, T0 - 5);
+    expect(sinceBefore.phases).toEqual({ wait: 0, bad: 0, run: 0, silent: 90 });
   });
 
   test('of a task that returns to an agent: one lane with two bars', () => {
@@ -156,7 +175,7 @@ describe('lanes', () => {
       entry('moved', 20, on('a', 'from b')),
       entry('push_taken', 21, on('a')),
     ];
-    const { lanes } = drawHistory(history, T0 + 30);
+    const { lanes } = drawHistory(history, T0 + 30, null);
     expect(lanes.map(({ agent_id, bars }) => [agent_id, bars.map(({ kind }) => kind)])).toEqual([
       ['a', ['bad', 'run']],
       ['b', ['bad']],
@@ -165,14 +184,14 @@ describe('lanes', () => {
 
   test('of a task older than its history: what is there', () => {
     const history = [entry('submitted', 0), entry('success', 9, on('a'))];
-    const { lanes, phases } = drawHistory(history, T0 + 9);
+    const { lanes, phases } = drawHistory(history, T0 + 9, null);
     expect(lanes.map(({ agent_id }) => agent_id)).toEqual([null]);
     expect(phases.run).toBe(0);
   });
 
   test('of an event of a later gateway: a mark in the present lane', () => {
     const history = [entry('submitted', 0), entry('assigned', 0, on('a')), entry('napped', 5, on('a'))];
-    const { lanes } = drawHistory(history, T0 + 9);
+    const { lanes } = drawHistory(history, T0 + 9, null);
     expect(lanes[0]?.marks.at(-1)?.entry.event).toBe('napped');
     expect(describeEvent('napped')).toMatchObject({ title: 'napped', tone: 'ink' });
     expect(describeEvent('toString')).toMatchObject({ title: 'toString' });

@@ -4,21 +4,23 @@ import { describe, expect, test } from 'vitest';
 import { CUT_PX, chooseOpenEnd, createScale } from '../../server/console/timeline/scale.ts';
 
 const WIDTH = 600;
+/** Something happened at these moments, and the task waited all the time. */
+const waited = (moments: readonly number[]) => ({ moments, waits: [{ from: 0, to: 1e9 }] });
 
 describe('a scale without cuts', () => {
   test('is linear', () => {
-    const { toPx, cuts } = createScale(120, [0, 15, 60, 120], WIDTH);
+    const { toPx, cuts } = createScale(120, waited([0, 15, 60, 120]), WIDTH);
     expect(cuts).toEqual([]);
     expect([0, 15, 60, 120].map(toPx)).toEqual([0, 75, 300, 600]);
   });
 
   test('draws times beyond its edges at them', () => {
-    const { toPx } = createScale(10, [], WIDTH);
+    const { toPx } = createScale(10, waited([]), WIDTH);
     expect([toPx(-1), toPx(11)]).toEqual([0, WIDTH]);
   });
 
   test('has a width for a task that took no time', () => {
-    const { toPx } = createScale(0, [0], WIDTH);
+    const { toPx } = createScale(0, waited([0]), WIDTH);
     expect(toPx(0)).toBe(0);
   });
 });
@@ -34,7 +36,7 @@ describe('labels', () => {
     ['2 h 14 min', 8_050, [0, 1_800, 3_600, 5_400, 8_050], 1_800],
     ['3 days', 259_200, [0, 43_200, 86_400, 129_600, 172_800, 216_000, 259_200], 43_200],
   ])('of %s are multiples of a step that people count in', (_title, end, _wished, step) => {
-    const { ticks } = createScale(end, [], WIDTH);
+    const { ticks } = createScale(end, waited([]), WIDTH);
     expect(ticks[0]).toBe(0);
     expect(ticks.at(-1)).toBe(end);
     for (const tick of ticks.slice(1, -1)) {
@@ -51,7 +53,7 @@ describe('labels', () => {
         fc.double({ min: 0.002, max: 604_800, noNaN: true }),
         fc.integer({ min: 200, max: 1_600 }),
         (end, width) => {
-          const { ticks, toPx } = createScale(end, [], width);
+          const { ticks, toPx } = createScale(end, waited([]), width);
           expect(ticks.length).toBeLessThanOrEqual(8);
           for (const [index, tick] of ticks.slice(0, -1).entries()) {
             if (index > 0) expect(toPx(end) - toPx(tick)).toBeGreaterThanOrEqual(60);
@@ -66,7 +68,7 @@ describe('labels', () => {
 
 describe('cuts', () => {
   test('one long gap beside much that is near together', () => {
-    const { cuts, toPx, ticks } = createScale(8_050, [0, 0.004, 0.04, 3.5, 8_041, 8_050], WIDTH);
+    const { cuts, toPx, ticks } = createScale(8_050, waited([0, 0.004, 0.04, 3.5, 8_041, 8_050]), WIDTH);
     expect(cuts).toEqual([{ from: 3.5, to: 8_041 }]);
     expect(toPx(8_041) - toPx(3.5)).toBeCloseTo(CUT_PX);
     expect(toPx(8_050)).toBeCloseTo(WIDTH);
@@ -75,7 +77,7 @@ describe('cuts', () => {
   });
 
   test('two at most, the longest', () => {
-    const { cuts } = createScale(100_000, [1, 90_001, 90_002, 99_002, 99_003, 99_903], WIDTH);
+    const { cuts } = createScale(100_000, waited([1, 90_001, 90_002, 99_002, 99_003, 99_903]), WIDTH);
     expect(cuts).toEqual([
       { from: 1, to: 90_001 },
       { from: 90_002, to: 99_002 },
@@ -83,7 +85,7 @@ describe('cuts', () => {
   });
 
   test('only one where two would leave milliseconds of half a minute', () => {
-    const { cuts } = createScale(25, [0.001, 0.008, 22.7], WIDTH);
+    const { cuts } = createScale(25, waited([0.001, 0.008, 22.7]), WIDTH);
     expect(cuts).toEqual([{ from: 0.008, to: 22.7 }]);
   });
 
@@ -93,7 +95,19 @@ describe('cuts', () => {
     ['of the whole, without any rest', 30, [0, 30]],
     ['that would have less width than its cut has', 100, [2, 99], 78],
   ])('no gap %s', (_title, end, moments, width = WIDTH) => {
-    expect(createScale(end, moments, width).cuts).toEqual([]);
+    expect(createScale(end, waited(moments), width).cuts).toEqual([]);
+  });
+
+  test('no run, however short the rest is: an 18-s run is drawn as long as it was', () => {
+    const moments = [0, 0.095, 18];
+    const { cuts, toPx } = createScale(18, { moments, waits: [{ from: 0, to: 0.09 }] }, WIDTH);
+    expect(cuts).toEqual([]);
+    expect(toPx(0.095)).toBeLessThan(0.01 * WIDTH);
+  });
+
+  test('the wait before a run, and not the run', () => {
+    const course = { moments: [0, 900, 901, 960], waits: [{ from: 0, to: 900 }] };
+    expect(createScale(960, course, WIDTH).cuts).toEqual([{ from: 0, to: 900 }]);
   });
 
   test('times keep their order and stay within the width, whatever happened', () => {
@@ -101,7 +115,7 @@ describe('cuts', () => {
     fc.assert(
       fc.property(times, fc.integer({ min: 150, max: 1_600 }), (moments, width) => {
         const end = Math.max(1, ...moments);
-        const { toPx, cuts } = createScale(end, moments, width);
+        const { toPx, cuts } = createScale(end, waited(moments), width);
         expect(cuts.length).toBeLessThanOrEqual(2);
         const pixels = moments.toSorted((a, b) => a - b).map(toPx);
         for (const [index, px] of pixels.entries()) {

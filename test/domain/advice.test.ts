@@ -49,7 +49,16 @@ const UNTAKEN: Trigger = {
   busyUntilMs: null,
   push: { ms: T0, what: 'connection refused' },
 };
-const online: PresentAgent = { agent_id: 'A', pull: false, isOffline: false, contactMs: T0 };
+const online: PresentAgent = {
+  agent_id: 'A',
+  pull: false,
+  isOffline: false,
+  contactMs: T0,
+  silentMs: null,
+  offlineMs: null,
+  lostMs: null,
+};
+const silent: PresentAgent = { ...online, silentMs: T0 + 40_000, offlineMs: T0 + 90_000 };
 const offline: PresentAgent = { ...online, isOffline: true };
 const pull: PresentAgent = { ...online, pull: true };
 
@@ -71,6 +80,36 @@ const TASKS: readonly (readonly [
   ],
   ['just assigned', run([ASSIGN]), { ...online, contactMs: T0 + 30_000 }, null, ''],
   ['acknowledged', run([ASSIGN, ACKNOWLEDGE]), online, null, ''],
+  [
+    'acknowledged by an agent whose silence does not count yet',
+    run([ASSIGN, ACKNOWLEDGE]),
+    { ...silent, silentMs: T0 + 40_001 },
+    null,
+    '',
+  ],
+  [
+    ...(['acknowledged by an agent that is silent', run([ASSIGN, ACKNOWLEDGE]), silent] as const),
+    'Agent `A` has taken the task and has been silent for 40 s. If it stays silent, it is offline in 50 s. Look at its log, and whether its heartbeats reach the gateway.',
+    'check_agent A',
+  ],
+  [
+    ...([
+      'acknowledged by a silent agent that has a lost_after',
+      run([ASSIGN, ACKNOWLEDGE]),
+      { ...silent, lostMs: T0 + 300_000 },
+    ] as const),
+    'Agent `A` has taken the task and has been silent for 40 s. If it stays silent, it is offline in 50 s, and the task fails as lost in 4 min. Look at its log, and whether its heartbeats reach the gateway.',
+    'check_agent A',
+  ],
+  [
+    ...([
+      'acknowledged by an offline agent that has a lost_after',
+      run([ASSIGN, ACKNOWLEDGE]),
+      { ...offline, lostMs: T0 + 60_000 },
+    ] as const),
+    'Agent `A` has taken the task and is offline: its last contact was 40 s ago. The task fails as lost in 20 s, unless the agent has a contact before. Start the agent again under the same id.',
+    'start_agent A, submit_again',
+  ],
   [
     ...(['acknowledged by an agent that is offline', run([ASSIGN, ACKNOWLEDGE]), offline] as const),
     'Agent `A` has taken the task and is offline: its last contact was 40 s ago. The task stays with it until it reports, at most for 20 s more. If the agent is gone, cancel the task and submit it again; an agent that registers with `lost_after` fails such tasks sooner.',

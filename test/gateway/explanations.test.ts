@@ -158,8 +158,22 @@ const SITUATIONS: readonly Situation[] = [
     },
   },
   {
+    name: 'silent',
+    hint: 'Agent `gpu-a` has taken the task and has been silent for 50 s. If it stays silent, it is offline in 40 s, and the task fails as lost in 4 min. Look at its log, and whether its heartbeats reach the gateway.',
+    remedies: ['check_agent gpu-a'],
+    events: ['submitted', 'assigned', 'push_taken'],
+    async arrange(world) {
+      await register(world, 'gpu-a', { lost_after: 300 });
+      const id = await submit(world, gpu);
+      await world.pass(10_000);
+      await world.gateway.heartbeatAgent({ agent_id: 'gpu-a' });
+      await world.pass(50_000);
+      return id;
+    },
+  },
+  {
     name: 'lost',
-    hint: 'Agent `gpu-a` was lost: no contact for 60 s, which is beyond the `lost_after` it registered with. It may have done a part of the task, and may still be at it: look before you submit the task again. Start the agent again, or if it runs, make sure that its heartbeats reach the gateway.',
+    hint: 'Agent `gpu-a` was lost: no contact for 60 s, which is beyond the `lost_after` it registered with. It had the task for 60 s. It may have done a part of the task, and may still be at it: look before you submit the task again. Start the agent again, or if it runs, make sure that its heartbeats reach the gateway.',
     remedies: ['start_agent gpu-a', 'submit_again'],
     events: ['submitted', 'assigned', 'push_taken', 'agent_lost'],
     async arrange(world) {
@@ -206,6 +220,53 @@ describeEachStore('on %s, a task is explained', (_name, open) => {
     expect(describeRemedies(explanation)).toEqual(remedies);
     expect(explanation.history.map(({ event }) => event)).toEqual(events);
     expect(explanation.outcome).toBe(explanation.status === 'failed' ? events.at(-1) : null);
+  });
+});
+
+describeEachStore('on %s, the agent of a task', (_name, open) => {
+  const start = useWorlds(open);
+  const agentOf = async (world: World, id: string) => (await explain(await serve(world), id)).agent;
+
+  test('is told with its silence, and what follows when; its next contact moves all of it', async () => {
+    const world = await start();
+    await register(world, 'gpu-a', { lost_after: 300 });
+    const beat = () => world.gateway.heartbeatAgent({ agent_id: 'gpu-a' });
+    await beat();
+    const id = await submit(world, gpu);
+    await world.pass(50_000);
+    const silent = await agentOf(world, id);
+    const contact = silent?.contact_time ?? 0;
+    expect(silent).toEqual({
+      agent_id: 'gpu-a',
+      contact_time: expect.any(Number),
+      silent_seconds: 50,
+      silent_time: contact + 45,
+      offline_time: contact + 90,
+      lost_time: contact + 300,
+    });
+    await beat();
+    expect(await agentOf(world, id)).toMatchObject({ silent_seconds: 0, contact_time: contact + 50 });
+    await world.gateway.reportResult({ request_id: id, agent_id: 'gpu-a', status: 'success' });
+    expect(await agentOf(world, id)).toBeNull();
+  });
+
+  test('that never sent a heartbeat and takes its pushes is not silent, however long it says nothing', async () => {
+    const world = await start();
+    await register(world, 'gpu-a');
+    const id = await submit(world, gpu);
+    await world.pass(200_000);
+    expect(await agentOf(world, id)).toMatchObject({ silent_time: null, offline_time: null, lost_time: null });
+  });
+
+  test('and that was lost with it is told as it was then', async () => {
+    const world = await start();
+    await register(world, 'gpu-a', { lost_after: 60 });
+    const id = await submit(world, gpu);
+    await world.pass(65_000);
+    const explanation = await explain(await serve(world), id);
+    const ended = explanation.ended_time ?? 0;
+    expect(explanation.agent).toMatchObject({ agent_id: 'gpu-a', silent_seconds: 60, lost_time: ended });
+    expect(ended - (explanation.agent?.contact_time ?? 0)).toBeCloseTo(60, 3);
   });
 });
 

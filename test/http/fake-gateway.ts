@@ -52,6 +52,7 @@ export const EXPLANATION = {
   deadline_time: 1_700_000_600.123,
   history: [],
   history_dropped: 0,
+  agent: null,
   match: null,
   hint: null,
   remedies: [],

@@ -34,12 +34,13 @@ function isObjects(value: unknown): boolean {
 
 /** Renders a task's explanation: what became of it, its history, the agents it could go to, and the hint. */
 export function renderExplanation(terminal: Terminal, explanation: TaskExplanation): string {
-  const { request_id, status, outcome, history, history_dropped, match, hint } = explanation;
+  const { request_id, status, outcome, history, history_dropped, match, agent, hint } = explanation;
   const fields: readonly (readonly [string, string])[] = [
     ['request_id', request_id],
     ['status', status],
     ['outcome', outcome ?? '–'],
     ['deadline', formatTime(explanation.deadline_time, 'milliseconds')],
+    ...(agent && outcome === null ? [['agent', describeAgent(agent)] as const] : []),
   ];
   const dropped = history_dropped > 0 ? `\n${history_dropped} entries of the middle were dropped.\n` : '';
   return [
@@ -48,6 +49,12 @@ export function renderExplanation(terminal: Terminal, explanation: TaskExplanati
     ...(match ? [`\n${renderMatch(terminal, match)}`] : []),
     ...renderHint(hint),
   ].join('');
+}
+
+/** `gpu-1, last contact 52 s ago` */
+function describeAgent({ agent_id, silent_seconds }: NonNullable<TaskExplanation['agent']>): string {
+  const contact = typeof silent_seconds === 'number' ? formatAge(silent_seconds) : 'unknown';
+  return `${describeValue(agent_id)}, last contact ${contact}`;
 }
 
 /** Renders which agents qualify for tags, and the hint. */

@@ -117,9 +117,13 @@ type TimelinePanelProps = { readonly explanation: TaskExplanation; readonly time
 function TimelinePanel({ explanation, timeout }: TimelinePanelProps): VNode {
   const { time } = useConsole();
   const { history, history_dropped, ended_time, queue_timeout } = explanation;
+  const silentTime = findSilence(explanation, time.shown.value);
   const now = Math.max(time.shown.value, history.at(-1)?.last_time ?? 0);
   const endTime = ended_time ?? now;
-  const drawing = useMemo(() => drawHistory(history, endTime), [history, endTime]);
+  const drawing = useMemo(
+    () => drawHistory(history, endTime, silentTime),
+    [history, endTime, silentTime],
+  );
   const rows = useMemo(
     () => listEventRows(addDetails(history, { timeout, queue_timeout }), history_dropped),
     [history, history_dropped, timeout, queue_timeout],
@@ -133,13 +137,22 @@ function TimelinePanel({ explanation, timeout }: TimelinePanelProps): VNode {
   );
 }
 
+/** The last contact of an agent that is silent, or that was lost; null if it gives signs of life. */
+function findSilence({ agent, ended_time }: TaskExplanation, now: number): number | null {
+  if (!agent) return null;
+  const { contact_time, silent_time } = agent;
+  const isSilent = ended_time !== null || (silent_time !== null && now >= silent_time);
+  return isSilent ? contact_time : null;
+}
+
 const PHASES = [
   ['wait', 'waited', 'wait'],
   ['bad', 'not taken', 'bad'],
   ['run', 'ran', undefined],
+  ['silent', 'agent silent', 'fail'],
 ] as const;
 
-/** How long the task waited, was not taken and ran. */
+/** How long the task waited, was not taken, ran, and had a silent agent. */
 function PhaseList({ phases, isOver }: { readonly phases: Phases; readonly isOver: boolean }): VNode {
   return (
     <span class="phases">

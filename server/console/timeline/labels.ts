@@ -94,6 +94,7 @@ function describeBar({ kind, from, to, attempts }: Bar, isOpen: boolean): string
   const length = formatPhase(to - from, isOpen);
   if (kind === 'wait') return `waited ${length}`;
   if (kind === 'run') return `ran ${length}`;
+  if (kind === 'silent') return `silent for ${length}`;
   if (attempts === 0) return `not taken for ${length}`;
   return `not taken, ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`;
 }

@@ -1,9 +1,10 @@
 /**
  * Reads from a task's history what a timeline draws: a lane an agent, the first one for the time without an
- * agent, with bars and marks, and how long the task waited, was not taken and ran. Pure; times are seconds
- * since the submission.
+ * agent, with bars and marks, and how long the task waited, was not taken, ran, and had an agent that was
+ * silent. Pure; times are seconds since the submission.
  */
 import { checkEnding, chooseWorst, describeEvent, type Tone } from './event-kinds.ts';
+import type { Span as Time } from './scale.ts';
 
 /** An entry of a task's history, as the contract has it; times are epoch seconds. */
 export type HistoryEntry = {
@@ -14,11 +15,12 @@ export type HistoryEntry = {
   readonly count: number;
   readonly last_time: number;
 };
-/** A span of time: waiting for an agent, at an agent that did not take the task, or running. */
-type BarKind = 'wait' | 'bad' | 'run';
-export type Bar = {
-  readonly from: number;
-  readonly to: number;
+/**
+ * A span of time: waiting for an agent, at an agent that did not take the task, running, or at an agent
+ * that took it and gave no sign of life.
+ */
+type BarKind = 'wait' | 'bad' | 'run' | 'silent';
+export type Bar = Time & {
   readonly kind: BarKind;
   /** Push attempts that were not taken; 0 for other kinds. */
   readonly attempts: number;
@@ -45,6 +47,8 @@ export type Drawing = {
   readonly end: number;
   /** All times at which something happened. */
   readonly moments: readonly number[];
+  /** When it waited for an agent and had none. */
+  readonly waits: readonly Time[];
 };
 /** Marks that are drawn as one. */
 export type MarkGroup = {
@@ -64,8 +68,15 @@ const TAKEN = new Set(['push_taken', 'acknowledged', 'claimed', 'progress']);
 type MutableLane = { agent_id: string | null; bars: Bar[]; marks: Mark[] };
 type Span = { lane: MutableLane; from: number; kind: BarKind; attempts: number; isTaken: boolean };
 
-/** Draws a history; `endTime` is when the task ended, or now if it is open. */
-export function drawHistory(history: readonly HistoryEntry[], endTime: number): Drawing {
+/**
+ * Draws a history. `endTime` is when the task ended, or now if it is open; `silentTime` is the last contact of
+ * its agent if that was silent from then to the end, else null. Both are epoch seconds.
+ */
+export function drawHistory(
+  history: readonly HistoryEntry[],
+  endTime: number,
+  silentTime: number | null,
+): Drawing {
   const created = history[0]?.time ?? endTime;
   const end = Math.max(endTime - created, 0);
   const lanes: MutableLane[] = [];
@@ -87,10 +98,12 @@ export function drawHistory(history: readonly HistoryEntry[], endTime: number): 
     attempts: 0,
     isTaken: false,
   };
-  const phases: Record<BarKind, number> = { wait: 0, bad: 0, run: 0 };
+  const phases: Record<BarKind, number> = { wait: 0, bad: 0, run: 0, silent: 0 };
+  const waits: Time[] = [];
   const close = (to: number): void => {
     const { lane, from, kind, attempts } = span;
     phases[kind] += to - from;
+    if (kind === 'wait') waits.push({ from, to });
     // The moment before the first agent has no bar in the lane of that agent.
     if (to > from && (kind !== 'wait' || lane.agent_id === null))
       lane.bars.push({ from, to, kind, attempts });
@@ -103,9 +116,14 @@ export function drawHistory(history: readonly HistoryEntry[], endTime: number): 
   // Nothing says that the agent ever had it, unless it reported a result.
   const isReported = history.some(({ event }) => event === 'success' || event === 'failed');
   if (span.kind === 'run' && !span.isTaken && !isReported) span = { ...span, kind: 'bad' };
+  if (span.kind === 'run' && silentTime !== null && silentTime - created < end) {
+    const from = Math.max(silentTime - created, span.from);
+    close(from);
+    span = { ...span, from, kind: 'silent' };
+  }
   close(end);
   const moments = history.flatMap(({ time, last_time }) => [time - created, last_time - created]);
-  return { lanes, phases, end, moments };
+  return { lanes, phases, end, moments, waits };
 }
 
 /** The span behind an entry; the one before it is closed where another begins. */

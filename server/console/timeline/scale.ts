@@ -2,14 +2,17 @@
  * The scale of a timeline: seconds since the submission ↔ pixels. Pure.
  *
  *   linear        from 0 to the end; of an open task the end moves in steps of 1.5, so that marks rarely move
- *   cuts          a gap of over 60 % of the whole, beside which the rest would have under 15 % of the width,
- *                 is cut to 76 px; at most two are
+ *   cuts          a gap in which the task only waited for an agent: if it is over 60 % of the whole, and the
+ *                 rest beside it would have under 15 % of the width, it is cut to 76 px; at most two are. A
+ *                 run is never cut
  *   ticks         1-2-5, then 15 s, 30 s, 1 min, 5 min …; at most 8 and none within 60 px of the end, in a
  *                 cut or behind one, where only the end is labelled
  */
 
-/** A gap that is not drawn to scale. Seconds since the submission. */
-export type Cut = { readonly from: number; readonly to: number };
+/** A span of time, in seconds since the submission. */
+export type Span = { readonly from: number; readonly to: number };
+/** A gap that is not drawn to scale. */
+export type Cut = Span;
 /** A scale of a width in pixels. */
 export type Scale = {
   /** Seconds at the right edge. */
@@ -45,13 +48,13 @@ export function chooseOpenEnd(seconds: number): number {
   return OPEN_FIRST_SECONDS * OPEN_STEP ** steps;
 }
 
-/**
- * The scale from 0 to `end`. `moments` are the seconds at which something happened, in any order; a cut lies
- * between two of them.
- */
-export function createScale(end: number, moments: readonly number[], widthPx: number): Scale {
+/** What a scale may cut: `moments` are the seconds at which something happened, in any order. */
+export type Course = { readonly moments: readonly number[]; readonly waits: readonly Span[] };
+
+/** The scale from 0 to `end`. A cut lies between two moments, and within a wait. */
+export function createScale(end: number, course: Course, widthPx: number): Scale {
   const whole = Math.max(end, 0.001);
-  const cuts = findCuts(whole, moments, widthPx);
+  const cuts = findCuts(whole, course, widthPx);
   const drawnSeconds = whole - cuts.reduce((sum, { from, to }) => sum + to - from, 0);
   const drawnPx = Math.max(widthPx - CUT_PX * cuts.length, 1);
   const toPx = (seconds: number): number => {
@@ -70,12 +73,13 @@ export function createScale(end: number, moments: readonly number[], widthPx: nu
 }
 
 /** The gaps to cut, earliest first. The longest goes first; the next one is measured by what remains. */
-function findCuts(whole: number, moments: readonly number[], widthPx: number): readonly Cut[] {
+function findCuts(whole: number, { moments, waits }: Course, widthPx: number): readonly Cut[] {
   const inside = moments.filter((at) => at > 0 && at < whole);
   const sorted = [0, ...inside.toSorted((a, b) => a - b), whole];
   const gaps = sorted
     .slice(1)
     .map((to, index) => ({ from: sorted[index] ?? 0, to }))
+    .filter((gap) => waits.some(({ from, to }) => gap.from >= from && gap.to <= to))
     .toSorted((a, b) => b.to - b.from - (a.to - a.from));
   const cuts: Cut[] = [];
   let remaining = whole;

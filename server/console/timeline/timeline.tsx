@@ -37,7 +37,8 @@ export function Timeline({ drawing, end, isOpen }: TimelineProps): VNode {
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  const scale = createScale(end, [...drawing.moments, drawing.end], widthPx);
+  const { moments, waits } = drawing;
+  const scale = createScale(end, { moments: [...moments, drawing.end], waits }, widthPx);
   return (
     <div class="tl">
       {drawing.lanes.map((lane) => (
@@ -59,6 +60,9 @@ export function Timeline({ drawing, end, isOpen }: TimelineProps): VNode {
           ))}
         </svg>
       </div>
+      {scale.cuts.length > 0 && (
+        <p class="axis-note">Not to scale: waiting is cut out of the drawing, with its length in the gap.</p>
+      )}
     </div>
   );
 }
@@ -109,11 +113,18 @@ function LaneRow({ lane, scale, openEnd }: LaneRowProps): VNode {
 }
 
 const BAR_MIN_PX = 2;
+/** What does not run is hatched; silence in the other direction than a wait. */
+const HATCHINGS: ReadonlyMap<Bar['kind'], string> = new Map([
+  ['wait', 'wait'],
+  ['bad', 'bad'],
+  ['silent', 'fail'],
+]);
 
 function BarShape({ bar, scale }: { readonly bar: Bar; readonly scale: Scale }): VNode {
   const x = scale.toPx(bar.from);
   const width = Math.max(scale.toPx(bar.to) - x, BAR_MIN_PX);
-  const fill = bar.kind === 'run' ? {} : { fill: `url(#h-${bar.kind})` };
+  const hatching = HATCHINGS.get(bar.kind);
+  const fill = hatching === undefined ? {} : { fill: `url(#h-${hatching})` };
   return <rect class={`bar-${bar.kind}`} {...{ x, width, ...fill }} y="8.5" height="17" rx="3" />;
 }
 

@@ -4,14 +4,14 @@
  * Cost of a call: that of `previewMatch`, and a read of the task and of its agent.
  */
 import { adviseOnTask, type PresentAgent } from '../../domain/advice.ts';
-import { PULL_ENDPOINT } from '../../domain/agent.ts';
+import { offlineAtMs, PULL_ENDPOINT, silentAtMs } from '../../domain/agent.ts';
 import { excludedAgents } from '../../domain/delivery.ts';
-import { assignedAtMs, describeHistory, outcomeOf } from '../../domain/history.ts';
+import { assignedAtMs, describeHistory, lostContactMs, outcomeOf } from '../../domain/history.ts';
 import { decodeMatch } from '../../domain/match-record.ts';
 import { isSettled, type TaskState } from '../../domain/task.ts';
 import { ANY_TASK, type TaskMatch } from '../../domain/task-match.ts';
 import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
-import type { Gateway } from '../../ports/gateway.ts';
+import type { Gateway, TaskAgent } from '../../ports/gateway.ts';
 import type { Store } from '../../ports/store.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
 import { taskNotFound } from '../tasks/read-task.ts';
@@ -43,6 +43,7 @@ export function createExplainTask(deps: Deps): Pick<Gateway, 'explainTask'> {
         history: describeHistory(state),
         history_dropped: state.historyDropped ?? 0,
         match,
+        agent: agent ? describeAgent(agent, nowMs) : describeLostAgent(state),
         ...adviseOnTask({ state, outcome, match, agent, nowMs }),
       };
     },
@@ -79,13 +80,49 @@ async function findPresentAgent(
 ): Promise<PresentAgent | null> {
   if (!delivery || agent_id === null) return null;
   const agentStatus = await store.getAgentStatus(agent_id);
-  if (!agentStatus) return { agent_id, pull: false, isOffline: true, contactMs: null };
+  if (!agentStatus) {
+    const never = { contactMs: null, silentMs: null, offlineMs: null, lostMs: null };
+    return { agent_id, pull: false, isOffline: true, ...never };
+  }
   const { record, contact } = agentStatus;
+  const { lostAfterMs, unregisteredMs } = record;
+  const isLosable = lostAfterMs !== null && unregisteredMs === null;
   return {
     agent_id,
     pull: record.endpoint === PULL_ENDPOINT,
-    isOffline: record.offlineMs !== null || record.unregisteredMs !== null,
+    isOffline: record.offlineMs !== null || unregisteredMs !== null,
     contactMs: contact.contactMs,
+    silentMs: silentAtMs(record, contact),
+    offlineMs: unregisteredMs ?? record.offlineMs ?? offlineAtMs(record, contact),
+    lostMs: isLosable ? Math.max(contact.contactMs, delivery.assignedMs) + lostAfterMs : null,
+  };
+}
+
+function describeAgent(
+  { agent_id, contactMs, silentMs, offlineMs, lostMs }: PresentAgent,
+  nowMs: number,
+): TaskAgent {
+  return {
+    agent_id,
+    contact_time: toSeconds(contactMs),
+    silent_seconds: contactMs === null ? null : Math.max(0, nowMs - contactMs) / 1_000,
+    silent_time: toSeconds(silentMs),
+    offline_time: toSeconds(offlineMs),
+    lost_time: toSeconds(lostMs),
+  };
+}
+
+/** The agent that was lost with the task, as the decision saw it; null if none was. */
+function describeLostAgent(state: TaskState): TaskAgent | null {
+  const contactMs = lostContactMs(state);
+  if (contactMs === null || state.settledMs === null) return null;
+  return {
+    agent_id: state.agent_id ?? '',
+    contact_time: toSeconds(contactMs),
+    silent_seconds: (state.settledMs - contactMs) / 1_000,
+    silent_time: null,
+    offline_time: null,
+    lost_time: toSeconds(state.settledMs),
   };
 }
 
