@@ -182,7 +182,9 @@ describe('a program', () => {
   );
 
   test('whose signal is aborted before it starts ends at once', async () => {
-    expect(await run('sleep 1000', { signal: AbortSignal.abort() })).toMatchObject({ signal: 'SIGTERM' });
+    // Long enough for a busy machine to let the program run at all before it is killed.
+    const exit = await run('sleep 1000', { signal: AbortSignal.abort(), killAfterMs: 60_000 });
+    expect(exit).toMatchObject({ signal: 'SIGTERM' });
   });
 
   test('leaves no process behind, whether that holds its output open or not', async () => {

@@ -125,7 +125,9 @@ describe('lanes', () => {
   test('of a task that its agent never took: not taken, unless it reported a result', () => {
     const history = [entry('submitted', 0), entry('assigned', 0, on('a'))];
     const kindsOf = (ending: string) =>
-      drawHistory([...history, entry(ending, 9, on('a'))], T0 + 9, null).lanes[0]?.bars.map(({ kind }) => kind);
+      drawHistory([...history, entry(ending, 9, on('a'))], T0 + 9, null).lanes[0]?.bars.map(
+        ({ kind }) => kind,
+      );
     expect(drawHistory(history, T0 + 9, null).phases).toEqual({ wait: 0, bad: 9, run: 0, silent: 0 });
     expect([kindsOf('timeout'), kindsOf('success')]).toEqual([['bad'], ['run']]);
   });

@@ -255,7 +255,11 @@ describeEachStore('on %s, the agent of a task', (_name, open) => {
     await register(world, 'gpu-a');
     const id = await submit(world, gpu);
     await world.pass(200_000);
-    expect(await agentOf(world, id)).toMatchObject({ silent_time: null, offline_time: null, lost_time: null });
+    expect(await agentOf(world, id)).toMatchObject({
+      silent_time: null,
+      offline_time: null,
+      lost_time: null,
+    });
   });
 
   test('and that was lost with it is told as it was then', async () => {

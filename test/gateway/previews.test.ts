@@ -53,7 +53,6 @@ describeEachStore('on %s, a preview', (_name, open) => {
     const { match, hint, remedies } = await preview(world, ['gpu', 'zh-en', 'ZhEn']);
     expect(match.agents.map(({ agent_id, reason }) => `${agent_id} ${reason}`)).toEqual([
       ...['free eligible', 'full full', 'one-tag eligible', 'draining draining'],
-      ...['alike no_shared_tag', 'other no_shared_tag'],
     ]);
     expect([match.live, match.agents_total]).toEqual([true, 6]);
     expect(match.sharing).toEqual({ agents: 4, eligible: 2, full: 1, draining: 1, offline: 0 });
@@ -66,6 +65,18 @@ describeEachStore('on %s, a preview', (_name, open) => {
     expect(remedies).toEqual([]);
     // It submitted nothing.
     expect((await world.store.list('tasks', {}, { limit: 1 })).items).toEqual([]);
+  });
+
+  test('of agents that share no tag names those with the nearest one, and counts the others', async () => {
+    const world = await start();
+    await register(world, 'other', { agent_tags: ['translate'] });
+    for (const agent_id of ['gpu-a', 'gpu-b']) await register(world, agent_id, { agent_tags: ['gpu'] });
+    const { match } = await preview(world, ['gpu2', 'ocr']);
+    expect(match.agents.map(({ agent_id, reason }) => `${agent_id} ${reason}`)).toEqual([
+      'gpu-a no_shared_tag',
+      'gpu-b no_shared_tag',
+    ]);
+    expect([match.agents_total, match.sharing.agents]).toEqual([3, 0]);
   });
 
   test('names twenty agents of many, and reads no more of them', async () => {

@@ -120,10 +120,7 @@ function TimelinePanel({ explanation, timeout }: TimelinePanelProps): VNode {
   const silentTime = findSilence(explanation, time.shown.value);
   const now = Math.max(time.shown.value, history.at(-1)?.last_time ?? 0);
   const endTime = ended_time ?? now;
-  const drawing = useMemo(
-    () => drawHistory(history, endTime, silentTime),
-    [history, endTime, silentTime],
-  );
+  const drawing = useMemo(() => drawHistory(history, endTime, silentTime), [history, endTime, silentTime]);
   const rows = useMemo(
     () => listEventRows(addDetails(history, { timeout, queue_timeout }), history_dropped),
     [history, history_dropped, timeout, queue_timeout],

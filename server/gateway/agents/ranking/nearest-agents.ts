@@ -4,8 +4,8 @@
  * and at the twenty agents it names.
  *
  *   share a tag    more shared tags first; then those that get the task, the full, the draining, the offline
- *   share no tag   at most five: those with a similar tag first, then any; for a decision any: similar
- *                  tags are looked for only where they are read
+ *   share no tag   at most five with the nearest tag to one that no agent has; for a decision none: similar
+ *                  tags are looked for only where they are read. The others are a count
  */
 import type { Candidate } from '../../../domain/match.ts';
 import {
@@ -28,7 +28,7 @@ import { createCounts } from './tag-supply.ts';
 const OBSTACLES: readonly Obstacle[] = ['full', 'draining', 'offline'];
 /** So many tag sets are looked at: with a free agent that took its last push, without one, … */
 const GROUPS_MAX = 500;
-/** … with similar tags, and for agents without a shared tag. */
+/** … and with similar tags. */
 const UNRELATED_GROUPS_MAX = 100;
 
 /** Describes the match of these tags. */
@@ -128,16 +128,13 @@ function* listCandidates(groups: AgentGroups, list: readonly AgentGroup[]): Gene
   }
 }
 
+/** Agents that share no tag, and have the nearest one to a tag that no agent has. */
 function takeUnrelated(groups: AgentGroups, tags: readonly MatchTag[]): readonly Candidate[] {
   const wanted = new Set(tags.map(({ tag }) => tag));
-  const isUnrelated = (group: AgentGroup): boolean => group.tags.every(({ tag }) => !wanted.has(tag));
   const similar = tags.flatMap((one) => one.similar?.tag ?? []);
-  const alike = groups.look(similar, FREEDOMS, UNRELATED_GROUPS_MAX).map(({ group }) => group);
-  const others: AgentGroup[] = [];
-  for (const group of groups.all()) {
-    if (others.length === UNRELATED_GROUPS_MAX) break;
-    others.push(group);
-  }
-  const further = others.filter((group) => !alike.includes(group));
-  return takeNearest(groups, [alike.filter(isUnrelated), further.filter(isUnrelated)], UNRELATED_MAX);
+  const alike = groups
+    .look(similar, FREEDOMS, UNRELATED_GROUPS_MAX)
+    .map(({ group }) => group)
+    .filter((group) => group.tags.every(({ tag }) => !wanted.has(tag)));
+  return takeNearest(groups, [alike], UNRELATED_MAX);
 }
