@@ -1,18 +1,18 @@
 /**
  * The log that a person reads when a task does not run. At `info`, bounded by `log-limit.ts`, it says when an
- * agent comes or goes, when pushes do not reach one, when no agent serves a tag, when a secret is refused. At
- * `debug` it has each step of each task, each push and each request.
+ * agent comes or goes, when pushes do not reach one, when no agent serves a tag, when agents report tasks as
+ * failed or are lost with them, when a secret is refused. At `debug` it has each step of each task, each push
+ * and each request.
  *
- * No line has a payload, a result, a query or an endpoint.
+ * No line has a payload, a result, an error that an agent reported, a query or an endpoint.
  */
 import { createBoundedMap } from '../async/bounded-map.ts';
 import { type AgentRecord, PULL_ENDPOINT } from '../domain/agent.ts';
 import type { TraceContext } from '../domain/trace-context.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import type { AgentChange, EndedPush, Observer, ServedRequest } from '../ports/observer.ts';
+import type { AgentChange, EndedPush, Observer, ServedRequest, TaskStep } from '../ports/observer.ts';
 import { createLogLimit, type LogLimit } from './log-limit.ts';
-import { classifyOutcome } from './step-outcome.ts';
 
 export type ActivityLog = {
   readonly observer: Partial<Observer>;
@@ -31,8 +31,7 @@ export function createActivityLog(deps: { readonly log: Log; readonly clock: Clo
       ...(isVerbose && { noteSubmitted: debug.noteSubmitted }),
       noteStep(step) {
         if (isVerbose) debug.noteStep(step);
-        if (classifyOutcome(step.trigger) === 'no_agent')
-          noteNoAgent(limit, step.request_id, step.after.task_tags);
+        noteFailure(limit, step);
       },
       noteAgent(change, record) {
         if (change === 'unregistered') failures.forget(record.agent_id);
@@ -79,9 +78,29 @@ function describeAgent(change: AgentChange, record: AgentRecord): object {
   }
 }
 
-function noteNoAgent(limit: LogLimit, request_id: string, task_tags: readonly string[]): void {
-  const tags = describeTags([...new Set(task_tags)].sort());
-  limit.note('a task failed: no agent has one of its tags and a free slot', tags, { tags, request_id });
+/** Logs a task that ended for want of an agent, by its agent's report, or with its agent. */
+function noteFailure(limit: LogLimit, { request_id, before, after, trigger }: TaskStep): void {
+  const type = describeTags([after.task_type]);
+  const agent_id = before.value.agent_id ?? after.agent_id ?? '';
+  switch (trigger.type) {
+    case 'abandon': {
+      const tags = describeTags([...new Set(after.task_tags)].sort());
+      limit.note('a task failed: no agent has one of its tags and a free slot', tags, { tags, request_id });
+      return;
+    }
+    case 'fail':
+      limit.note('a task failed: its agent reported it', `${type} at ${agent_id}`, {
+        type,
+        agent_id,
+        request_id,
+      });
+      return;
+    case 'lose': {
+      const { seconds } = trigger;
+      limit.note('a task was lost with its agent', agent_id, { agent_id, type, request_id, seconds });
+      return;
+    }
+  }
 }
 
 function noteRefusedSecret(limit: LogLimit, { peer, operation, path }: ServedRequest): void {
@@ -90,7 +109,7 @@ function noteRefusedSecret(limit: LogLimit, { peer, operation, path }: ServedReq
   limit.note('a request was refused: its secret is missing or wrong', address, fields);
 }
 
-/** So many characters of tags are logged: if there are more, the rest is left out. */
+/** So many characters of tags, or of a type, are logged: if there are more, the rest is left out. */
 const TAG_CHARS_MAX = 200;
 
 function describeTags(tags: readonly string[]): string {

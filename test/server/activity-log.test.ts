@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { completeAgent } from '../../server/domain/agent.ts';
 import { createTaskState } from '../../server/domain/task.ts';
+import type { Trigger } from '../../server/domain/triggers.ts';
 import { type ActivityLog, createActivityLog } from '../../server/observability/activity-log.ts';
 import type { Observer, ServedRequest } from '../../server/ports/observer.ts';
 import type { PushOutcome } from '../../server/ports/pusher.ts';
@@ -74,6 +75,14 @@ function abandon(tags: readonly string[], request_id = 'x'): void {
   });
 }
 
+/** A step that ends a task of the agent that the trigger names, else of `A`. */
+function end(trigger: Trigger, request_id: string): void {
+  const agent_id = 'agent_id' in trigger ? trigger.agent_id : 'A';
+  const before = { ...STATE, status: 'running', agent_id } as const;
+  const after = { ...before, status: 'failed', settledMs: 1 } as const;
+  observer.noteStep({ request_id, before: { value: before, revision: 'r' }, after, trigger });
+}
+
 function push(outcome: PushOutcome, agent_id = 'A'): void {
   observer.notePush({ request_id: 'x', agent_id, outcome, ms: 3 });
 }
@@ -135,6 +144,22 @@ describe('at info', () => {
       { peer: '203.0.113.7', operation: 'submitTask' },
       { peer: '203.0.113.8', operation: '/metrics' },
     ]);
+  });
+
+  test('tasks that an agent reports as failed, by type and agent, and tasks lost with it; no error text', () => {
+    end({ type: 'fail', agent_id: 'A', error_info: 'canary', progress: null }, 'first');
+    end({ type: 'fail', agent_id: 'A', error_info: 'canary', progress: null }, 'second');
+    end({ type: 'fail', agent_id: 'B', error_info: 'canary', progress: null }, 'third');
+    end({ type: 'lose', seconds: 61 }, 'fourth');
+    end({ type: 'succeed', agent_id: 'A', result: null }, 'fifth');
+    expect(lines.map(({ message, fields }) => [message, fields])).toEqual([
+      ['a task failed: its agent reported it', { type: 't', agent_id: 'A', request_id: 'first' }],
+      ['a task failed: its agent reported it', { type: 't', agent_id: 'B', request_id: 'third' }],
+      ['a task was lost with its agent', { agent_id: 'A', type: 't', request_id: 'fourth', seconds: 61 }],
+    ]);
+    activity.flush();
+    expect(lines.at(-1)?.fields.counted).toEqual(['a task failed: its agent reported it: 1 more (t at A)']);
+    expect(JSON.stringify(lines)).not.toContain('canary');
   });
 
   test('no endpoint, payload or long list of tags', () => {

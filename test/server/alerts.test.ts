@@ -18,9 +18,9 @@ const OPERATING = new URL('../../server/operating/', import.meta.url).pathname;
 const ALERTS = readFileSync(join(OPERATING, 'alerts.yml'), 'utf8');
 const run = promisify(execFile);
 
-test('each of the five alerts says what to do, and reads metrics that exist', () => {
+test('each of the seven alerts says what to do, and reads metrics that exist', () => {
   const alerts = ALERTS.split(/^ {6}- alert: /m).slice(1);
-  expect(alerts).toHaveLength(5);
+  expect(alerts).toHaveLength(7);
   const page = readFileSync(new URL('../../server/OPERATING.md', import.meta.url), 'utf8');
   for (const alert of alerts) {
     expect(alert).toMatch(/^ {10}summary: ".+\."$/m);
@@ -38,7 +38,7 @@ describe('with Debian’s prometheus', { tags: 'prometheus' }, () => {
     writeFileSync(join(folder, 'alerts.yml'), ALERTS);
     const config = join(folder, 'prometheus.yml');
     writeFileSync(config, fill({ '/etc/prometheus/task_gateway_admin_auth': join(folder, 'secret') }));
-    expect((await run('promtool', ['check', 'config', config])).stdout).toMatch(/SUCCESS: 5 rules found/);
+    expect((await run('promtool', ['check', 'config', config])).stdout).toMatch(/SUCCESS: 7 rules found/);
     const rules = new URL('alert-rules.yml', import.meta.url).pathname;
     expect((await run('promtool', ['test', 'rules', rules])).stdout).toContain('SUCCESS');
   });
@@ -80,6 +80,14 @@ describe('with Debian’s prometheus', { tags: 'prometheus' }, () => {
     expect(await read('up')).toBe('1');
     expect(await read('task_gateway_tasks_submitted_total')).toBe('1');
     expect(await read('task_gateway_waiting_tasks')).toBe('1');
+    // Each query of the dashboard has an answer with a series: none names what does not exist.
+    const answered = async (query: string): Promise<number | undefined> =>
+      (await ask(`/api/v1/query?query=${encodeURIComponent(query)}`)).data.result?.length;
+    await fetch(`${gateway.baseUrl}/api/admin/overview`, { headers: { 'X-Admin-Auth': 'wrong' } });
+    for (const query of listQueries()) {
+      const filledIn = query.replaceAll('$job', '.*').replaceAll('$__rate_interval', '5s');
+      await expect.poll(() => answered(filledIn), { message: query, timeout: 10_000 }).toBeGreaterThan(0);
+    }
     // What its own linter says of the names and types of what was scraped.
     const text = await (
       await fetch(`${gateway.baseUrl}/metrics`, { headers: { 'X-Admin-Auth': ADMIN_SECRET } })
@@ -87,6 +95,23 @@ describe('with Debian’s prometheus', { tags: 'prometheus' }, () => {
     const checked = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
     expect([checked.status, checked.stdout + checked.stderr].join('').match(/task_gateway_.*/g)).toBeNull();
   });
+});
+
+/** The queries of the dashboard for Grafana. */
+function listQueries(): readonly string[] {
+  const { panels } = JSON.parse(readFileSync(join(OPERATING, 'grafana.json'), 'utf8')) as Dashboard;
+  return panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+}
+type Dashboard = { readonly panels: readonly { readonly targets: readonly { readonly expr: string }[] }[] };
+
+test('each query of the dashboard reads metrics that exist', () => {
+  const queries = listQueries();
+  expect(queries.length).toBeGreaterThan(15);
+  for (const query of queries) {
+    const names = [...query.matchAll(/\btask_gateway_\w+?(?=_(?:bucket|count)\b|\{)/g)].map(([name]) => name);
+    expect(names.length, query).toBeGreaterThan(0);
+    for (const name of names) expect(Object.keys(METRICS)).toContain(name);
+  }
 });
 
 function makeFolder(): string {
