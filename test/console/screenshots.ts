@@ -36,6 +36,7 @@ type Take = (baseUrl: string, shot: Shot, looks?: readonly Look[]) => Promise<vo
 function listShots({ tasks, failingAgent }: Scene): readonly Shot[] {
   return [
     { name: 'overview', shows: 'Demand and supply by tag' },
+    { name: 'jump', shows: 'Demand and supply by tag', act: typeName },
     { name: 'tasks', path: 'tasks', shows: 'product-shots-v13' },
     { name: 'tasks-confirm', path: 'tasks?waiting=true', shows: 'product-shots-v13', act: confirmCancel },
     { name: 'task-no-agent', path: `tasks/${tasks.unassigned}`, shows: 'Why it did not run' },
@@ -49,6 +50,12 @@ function listShots({ tasks, failingAgent }: Scene): readonly Shot[] {
     { name: 'sign-in', secrets: null, shows: 'Admin secret' },
     { name: 'sign-in-refused', secrets: null, shows: 'Admin secret', act: refuse },
   ];
+}
+
+async function typeName(page: Page): Promise<void> {
+  await page.getByRole('combobox').fill('gpu');
+  await page.getByRole('option').nth(2).waitFor();
+  await page.keyboard.press('ArrowDown');
 }
 
 async function confirmCancel(page: Page): Promise<void> {

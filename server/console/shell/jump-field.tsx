@@ -1,4 +1,4 @@
-/** The field that goes to a task, an agent, a session or a tag. */
+/** The field that goes to a task, an agent, a type, a session or a tag, and suggests them while one types. */
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
@@ -7,18 +7,28 @@ import { describeError } from '../parts/describe-error.ts';
 import { Icon } from '../parts/icon.tsx';
 import { showToast } from '../parts/toast.tsx';
 import { navigate } from '../routing/routes.ts';
+import { findNamed, readTypes, type Suggestion, suggestNames } from './jump-suggestions.ts';
 import { findTarget, readTarget } from './jump-target.ts';
 
 /** Looking takes no longer. */
 const LOOK_MS = 10_000;
+/** The gateway is asked when the typing pauses for so long. */
+const PAUSE_MS = 150;
 
 /** The field. It has `data-slash`, so that the key `/` gives it the focus. */
 export function JumpField(): VNode {
   const { client, overview } = useConsole();
   const field = useRef<HTMLInputElement>(null);
   const looking = useSignal<AbortController | null>(null);
+  const { suggestions, suggest, forget } = useSuggestions();
+  const active = useSignal(-1);
   useEffect(() => () => looking.peek()?.abort(), []);
+  const close = (): void => {
+    forget();
+    active.value = -1;
+  };
   const go = (href: string): void => {
+    close();
     navigate(href);
     if (field.current) field.current.value = '';
     field.current?.blur();
@@ -44,6 +54,20 @@ export function JumpField(): VNode {
       if (looking.peek() === mine) looking.value = null;
     }
   };
+  const list = suggestions.value;
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.isComposing || list.length === 0) return;
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    if (step !== 0) {
+      event.preventDefault();
+      // Past an end is the field itself, where Enter looks for what was typed.
+      active.value = ((active.value + 1 + step + list.length + 1) % (list.length + 1)) - 1;
+    }
+    if (event.key === 'Escape') {
+      event.preventDefault();
+      close();
+    }
+  };
   return (
     <form
       class="jump"
@@ -51,7 +75,9 @@ export function JumpField(): VNode {
       aria-busy={looking.value !== null}
       onSubmit={(event) => {
         event.preventDefault();
+        const chosen = list[active.value];
         const text = field.current?.value.trim() ?? '';
+        if (chosen) return go(chosen.href);
         if (text === '') return;
         const href = readTarget(text);
         if (href === null) void look(text);
@@ -63,13 +89,92 @@ export function JumpField(): VNode {
         ref={field}
         type="search"
         data-slash
-        aria-label="Go to a task, agent, session or tag"
+        role="combobox"
+        list={undefined}
+        aria-label="Go to a task, agent, type, session or tag"
+        aria-expanded={list.length > 0}
+        aria-controls="jump-list"
+        aria-autocomplete="list"
+        aria-activedescendant={active.value < 0 ? undefined : `jump-${active.value}`}
         placeholder="Go to…"
-        title="The id of a task or its last 8 characters, an agent, a session or a tag"
+        title="The id of a task or its last characters, an agent, a type, a session or a tag"
         autocomplete="off"
         spellcheck={false}
+        onInput={({ currentTarget }) => {
+          active.value = -1;
+          suggest(currentTarget.value);
+        }}
+        onKeyDown={onKeyDown}
+        onBlur={close}
       />
       <kbd aria-hidden="true">/</kbd>
+      <SuggestionList list={list} active={active.value} onChoose={go} />
     </form>
   );
+}
+
+type SuggestionListProps = {
+  readonly list: readonly Suggestion[];
+  readonly active: number;
+  readonly onChoose: (href: string) => void;
+};
+
+/** The list below the field; it stays in the page, empty, so that the field always names it. */
+function SuggestionList({ list, active, onChoose }: SuggestionListProps): VNode {
+  return (
+    <div class="jump-list" id="jump-list" role="listbox" aria-label="Suggestions" hidden={list.length === 0}>
+      {list.map(({ kind, text, more, href }, index) => (
+        <div
+          key={`${kind} ${text}`}
+          id={`jump-${index}`}
+          role="option"
+          tabIndex={-1}
+          aria-selected={index === active}
+          // Before the field loses the focus, which closes the list.
+          onMouseDown={(event) => {
+            event.preventDefault();
+            onChoose(href);
+          }}
+        >
+          <span class="faint">{kind}</span>
+          <span class="mono text">{text}</span>
+          <span class="muted">{more}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** The suggestions for what was typed last. What the gateway knows comes when the typing pauses. */
+function useSuggestions() {
+  const { client, overview } = useConsole();
+  const suggestions = useSignal<readonly Suggestion[]>([]);
+  const types = useRef<readonly string[]>([]);
+  const asking = useRef(new AbortController());
+  const forget = (): void => {
+    asking.current.abort();
+    suggestions.value = [];
+  };
+  useEffect(() => forget, []);
+  const ask = async (text: string, signal: AbortSignal): Promise<void> => {
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    if (signal.aborted) return;
+    if (types.current.length === 0) types.current = await readTypes(client, signal);
+    const named = await findNamed(text, client, signal);
+    if (!signal.aborted) suggestions.value = [...named, ...suggestHere(text)];
+  };
+  const suggestHere = (text: string): readonly Suggestion[] => {
+    const tags = overview.value.peek()?.tags.map(({ tag }) => tag) ?? [];
+    return suggestNames(text, { tags, types: types.current });
+  };
+  const suggest = (text: string): void => {
+    asking.current.abort();
+    asking.current = new AbortController();
+    suggestions.value = suggestHere(text);
+    if (text.trim() === '') return;
+    const signal = AbortSignal.any([asking.current.signal, AbortSignal.timeout(LOOK_MS)]);
+    // Without the gateway there are fewer suggestions; the page says elsewhere that it does not respond.
+    ask(text, signal).catch(() => undefined);
+  };
+  return { suggestions, suggest, forget };
 }

@@ -1,0 +1,91 @@
+/**
+ * What the field at the top suggests while a person types: tags and types that are known here, agents and
+ * tasks that the gateway finds. At most three of a kind; of several the one that begins with the text first.
+ */
+import type { ConsoleClient } from '../gateway/client.ts';
+import type { Read } from '../gateway/polling.ts';
+import { hrefOf } from '../routing/routes.ts';
+
+/** A suggestion: what it is, its text, more about it, and where it leads. */
+export type Suggestion = {
+  readonly kind: 'task' | 'agent' | 'type' | 'tag';
+  readonly text: string;
+  readonly more: string;
+  readonly href: string;
+};
+
+/** Names that are known without asking. */
+export type KnownNames = { readonly tags: readonly string[]; readonly types: readonly string[] };
+
+/** What is asked of the gateway. */
+export type SuggestionReads = Pick<ConsoleClient, 'readAgentRows' | 'readTasks'>;
+
+const OF_A_KIND = 3;
+/** The end of an id of a task; shorter ones are of too many tasks. */
+const ID_END = /^[0-9a-f-]{4,36}$/i;
+
+/** The suggestions that need no call: types and tags. */
+export function suggestNames(typed: string, { tags, types }: KnownNames): readonly Suggestion[] {
+  const text = typed.trim();
+  if (text === '') return [];
+  const suggest = (kind: 'type' | 'tag', names: readonly string[]): readonly Suggestion[] =>
+    chooseNames(text, names).map((name) => ({
+      kind,
+      text: name,
+      more: '',
+      href: hrefOf({ page: 'tasks' }, `?${kind}=${encodeURIComponent(name)}`),
+    }));
+  return [...suggest('type', types), ...suggest('tag', tags)];
+}
+
+/** The first names that have the text, in any case: those that begin with it first. */
+export function chooseNames(text: string, names: readonly string[]): readonly string[] {
+  const wanted = text.toLowerCase();
+  const found = [...new Set(names)].filter((name) => name.toLowerCase().includes(wanted));
+  const rank = (name: string): number => (name.toLowerCase().startsWith(wanted) ? 0 : 1);
+  return found.toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1)).slice(0, OF_A_KIND);
+}
+
+/** The tasks whose ids end in the text, and the agents that have it in their ids. Rejects as a call does. */
+export async function findNamed(
+  typed: string,
+  client: SuggestionReads,
+  signal: AbortSignal,
+): Promise<readonly Suggestion[]> {
+  const text = typed.trim().replace(/^…/, '');
+  if (text === '') return [];
+  const read = async <Value>(one: Read<Value>): Promise<Value | null> => {
+    const found = await one(null, signal);
+    return found === 'unchanged' ? null : found.value;
+  };
+  const [tasks, agents] = await Promise.all([
+    ID_END.test(text) ? read(client.readTasks({ id: text.toLowerCase(), limit: OF_A_KIND })) : null,
+    read(client.readAgentRows({ id: text, limit: OF_A_KIND })),
+  ]);
+  return [
+    ...(tasks?.tasks ?? []).map(
+      ({ request_id, task_type, status }): Suggestion => ({
+        kind: 'task',
+        text: request_id,
+        more: `${task_type}, ${status}`,
+        href: hrefOf({ page: 'task', request_id }),
+      }),
+    ),
+    ...(agents?.rows ?? []).map(
+      ({ agent_id, state }): Suggestion => ({
+        kind: 'agent',
+        text: agent_id,
+        more: state,
+        href: hrefOf({ page: 'agent', agent_id }),
+      }),
+    ),
+  ];
+}
+
+/** The types of the newest tasks. */
+export async function readTypes(client: SuggestionReads, signal: AbortSignal): Promise<readonly string[]> {
+  const found = await client.readTasks({ limit: NEWEST })(null, signal);
+  return found === 'unchanged' ? [] : [...new Set(found.value.tasks.map(({ task_type }) => task_type))];
+}
+
+const NEWEST = 100;
