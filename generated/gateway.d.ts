@@ -1301,6 +1301,28 @@ export interface components {
          *     empty.
          */
         Tags: components["schemas"]["Name"][];
+        /**
+         * @description How long the agent of a task has been silent, and what follows if it stays so. For example, an agent that
+         *     sends heartbeats and has a `lost_after` of 300 s is silent after 45 s, `offline` after 90 s, and its task
+         *     fails after 300 s. Each contact moves these times.
+         */
+        TaskAgent: {
+            /** @description The agent's id. */
+            agent_id: components["schemas"]["Name"];
+            /** @description Its last contact; null if its record is removed. */
+            contact_time: components["schemas"]["EpochSeconds"] | null;
+            /** @description Seconds since its last contact; of a lost agent when it was lost. Null if its record is removed. */
+            silent_seconds: number | null;
+            /**
+             * @description From when on its silence is a sign of trouble: half way to `offline_time`. Null if its silence is none,
+             *     for example of an agent that never sent a heartbeat and takes its pushes, and of a lost agent.
+             */
+            silent_time: components["schemas"]["EpochSeconds"] | null;
+            /** @description When it is `offline`, or since when it is. Null if its silence alone does not make it so. */
+            offline_time: components["schemas"]["EpochSeconds"] | null;
+            /** @description When the task fails with `agent_lost`, or did. Null if its agent has no `lost_after`, or is unregistered. */
+            lost_time: components["schemas"]["EpochSeconds"] | null;
+        };
         /** @description Names the tasks to cancel by exactly one of `filter` and `request_ids`; else `/request_ids` is wrong. */
         TaskCancellation: {
             /** @description Cancels the open tasks that match. */
@@ -1406,6 +1428,8 @@ export interface components {
              *     decision saw it, for a task that ended because no agent qualified. Otherwise null.
              */
             match: components["schemas"]["TaskMatch"] | null;
+            /** @description The agent of a running task, or the one that was lost with the task. Otherwise null. */
+            agent: components["schemas"]["TaskAgent"] | null;
             /** @description The fault and its remedy, in English; the wording may change. Null if nothing need be done. */
             hint: string | null;
             /** @description The same for programs, the most promising first. */
@@ -1460,8 +1484,8 @@ export interface components {
             /** @description The tags that were asked for, each once. */
             tags: components["schemas"]["MatchTag"][];
             /**
-             * @description The nearest agents: those that share most tags first, those that qualify before others; then up to 5 that
-             *     share no tag; of a match that is `live`, those with a similar one first.
+             * @description The nearest agents: those that share most tags first, those that qualify before others; then, of a match
+             *     that is `live`, up to 5 that share no tag and have a `similar` one. `agents_total` counts the others too.
              */
             agents: components["schemas"]["MatchAgent"][];
         };

@@ -22,7 +22,7 @@ function createReads(): { readonly client: SuggestionReads; readonly asked: obje
   const client: SuggestionReads = {
     readTasks: (query) =>
       reply(query, { tasks: [{ request_id: 'x-c2d4e', task_type: 't', status: 'failed' }] }),
-    readAgentRows: (query) => reply(query, { rows: [{ agent_id: 'gpu-7', state: 'offline' }] }),
+    readAgents: (query) => reply(query, { agents: [{ agent_id: 'gpu-7', state: 'offline' }] }),
   };
   return { client, asked };
 }

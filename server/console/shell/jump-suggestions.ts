@@ -18,7 +18,7 @@ export type Suggestion = {
 export type KnownNames = { readonly tags: readonly string[]; readonly types: readonly string[] };
 
 /** What is asked of the gateway. */
-export type SuggestionReads = Pick<ConsoleClient, 'readAgentRows' | 'readTasks'>;
+export type SuggestionReads = Pick<ConsoleClient, 'readAgents' | 'readTasks'>;
 
 const OF_A_KIND = 3;
 /** The end of an id of a task; shorter ones are of too many tasks. */
@@ -60,7 +60,7 @@ export async function findNamed(
   };
   const [tasks, agents] = await Promise.all([
     ID_END.test(text) ? read(client.readTasks({ id: text.toLowerCase(), limit: OF_A_KIND })) : null,
-    read(client.readAgentRows({ id: text, limit: OF_A_KIND })),
+    read(client.readAgents({ id: text, limit: OF_A_KIND })),
   ]);
   return [
     ...(tasks?.tasks ?? []).map(
@@ -71,7 +71,7 @@ export async function findNamed(
         href: hrefOf({ page: 'task', request_id }),
       }),
     ),
-    ...(agents?.rows ?? []).map(
+    ...(agents?.agents ?? []).map(
       ({ agent_id, state }): Suggestion => ({
         kind: 'agent',
         text: agent_id,
