@@ -19,9 +19,9 @@ const JSX_IMPORT = "import { h, Fragment } from 'preact'";
 /** The checkout, whose own name means nothing. */
 const ROOT = dirname(import.meta.dirname);
 
-/** The parts that most pages share are in one script. */
+/** The parts that most pages share are in one script, without those that are loaded when someone types. */
 const SHARED =
-  /\/node_modules\/|\/sdk\/|\/console\/(app|gateway|keyboard|main|parts|routing|shell|theme)|preload-helper|\/pages\/(sign-in|no-page)/;
+  /\/node_modules\/|\/sdk\/|\/console\/(app|gateway|keyboard|main|parts|routing|shell\/(?!jump-(target|suggestions))|theme)|preload-helper|\/pages\/(sign-in|no-page)/;
 
 const leaveOut: Plugin = {
   name: 'leave-out',

@@ -3,13 +3,12 @@ import { describe, expect, test } from 'vitest';
 import type { Read } from '../../server/console/gateway/polling.ts';
 import {
   chooseNames,
+  createSuggester,
   findNamed,
-  readTypes,
+  type Suggestion,
   type SuggestionReads,
-  suggestNames,
 } from '../../server/console/shell/jump-suggestions.ts';
 
-const KNOWN = { tags: ['gpu', 'gpu-large', 'zh-en'], types: ['transcode', 'translate'] };
 const signal = new AbortController().signal;
 
 /** A gateway that knows these tasks and agents, and what it was asked. */
@@ -36,18 +35,6 @@ describe('names that are known', () => {
     ]);
     expect(chooseNames('b', ['ab', 'ba', 'ba'])).toEqual(['ba', 'ab']);
   });
-
-  test('lead to the list of the tasks that have them', () => {
-    expect(suggestNames(' tran', KNOWN).map(({ kind, text, href }) => [kind, text, href])).toEqual([
-      ['type', 'transcode', '/console/tasks?type=transcode'],
-      ['type', 'translate', '/console/tasks?type=translate'],
-    ]);
-    expect(suggestNames('gpu', KNOWN).map(({ kind, text }) => `${kind} ${text}`)).toEqual([
-      'tag gpu',
-      'tag gpu-large',
-    ]);
-    expect(suggestNames('  ', KNOWN)).toEqual([]);
-  });
 });
 
 describe('what the gateway finds', () => {
@@ -70,9 +57,37 @@ describe('what the gateway finds', () => {
     expect(await findNamed(' ', client, signal)).toEqual([]);
     expect(asked).toHaveLength(1);
   });
+});
 
-  test('are the types of the newest tasks, each once', async () => {
-    const { client } = createReads();
-    expect(await readTypes(client, signal)).toEqual(['t']);
+describe('while one types', () => {
+  test('known names are shown at once, and with what the gateway knows when the typing has paused', async () => {
+    const { client, asked } = createReads();
+    const { list } = createSuggester(client);
+    const shown: (readonly Suggestion[])[] = [];
+    const show = (found: readonly Suggestion[]) => void shown.push(found);
+    await list('t', ['gpu', 'zh-t'], signal, show);
+    expect(shown.map((found) => found.map(({ kind, text, href }) => [kind, text, href]))).toEqual([
+      [['tag', 'zh-t', '/console/tasks?tag=zh-t']],
+      [
+        ['agent', 'gpu-7', '/console/agents/gpu-7'],
+        ['type', 't', '/console/tasks?type=t'],
+        ['tag', 'zh-t', '/console/tasks?tag=zh-t'],
+      ],
+    ]);
+    await list('t', [], signal, show);
+    expect(asked).toEqual([{ limit: 100 }, { id: 't', limit: 3 }, { id: 't', limit: 3 }]);
+  });
+
+  test('nothing is asked for no text, nor for one that was typed over', async () => {
+    const { client, asked } = createReads();
+    const { list } = createSuggester(client);
+    const shown: (readonly Suggestion[])[] = [];
+    const over = new AbortController();
+    const typedOver = list('gp', ['gpu'], over.signal, (found) => shown.push(found));
+    over.abort();
+    await typedOver;
+    await list(' ', ['gpu'], signal, (found) => shown.push(found));
+    expect(shown.map((found) => found.length)).toEqual([1, 0]);
+    expect(asked).toEqual([]);
   });
 });

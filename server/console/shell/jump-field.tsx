@@ -7,13 +7,10 @@ import { describeError } from '../parts/describe-error.ts';
 import { Icon } from '../parts/icon.tsx';
 import { showToast } from '../parts/toast.tsx';
 import { navigate } from '../routing/routes.ts';
-import { findNamed, readTypes, type Suggestion, suggestNames } from './jump-suggestions.ts';
-import { findTarget, readTarget } from './jump-target.ts';
+import type { Suggester, Suggestion } from './jump-suggestions.ts';
 
 /** Looking takes no longer. */
 const LOOK_MS = 10_000;
-/** The gateway is asked when the typing pauses for so long. */
-const PAUSE_MS = 150;
 
 /** The field. It has `data-slash`, so that the key `/` gives it the focus. */
 export function JumpField(): VNode {
@@ -39,6 +36,7 @@ export function JumpField(): VNode {
     looking.value = mine;
     const tags = new Set(overview.value.peek()?.tags.map(({ tag }) => tag));
     try {
+      const { findTarget } = await import('./jump-target.ts');
       const signal = AbortSignal.any([mine.signal, AbortSignal.timeout(LOOK_MS)]);
       const href = await findTarget(text, client, tags, signal);
       if (mine.signal.aborted) return;
@@ -79,9 +77,7 @@ export function JumpField(): VNode {
         const text = field.current?.value.trim() ?? '';
         if (chosen) return go(chosen.href);
         if (text === '') return;
-        const href = readTarget(text);
-        if (href === null) void look(text);
-        else go(href);
+        void look(text);
       }}
     >
       <Icon name="search" />
@@ -91,7 +87,7 @@ export function JumpField(): VNode {
         data-slash
         role="combobox"
         list={undefined}
-        aria-label="Go to a task, agent, type, session or tag"
+        aria-label="Go to"
         aria-expanded={list.length > 0}
         aria-controls="jump-list"
         aria-autocomplete="list"
@@ -145,36 +141,33 @@ function SuggestionList({ list, active, onChoose }: SuggestionListProps): VNode 
   );
 }
 
-/** The suggestions for what was typed last. What the gateway knows comes when the typing pauses. */
+/** The suggestions for what was typed last. Their script is loaded with the first of them. */
 function useSuggestions() {
   const { client, overview } = useConsole();
   const suggestions = useSignal<readonly Suggestion[]>([]);
-  const types = useRef<readonly string[]>([]);
+  const suggester = useRef<Promise<Suggester> | undefined>(undefined);
   const asking = useRef(new AbortController());
   const forget = (): void => {
     asking.current.abort();
     suggestions.value = [];
   };
   useEffect(() => forget, []);
-  const ask = async (text: string, signal: AbortSignal): Promise<void> => {
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-    if (signal.aborted) return;
-    if (types.current.length === 0) types.current = await readTypes(client, signal);
-    const named = await findNamed(text, client, signal);
-    if (!signal.aborted) suggestions.value = [...named, ...suggestHere(text)];
-  };
-  const suggestHere = (text: string): readonly Suggestion[] => {
-    const tags = overview.value.peek()?.tags.map(({ tag }) => tag) ?? [];
-    return suggestNames(text, { tags, types: types.current });
-  };
   const suggest = (text: string): void => {
     asking.current.abort();
     asking.current = new AbortController();
-    suggestions.value = suggestHere(text);
-    if (text.trim() === '') return;
     const signal = AbortSignal.any([asking.current.signal, AbortSignal.timeout(LOOK_MS)]);
-    // Without the gateway there are fewer suggestions; the page says elsewhere that it does not respond.
-    ask(text, signal).catch(() => undefined);
+    const tags = overview.value.peek()?.tags.map(({ tag }) => tag) ?? [];
+    suggester.current ??= import('./jump-suggestions.ts').then(({ createSuggester }) =>
+      createSuggester(client),
+    );
+    suggester.current
+      .then(({ list }) =>
+        list(text, tags, signal, (found) => {
+          suggestions.value = found;
+        }),
+      )
+      // Without the gateway there are fewer suggestions; the page says elsewhere that it does not respond.
+      .catch(() => undefined);
   };
   return { suggestions, suggest, forget };
 }

@@ -15,7 +15,7 @@ export type Suggestion = {
 };
 
 /** Names that are known without asking. */
-export type KnownNames = { readonly tags: readonly string[]; readonly types: readonly string[] };
+type KnownNames = { readonly tags: readonly string[]; readonly types: readonly string[] };
 
 /** What is asked of the gateway. */
 export type SuggestionReads = Pick<ConsoleClient, 'readAgents' | 'readTasks'>;
@@ -24,8 +24,42 @@ const OF_A_KIND = 3;
 /** The end of an id of a task; shorter ones are of too many tasks. */
 const ID_END = /^[0-9a-f-]{4,36}$/i;
 
+/** The gateway is asked when the typing pauses for so long. */
+const PAUSE_MS = 150;
+
+/** Suggests what a person may mean, and remembers the types that it has seen. */
+export type Suggester = {
+  /**
+   * Shows what is known at once, and with what the gateway knows when the typing has paused. Rejects as a
+   * call does; once the signal has fired it shows nothing more.
+   */
+  list(
+    typed: string,
+    tags: readonly string[],
+    signal: AbortSignal,
+    show: (found: readonly Suggestion[]) => void,
+  ): Promise<void>;
+};
+
+/** Creates it over a client. */
+export function createSuggester(client: SuggestionReads): Suggester {
+  let types: readonly string[] = [];
+  return {
+    async list(typed, tags, signal, show) {
+      if (signal.aborted) return;
+      show(suggestNames(typed, { tags, types }));
+      if (typed.trim() === '') return;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      if (signal.aborted) return;
+      if (types.length === 0) types = await readTypes(client, signal);
+      const named = await findNamed(typed, client, signal);
+      if (!signal.aborted) show([...named, ...suggestNames(typed, { tags, types })]);
+    },
+  };
+}
+
 /** The suggestions that need no call: types and tags. */
-export function suggestNames(typed: string, { tags, types }: KnownNames): readonly Suggestion[] {
+function suggestNames(typed: string, { tags, types }: KnownNames): readonly Suggestion[] {
   const text = typed.trim();
   if (text === '') return [];
   const suggest = (kind: 'type' | 'tag', names: readonly string[]): readonly Suggestion[] =>
@@ -83,7 +117,7 @@ export async function findNamed(
 }
 
 /** The types of the newest tasks. */
-export async function readTypes(client: SuggestionReads, signal: AbortSignal): Promise<readonly string[]> {
+async function readTypes(client: SuggestionReads, signal: AbortSignal): Promise<readonly string[]> {
   const found = await client.readTasks({ limit: NEWEST })(null, signal);
   return found === 'unchanged' ? [] : [...new Set(found.value.tasks.map(({ task_type }) => task_type))];
 }

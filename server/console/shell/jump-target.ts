@@ -32,9 +32,10 @@ function hrefTasks(key: string, value: string): string {
 export type Lookups = Pick<ConsoleClient, 'readAgents' | 'readTasks'>;
 
 /**
- * Looks for what a text names: the agent with this id, the tasks whose ids end in it (a single one is opened
- * itself), a session that has tasks, a tag among `tags`. Resolves with the address, or null if there is
- * nothing of that name. Rejects as a call does.
+ * Resolves with the address where a text leads. A text that names its kind or is a whole id leads there at
+ * once. Else it is looked for: the agent with this id, the tasks whose ids end in it (a single one is opened
+ * itself), a session that has tasks, a tag among `tags`; null if there is nothing of that name. Rejects as a
+ * call does.
  */
 export async function findTarget(
   text: string,
@@ -42,6 +43,8 @@ export async function findTarget(
   tags: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<string | null> {
+  const target = readTarget(text);
+  if (target !== null) return target;
   const typed = trimTyped(text);
   const isIdEnd = ID_END.test(typed);
   const read = async <Value>(one: Read<Value>): Promise<Value | null> => {
