@@ -1314,13 +1314,13 @@ export interface components {
             /** @description Seconds since its last contact; of a lost agent when it was lost. Null if its record is removed. */
             silent_seconds: number | null;
             /**
-             * @description From when on its silence is a sign of trouble: half way to `offline_time`. Null if its silence is none,
-             *     for example of an agent that never sent a heartbeat and takes its pushes, and of a lost agent.
+             * @description From when on its silence is a sign of trouble: half way to `offline_time`. Null if it never is, for
+             *     example of an agent that sends no heartbeats and takes its pushes, and of a lost agent.
              */
             silent_time: components["schemas"]["EpochSeconds"] | null;
             /** @description When it is `offline`, or since when it is. Null if its silence alone does not make it so. */
             offline_time: components["schemas"]["EpochSeconds"] | null;
-            /** @description When the task fails with `agent_lost`, or did. Null if its agent has no `lost_after`, or is unregistered. */
+            /** @description When the task fails with `agent_lost`, or did. Null without `lost_after`, and of an unregistered agent. */
             lost_time: components["schemas"]["EpochSeconds"] | null;
         };
         /** @description Names the tasks to cancel by exactly one of `filter` and `request_ids`; else `/request_ids` is wrong. */

@@ -223,57 +223,6 @@ describeEachStore('on %s, a task is explained', (_name, open) => {
   });
 });
 
-describeEachStore('on %s, the agent of a task', (_name, open) => {
-  const start = useWorlds(open);
-  const agentOf = async (world: World, id: string) => (await explain(await serve(world), id)).agent;
-
-  test('is told with its silence, and what follows when; its next contact moves all of it', async () => {
-    const world = await start();
-    await register(world, 'gpu-a', { lost_after: 300 });
-    const beat = () => world.gateway.heartbeatAgent({ agent_id: 'gpu-a' });
-    await beat();
-    const id = await submit(world, gpu);
-    await world.pass(50_000);
-    const silent = await agentOf(world, id);
-    const contact = silent?.contact_time ?? 0;
-    expect(silent).toEqual({
-      agent_id: 'gpu-a',
-      contact_time: expect.any(Number),
-      silent_seconds: 50,
-      silent_time: contact + 45,
-      offline_time: contact + 90,
-      lost_time: contact + 300,
-    });
-    await beat();
-    expect(await agentOf(world, id)).toMatchObject({ silent_seconds: 0, contact_time: contact + 50 });
-    await world.gateway.reportResult({ request_id: id, agent_id: 'gpu-a', status: 'success' });
-    expect(await agentOf(world, id)).toBeNull();
-  });
-
-  test('that never sent a heartbeat and takes its pushes is not silent, however long it says nothing', async () => {
-    const world = await start();
-    await register(world, 'gpu-a');
-    const id = await submit(world, gpu);
-    await world.pass(200_000);
-    expect(await agentOf(world, id)).toMatchObject({
-      silent_time: null,
-      offline_time: null,
-      lost_time: null,
-    });
-  });
-
-  test('and that was lost with it is told as it was then', async () => {
-    const world = await start();
-    await register(world, 'gpu-a', { lost_after: 60 });
-    const id = await submit(world, gpu);
-    await world.pass(65_000);
-    const explanation = await explain(await serve(world), id);
-    const ended = explanation.ended_time ?? 0;
-    expect(explanation.agent).toMatchObject({ agent_id: 'gpu-a', silent_seconds: 60, lost_time: ended });
-    expect(ended - (explanation.agent?.contact_time ?? 0)).toBeCloseTo(60, 3);
-  });
-});
-
 describeEachStore('on %s, a similar tag', (_name, open) => {
   const start = useWorlds(open);
 

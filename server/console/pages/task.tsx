@@ -138,8 +138,8 @@ function TimelinePanel({ explanation, timeout }: TimelinePanelProps): VNode {
 function findSilence({ agent, ended_time }: TaskExplanation, now: number): number | null {
   if (!agent) return null;
   const { contact_time, silent_time } = agent;
-  const isSilent = ended_time !== null || (silent_time !== null && now >= silent_time);
-  return isSilent ? contact_time : null;
+  const counts = ended_time !== null || (silent_time !== null && now >= silent_time);
+  return counts ? contact_time : null;
 }
 
 const PHASES = [

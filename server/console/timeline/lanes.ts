@@ -69,8 +69,8 @@ type MutableLane = { agent_id: string | null; bars: Bar[]; marks: Mark[] };
 type Span = { lane: MutableLane; from: number; kind: BarKind; attempts: number; isTaken: boolean };
 
 /**
- * Draws a history. `endTime` is when the task ended, or now if it is open; `silentTime` is the last contact of
- * its agent if that was silent from then to the end, else null. Both are epoch seconds.
+ * Draws a history. `endTime` is when the task ended, or now if it is open; `silentTime` is the last contact
+ * of its agent if that was silent from then to the end, else null. Both are epoch seconds.
  */
 export function drawHistory(
   history: readonly HistoryEntry[],
