@@ -1320,7 +1320,7 @@ export interface components {
             silent_time: components["schemas"]["EpochSeconds"] | null;
             /** @description When it is `offline`, or since when it is. Null if its silence alone does not make it so. */
             offline_time: components["schemas"]["EpochSeconds"] | null;
-            /** @description When the task fails with `agent_lost`, or did. Null without `lost_after`, and of an unregistered agent. */
+            /** @description When the task fails with `agent_lost`, or did. Null without a `lost_after`. */
             lost_time: components["schemas"]["EpochSeconds"] | null;
         };
         /** @description Names the tasks to cancel by exactly one of `filter` and `request_ids`; else `/request_ids` is wrong. */
