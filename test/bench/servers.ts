@@ -4,9 +4,9 @@
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findFreePort } from '../harness/free-port.ts';
 import { findCommands } from '../harness/tools.ts';
 import { SECRET } from './parties.ts';
 
@@ -159,14 +159,6 @@ export async function startRedis(appendfsync: 'always' | 'everysec'): Promise<Re
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
 }
 
 async function stopChild(child: ChildProcess): Promise<void> {

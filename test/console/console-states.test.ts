@@ -7,8 +7,9 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { useFolder } from '../harness/folder.ts';
+import { findFreePort } from '../harness/free-port.ts';
 import { ADMIN_SECRET, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { findFreePort, startRedis } from '../harness/redis-process.ts';
+import { startRedis } from '../harness/redis-process.ts';
 import { launchBrowser, type OpenOptions, openConsole } from './console-page.ts';
 
 describe('the console', () => {

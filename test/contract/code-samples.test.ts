@@ -10,8 +10,8 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createClient, type TaskGatewayClient } from '../../sdk/index.ts';
 import { envFor, writeLauncher } from '../cli/cli-process.ts';
+import { findFreePort } from '../harness/free-port.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { findFreePort } from '../harness/redis-process.ts';
 import type { ToolName } from '../harness/tools.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

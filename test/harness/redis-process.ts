@@ -5,9 +5,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findFreePort } from './free-port.ts';
 import { findCommands } from './tools.ts';
 
 export type RedisProcess = {
@@ -95,17 +96,6 @@ export async function startRedis(
 /** Whether a server replies on the port and has loaded its data. */
 async function isReady(port: number): Promise<boolean> {
   return /^(\+PONG|-NOAUTH)/.test(await sendLine(port, 'PING').catch(() => ''));
-}
-
-/** Finds a port that nothing listens on now. */
-export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 /** Starts a primary and a replica, and waits until the replica is up to date. */

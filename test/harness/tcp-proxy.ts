@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { findFreePort } from './free-port.ts';
 
 /**
  * - `refuse`: nothing listens on the port.
@@ -98,10 +99,8 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     await stopped;
   }
 
-  server = await listen(0);
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
-  const { port } = address;
+  const port = await findFreePort();
+  server = await listen(port);
   return {
     port,
     async setFault(next) {

@@ -10,8 +10,8 @@ import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { get, submit } from '../e2e/plain-calls.ts';
+import { findFreePort } from '../harness/free-port.ts';
 import { SECRET } from '../harness/gateway-process.ts';
-import { findFreePort } from '../harness/redis-process.ts';
 import { openRepository } from './repository.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -11,8 +11,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parse } from 'yaml';
 import { readConfig } from '../../server/config/config.ts';
 import { settings } from '../../server/config/settings.ts';
+import { findFreePort } from '../harness/free-port.ts';
 import { ADMIN_SECRET, startGateway } from '../harness/gateway-process.ts';
-import { findFreePort } from '../harness/redis-process.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');

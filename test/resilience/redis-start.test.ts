@@ -6,14 +6,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { get, submit } from '../e2e/plain-calls.ts';
+import { findFreePort } from '../harness/free-port.ts';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
-import {
-  findFreePort,
-  REDIS_COMMANDS,
-  type RedisProcess,
-  startRedis,
-  untilReplicates,
-} from '../harness/redis-process.ts';
+import { REDIS_COMMANDS, type RedisProcess, startRedis, untilReplicates } from '../harness/redis-process.ts';
 import { makeCertificate } from '../push/certificate.ts';
 
 const PASSWORD = 'a-password-of-the-redis-canary';

@@ -13,11 +13,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
+import { findFreePort } from '../harness/free-port.ts';
 import { EXAMPLES } from './example-process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -42,14 +42,6 @@ function createProject(): string {
   writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }\n');
   copyFileSync(join(EXAMPLES, 'ci/contract.test.js'), join(project, 'contract.test.js'));
   return project;
-}
-
-async function findFreePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return `${port}`;
 }
 
 /** Runs a step as a runner does; what it leaves in the background goes on until the test ends. */
@@ -78,8 +70,8 @@ test('each step of the workflow ends well, and its tests find a wrong secret', {
   const steps: readonly Step[] = jobs.contract.steps;
   const env: Record<string, string> = {
     TASK_GATEWAY_AUTH: jobs.contract.env.TASK_GATEWAY_AUTH,
-    GATEWAY_PORT: await findFreePort(),
-    MOCK_PORT: await findFreePort(),
+    GATEWAY_PORT: String(await findFreePort()),
+    MOCK_PORT: String(await findFreePort()),
     // Here the packages are sources.
     NODE_OPTIONS: '--conditions=task-gateway-source',
   };

@@ -11,8 +11,8 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { METRICS } from '../../server/observability/metrics-table.ts';
 import { submit } from '../e2e/plain-calls.ts';
+import { findFreePort } from '../harness/free-port.ts';
 import { ADMIN_SECRET, startGateway } from '../harness/gateway-process.ts';
-import { findFreePort } from '../harness/redis-process.ts';
 
 const OPERATING = new URL('../../server/operating/', import.meta.url).pathname;
 const ALERTS = readFileSync(join(OPERATING, 'alerts.yml'), 'utf8');

@@ -6,8 +6,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { get, post, submit } from '../e2e/plain-calls.ts';
+import { findFreePort } from '../harness/free-port.ts';
 import { SECRET, startGateway } from '../harness/gateway-process.ts';
-import { findFreePort } from '../harness/redis-process.ts';
 
 /** The most that the whole day may log, from start to end. */
 const LINES_MAX = 30;

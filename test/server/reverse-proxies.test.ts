@@ -9,8 +9,8 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { findFreePort } from '../harness/free-port.ts';
 import { ADMIN_SECRET, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { findFreePort } from '../harness/redis-process.ts';
 import { makeCertificate } from '../push/certificate.ts';
 
 const OPERATING = new URL('../../server/operating/', import.meta.url).pathname;
