@@ -82,6 +82,18 @@ export function describeDue({ store, reopen, underTest }: SuiteContext): void {
       expect(await take()).toEqual([A]);
     });
 
+    test('is re-timed by one commit, however many entries it has', async () => {
+      const refs = Array.from({ length: 5_000 }, (_, index) => agentRef(`A${index}`));
+      const at = store().nowMs();
+      must(await store().commit({ writes: [], due: refs.map((ref, index) => ({ ref, atMs: at + index })) }));
+      must(await store().commit({ writes: [], due: refs.map((ref) => ({ ref, atMs: at })) }));
+      const taken = new Set<Ref>();
+      for (let page = await take(1_000); page.length > 0; page = await take(1_000)) {
+        for (const ref of page) taken.add(ref);
+      }
+      expect(taken.size).toBe(5_000);
+    });
+
     test('is removed by a null time; removing is idempotent', async () => {
       await retime(A, 0);
       must(await store().commit({ writes: [], due: [{ ref: A, atMs: null }] }));

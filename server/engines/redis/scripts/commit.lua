@@ -9,6 +9,19 @@
 -- As bytes.
 local ZERO, LAST_CAPITAL = string.byte('0Z', 1, 2)
 
+-- Letters and numbers, each as its byte: to take them apart once costs less than a text for each. A commit
+-- may re-time thousands of tasks, and Lua returns no more than some thousand values at once.
+local function read_operations(words)
+  if #words <= VALUES_MAX then
+    return { string.byte(words, 1, -1) }
+  end
+  local operations = {}
+  for index = 1, #words do
+    operations[index] = string.byte(words, index)
+  end
+  return operations
+end
+
 -- Returns the result, and where the next commit begins.
 local function run_commit(at)
   local not_after, length, words = string.match(ARGV[at], '^(%S+) (%d+) (%w*)$')
@@ -17,8 +30,7 @@ local function run_commit(at)
     return 'late', next_at
   end
   commit, task = { revision = ARGV[at + 1], changed_agents = {}, planned_slots = {} }, nil
-  -- The bytes of letters and digits: to take them apart once costs less than a text for each.
-  local operations, place = { string.byte(words, 1, -1) }, at + 2
+  local operations, place = read_operations(words), at + 2
   for index = 1, #operations, 2 do
     local letter = operations[index]
     if letter <= LAST_CAPITAL then

@@ -123,10 +123,20 @@ local function write_agent_change(id, agent)
   end
 end
 
--- Writes the commands alone; what was read stays.
+-- So many values Lua passes to a call, or returns, at once; even, since some commands take pairs.
+local VALUES_MAX = 4000
+
+-- Writes the commands alone; what was read stays. A command with very many arguments is several.
 local function write_commands()
   for _, args in ipairs(order) do
-    redis.call(unpack(args))
+    local last = #args
+    if last <= VALUES_MAX then
+      redis.call(unpack(args))
+    else
+      for from = 3, last, VALUES_MAX do
+        redis.call(args[1], args[2], unpack(args, from, math.min(from + VALUES_MAX - 1, last)))
+      end
+    end
   end
   deferred, order = {}, {}
 end
