@@ -61,6 +61,7 @@ type Flow = {
 };
 
 const TRICKLE_EVERY_MS = 2;
+const PORT_WITHIN_MS = 10_000;
 
 /** Starts a proxy in front of a port of this machine. */
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
@@ -84,10 +85,24 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     for (const { client, upstream } of [...pairs]) if (client.destroyed) upstream.end();
   }
 
+  /**
+   * Listens as soon as the port is free. A program that another test of this process is starting has copies
+   * of all sockets until it runs, so a port that was just closed may be taken for a moment.
+   */
   async function listen(port: number): Promise<Server> {
-    const started = createServer(accept).listen(port, '127.0.0.1');
-    await once(started, 'listening');
-    return started;
+    const endMs = performance.now() + PORT_WITHIN_MS;
+    for (;;) {
+      const started = createServer(accept);
+      const listening = once(started, 'listening');
+      started.listen(port, '127.0.0.1');
+      try {
+        await listening;
+        return started;
+      } catch (error) {
+        if (performance.now() > endMs) throw error;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    }
   }
 
   async function stopListening(): Promise<void> {
