@@ -141,7 +141,9 @@ describe.each(INSTALLATIONS)('%s', (name, options, installedMbMax) => {
         /^task-gateway: stopped: agent upper-1 is unregistered$/,
       ].map((line) => expect.stringMatching(line));
       expect({ code: shell.exitCode, ...output }).toMatchObject({ code: 0, stdout: '' });
-      expect(output.stderr.split('\n')).toEqual([...lines, '']);
+      // On a busy machine the first response may take so long that the agent says so.
+      const said = output.stderr.split('\n').filter((line) => !/: There is no response /.test(line));
+      expect(said).toEqual([...lines, '']);
       expect(await listAgents()).toEqual([]);
     });
 
