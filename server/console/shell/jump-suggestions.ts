@@ -1,6 +1,6 @@
 /**
- * What the field at the top suggests while a person types: tags and types that are known here, agents and
- * tasks that the gateway finds. At most three of a kind; of several the one that begins with the text first.
+ * Suggests names while a person types into the field at the top: tags and types that are known here, agents
+ * and tasks that the gateway finds. It shows at most three of a kind, those first that begin with the text.
  */
 import type { ConsoleClient } from '../gateway/client.ts';
 import type { Read } from '../gateway/polling.ts';

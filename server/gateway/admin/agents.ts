@@ -7,7 +7,7 @@
  */
 import { runInSlices } from '../../async/slices.ts';
 import { agentLoad, agentState, isFull, offlineAtMs } from '../../domain/agent.ts';
-import { readCursor, writeCursor } from '../../domain/cursor.ts';
+import { writeCursor } from '../../domain/cursor.ts';
 import { type Candidate, isFailing } from '../../domain/match.ts';
 import type { TaskState } from '../../domain/task.ts';
 import { findObstacle } from '../../domain/task-match.ts';
@@ -20,13 +20,13 @@ import type {
   ListedAgent,
 } from '../../ports/admin.ts';
 import type { AgentFigures } from '../../ports/figures.ts';
-import { GatewayError } from '../../ports/gateway.ts';
 import type { AgentStatus, Store } from '../../ports/store.ts';
 import type { ContactStrips } from '../agents/contact-strips.ts';
 import type { PushRecords } from '../agents/push-records.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
 import { agentNotFound, type RegisteredAgents } from '../agents/registered-agents.ts';
 import type { UntakenTasks } from '../agents/untaken-tasks.ts';
+import { requirePosition } from './page-cursor.ts';
 
 /** A page looks at no more agents than this, so that a rare match costs no more than a common one. */
 const LOOKED_AT_MAX = 1_000;
@@ -164,12 +164,6 @@ function describeAssigned(request_id: string, state: TaskState, agent_id: string
   if (!delivery || state.agent_id !== agent_id) return [];
   const { acknowledged, assignedMs } = delivery;
   return [{ request_id, task_type, acknowledged, assigned_time: assignedMs / 1_000, progress }];
-}
-
-function requirePosition(cursor: string): string {
-  const position = readCursor(cursor);
-  if (position !== null) return position;
-  throw new GatewayError('validation_failed', 'must be the `next_cursor` of the previous page', '/cursor');
 }
 
 function toSeconds(ms: number | null): number | null {

@@ -3,13 +3,13 @@
  * payload and result. Of a large payload the beginning is stored beside the state; a short one is read, and
  * its beginning cut from it. The first page has the counts of all that match, if they are asked for.
  */
-import { readCursor, writeCursor } from '../../../domain/cursor.ts';
+import { writeCursor } from '../../../domain/cursor.ts';
 import { assignedAtMs, outcomeOf } from '../../../domain/history.ts';
 import { writeJson } from '../../../domain/json-text.ts';
 import { cutText } from '../../../domain/payload-preview.ts';
 import type { AdminCalls, TaskPage, TaskQuery, TaskRow } from '../../../ports/admin.ts';
 import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
-import { GatewayError } from '../../../ports/gateway.ts';
+import { requirePosition } from '../page-cursor.ts';
 import { endOfSearches, type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
 import { countTasks } from './task-totals.ts';
 
@@ -96,12 +96,6 @@ async function readPreview(
 ): Promise<string | undefined> {
   const input = (await store.get('input', request_id, caller))?.value;
   return input && cutText(writeJson({ payload: input.payload }).slice('{"payload":'.length, -1));
-}
-
-function requirePosition(cursor: string): string {
-  const position = readCursor(cursor);
-  if (position !== null) return position;
-  throw new GatewayError('validation_failed', 'must be the `next_cursor` of the previous page', '/cursor');
 }
 
 function toSeconds(ms: number | null): number | null {

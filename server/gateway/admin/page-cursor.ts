@@ -1,0 +1,10 @@
+/** The cursors of the listings: where a page begins. */
+import { readCursor } from '../../domain/cursor.ts';
+import { GatewayError } from '../../ports/gateway.ts';
+
+/** The position behind which the page begins. Throws `validation_failed` for a text that is no cursor. */
+export function requirePosition(cursor: string): string {
+  const position = readCursor(cursor);
+  if (position !== null) return position;
+  throw new GatewayError('validation_failed', 'must be the `next_cursor` of the previous page', '/cursor');
+}
