@@ -2083,10 +2083,15 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The task as it is now. */
+            /** @description The task as it is now, and how it ended. */
             200: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    /**
+                     * @description How the task ended; absent while it is open. If an agent reported the error `timeout`, this is `failed`.
+                     * @example success
+                     */
+                    "Task-Outcome"?: components["schemas"]["TaskOutcome"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -22,7 +22,7 @@ import type { LaterCalls } from './later-calls.ts';
 import { SUBMISSION_FIELD_NAMES, warnOfUnknownNames } from './option-names.ts';
 import { checkCancelReceipt, checkTask } from './responses.ts';
 import { type CallsDeps, createSend } from './sending.ts';
-import { CANCELLED_TEXT } from './settled.ts';
+import { addOutcome, isSettled, outcomeOf } from './settled.ts';
 import type { StreamDeps } from './stream/session.ts';
 import type { CallOptions } from './transport.ts';
 
@@ -110,15 +110,20 @@ function createTaskCalls(api: Api, send: Send, { readsBy }: CallsDeps): TaskCall
     ) {
       const { wait } = options ?? {};
       // If a field is undefined, it is not sent.
-      const query = { wait } as { wait: number };
-      return await send(
+      const params = { path: pathOf(request_id), query: { wait } as { wait: number } };
+      let outcome: string | null = null;
+      const task = await send(
         options,
         readsBy,
         checkTask<Payload, Result>,
-        (init) =>
-          api.GET('/api/cli/tasks/{request_id}', { ...init, params: { path: pathOf(request_id), query } }),
+        async (init) => {
+          const result = await api.GET('/api/cli/tasks/{request_id}', { ...init, params });
+          outcome = result.response.headers.get('Task-Outcome');
+          return result;
+        },
         wait,
       );
+      return addOutcome(task, outcome);
     },
 
     async cancelTask(request_id, options) {
@@ -129,7 +134,7 @@ function createTaskCalls(api: Api, send: Send, { readsBy }: CallsDeps): TaskCall
       } catch (error) {
         if (!mayHaveTakenEffect(error, 'task_terminal')) throw error;
         const task = await calls.getTask(request_id, options);
-        if (task.error_info !== CANCELLED_TEXT) throw error;
+        if (!isSettled(task) || outcomeOf(task) !== 'cancelled') throw error;
         return { ok: true, request_id };
       }
     },

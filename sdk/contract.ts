@@ -36,6 +36,11 @@ type Known<Text extends string> = Text | (string & {});
 type TaskInfo<Payload> = Omit<Schemas['TaskInfo'], 'payload' | 'result'> & {
   /** As submitted. Its type is the caller's word: it is not checked. */
   readonly payload: Payload;
+  /**
+   * How the task ended, if it has: `failed` if its agent reported it, `timeout` if its time was over. It is
+   * not enumerable: the task as JSON has the fields of the wire alone. `getTask` and `runTask` set it.
+   */
+  readonly outcome?: TaskOutcome;
 };
 /** The fields of a task when it has succeeded, in its record and in its event. */
 type Success<Result> = { readonly status: 'success'; readonly result: Result; readonly error_info: null };

@@ -25,7 +25,7 @@ import { AbortError, ApiError, ConnectionError, nameTask, TaskGatewayError } fro
 import { createId } from './ids.ts';
 import { runCallback } from './log.ts';
 import { readEnd } from './responses.ts';
-import { isSettled, NO_AGENT_TEXT } from './settled.ts';
+import { isSettled, outcomeOf } from './settled.ts';
 import { followSession, type StreamDeps } from './stream/session.ts';
 import { createSharedFeeds, type SharedFeeds } from './stream/shared.ts';
 import { createStreamWatch, type StreamWatch } from './stream/watch.ts';
@@ -233,7 +233,7 @@ async function requireSuccess<Payload, Result>(
 ): Promise<SuccessfulTask<Payload, Result>> {
   if (task.status === 'success') return task;
   const failed = task as unknown as FailedTask;
-  if (failed.error_info !== NO_AGENT_TEXT) throw createTaskError(failed);
+  if (outcomeOf(failed) !== 'no_agent') throw createTaskError(failed);
   throw new NoAgentAvailableError(failed, await explainQuietly(calls, task.request_id, call));
 }
 

@@ -2,7 +2,7 @@
 import type { FailedTask, RequestId, TaskExplanation } from './contract.ts';
 import type { ErrorCode, Open, TaskFailureCode } from './error-codes.ts';
 import { TaskGatewayError } from './errors.ts';
-import { CANCELLED_TEXT, NO_AGENT_TEXT, TIMEOUT_TEXT } from './settled.ts';
+import { outcomeOf } from './settled.ts';
 
 /** A task failed. `code`: `task_failed`. Thrown by `runTask`. */
 export class TaskFailedError extends TaskGatewayError {
@@ -59,14 +59,14 @@ export class NoAgentAvailableError extends TaskFailedError {
   }
 }
 
-/** Creates the error for a failed task, of the class that its `error_info` indicates. */
+/** Creates the error for a failed task, of the class for its outcome. */
 export function createTaskError(task: FailedTask): TaskFailedError {
-  switch (task.error_info) {
-    case CANCELLED_TEXT:
+  switch (outcomeOf(task)) {
+    case 'cancelled':
       return new TaskCancelledError(task);
-    case TIMEOUT_TEXT:
+    case 'timeout':
       return new TaskTimeoutError(task);
-    case NO_AGENT_TEXT:
+    case 'no_agent':
       return new NoAgentAvailableError(task);
     default:
       return new TaskFailedError(task);

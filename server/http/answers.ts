@@ -229,7 +229,7 @@ function allowOrigin(allowed: CorsOrigins, origin: string): HeaderList {
   if (!isAll && !allowed.includes(origin)) return vary;
   return [
     ...[ALLOW_ORIGIN, isAll ? '*' : origin],
-    ...['Access-Control-Expose-Headers', 'Task-Gateway-Version, Retry-After, ETag'],
+    ...['Access-Control-Expose-Headers', 'Task-Gateway-Version, Retry-After, ETag, Task-Outcome'],
     ...vary,
   ];
 }

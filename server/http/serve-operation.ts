@@ -142,7 +142,10 @@ export function serveOperation(
   };
 }
 
-/** An answer with a whole body. An `ETag` stands before its length, the trace of a task behind it. */
+/**
+ * An answer with a whole body. An `ETag` stands before its length, the trace and the outcome of a task behind
+ * it.
+ */
 function answerWhole(begun: Begun, body: string | Buffer, before?: Headers, behind?: Headers): Answer {
   const headers = [...begun.first, 'Content-Type', 'application/json'];
   if (before) addHeaders(headers, before);

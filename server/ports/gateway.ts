@@ -59,6 +59,9 @@ type Heartbeat = {
   readonly draining?: boolean;
 };
 
+/** A task as its client sees it, and how it ended; null while it is open. */
+export type ReadTask = { readonly task: TaskInfo; readonly outcome: TaskOutcome | null };
+
 type HeartbeatResponse = {
   readonly ok: true;
   readonly agent_id: string;
@@ -149,7 +152,7 @@ export type Gateway = AdminCalls & {
     trace?: TraceContext,
   ): Promise<TaskInfo>;
   /** With `waitMs` it resolves when the task is terminal or the wait is over. */
-  getTask(request_id: string, waitMs: number, signal: AbortSignal, caller?: Caller): Promise<TaskInfo>;
+  getTask(request_id: string, waitMs: number, signal: AbortSignal, caller?: Caller): Promise<ReadTask>;
   /** Explains a task: its history, which agents qualify for it, and what to do. Costs as much as a match. */
   explainTask(request_id: string, caller?: Caller): Promise<TaskExplanation>;
   /** The match of a task with these tags, without submitting one. */

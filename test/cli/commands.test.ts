@@ -27,6 +27,7 @@ beforeAll(async () => {
     maxConcurrent: 50,
     handler: ({ payload, task_type }, { signal }) => {
       if (task_type === 'fail') throw new Error('the disk\nis full');
+      if (task_type === 'mislead') throw new Error('无可用 Agent');
       if (task_type === 'hang') {
         return new Promise((_resolve, reject) =>
           signal.addEventListener('abort', () => reject(signal.reason)),
@@ -94,6 +95,12 @@ describe('run', () => {
     const { code, stdout, stderr } = await run(['run', 'fail', '-t', 'echo']);
     expect({ code, stdout }).toEqual({ code: 5, stdout: '' });
     expect(stderr).toMatch(/^task-gateway: Task \S+ failed: the disk\n {2}is full\n$/);
+  });
+
+  test('a task whose agent reports the text of another outcome leads to exit code 5', async () => {
+    const { code, stderr } = await run(['run', 'mislead', '-t', 'echo']);
+    expect(code).toBe(5);
+    expect(stderr).toMatch(/^task-gateway: Task \S+ failed: 无可用 Agent\n$/);
   });
 
   test('a task without an available agent leads to exit code 6, and -o json prints the task too', async () => {

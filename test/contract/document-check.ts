@@ -95,7 +95,7 @@ export function createDocumentCheck(document: Json = readDocument()): DocumentCh
       if (text === null) {
         if (required) deviations.push(`the header ${name} is missing`);
       } else {
-        const isNumber = typeof schema === 'object' && schema.type !== 'string';
+        const isNumber = typeof schema === 'object' && /^(integer|number)$/.test(`${schema.type}`);
         const check = compile(...at, 'headers', name, 'schema');
         if (!check(isNumber ? Number(text) : text)) deviations.push(`the header ${name} is broken: ${text}`);
       }

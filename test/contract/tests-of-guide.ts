@@ -12,6 +12,7 @@ export const POLICY = 'a policy';
 export type StatementTests = Readonly<Record<string, readonly (readonly [begins: string, test: string])[]>>;
 
 const TASKS = 'contract/guide-tasks.test.ts: ';
+const OUTCOME = 'gateway/outcomes.test.ts: has the outcome %s, with the error %j';
 const DELIVERY = 'gateway/delivery.test.ts: ';
 const MOVING = 'gateway/moving.test.ts: ';
 const SILENCE = 'gateway/silence.test.ts: ';
@@ -64,6 +65,8 @@ const TASKS_AND_AGENTS: StatementTests = {
       'Each change is durable',
       'engines/durability.suite.ts: it has not resolved, and no reader is shown what it wrote',
     ],
+    ['For a program `Task-Outcome`', OUTCOME],
+    ['`error_info` is for people', OUTCOME],
     ['A result counts from', `${REPORTS}%s counts from an earlier agent, whose id it gets`],
     [
       'Of the results that an agent',

@@ -226,7 +226,10 @@ describeEachStore('on %s', (_name, open) => {
       const reading = world.gateway.getTask(request_id, 60_000, NEVER);
       await world.pass(2_000);
       await world.gateway.reportResult({ request_id, agent_id: 'A', status: 'failed', error_info: 'boom' });
-      expect(await reading).toMatchObject({ status: 'failed', error_info: 'boom' });
+      expect(await reading).toMatchObject({
+        task: { status: 'failed', error_info: 'boom' },
+        outcome: 'failed',
+      });
     });
   });
 });

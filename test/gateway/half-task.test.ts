@@ -39,7 +39,7 @@ describeEachStore('half a task in %s', (_name, openStore) => {
         return found;
       },
     };
-    expect((await readTask(late, 't1'))?.request_id).toBe('t1');
+    expect((await readTask(late, 't1'))?.task.request_id).toBe('t1');
     expect(await readTask(store, 't2')).toBeUndefined();
     await store.close();
   });

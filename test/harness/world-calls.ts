@@ -6,8 +6,8 @@ import { listAgents } from './listings.ts';
 import { buildRegistration, buildSubmission, NEVER, type World } from './world.ts';
 
 /** Reads a task. */
-export function read(world: World, request_id: string): Promise<TaskInfo> {
-  return world.gateway.getTask(request_id, 0, NEVER);
+export async function read(world: World, request_id: string): Promise<TaskInfo> {
+  return (await world.gateway.getTask(request_id, 0, NEVER)).task;
 }
 
 /** Submits a task and lets the world run until it is idle; resolves with its id. */

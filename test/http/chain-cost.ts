@@ -11,7 +11,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buildCall, type Call } from '../contract/usual-calls.ts';
 import { ADMIN_SECRET, SECRET, startTestServer } from '../harness/http-server.ts';
-import { createFakeGateway, TASK } from './fake-gateway.ts';
+import { createFakeGateway, FOUND, TASK } from './fake-gateway.ts';
 
 const ROUNDS = 7;
 const IN_FLIGHT = 8;
@@ -85,7 +85,7 @@ async function compare(count: number): Promise<void> {
   const server = await startTestServer({
     ...others,
     submitTask: async () => TASK,
-    getTask: async () => TASK,
+    getTask: async () => FOUND,
   });
   const loads = await Promise.all(
     [openBare(), Promise.resolve(server.port)].map(async (port) => await openLoad(await port)),

@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import { buildCall, send } from '../contract/usual-calls.ts';
 import { ADMIN_SECRET, SECRET, startTestServer } from '../harness/http-server.ts';
-import { createFakeGateway, TASK } from './fake-gateway.ts';
+import { createFakeGateway, FOUND } from './fake-gateway.ts';
 import { openConnection } from './raw-connection.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
@@ -22,7 +22,7 @@ describe('draining', () => {
     const gateway = createFakeGateway({
       getTask: async (_id, _waitMs, signal) => {
         await aborted(signal);
-        return TASK;
+        return FOUND;
       },
       claimTask: async (_claim, signal) => {
         await aborted(signal);

@@ -28,6 +28,8 @@ export const TASK = {
   result: null,
   error_info: null,
 } as const;
+/** The same task as `getTask` finds it: open. */
+export const FOUND = { task: TASK, outcome: null } as const;
 
 const MATCH = {
   time: 1_700_000_000.2,
@@ -124,7 +126,7 @@ export function createFakeGateway(replaced: Partial<Gateway> = {}): FakeGateway 
   const calls: RecordedCall[] = [];
   const operations: Gateway = {
     submitTask: async () => TASK,
-    getTask: async () => TASK,
+    getTask: async () => FOUND,
     explainTask: async () => EXPLANATION,
     previewMatch: async () => PREVIEW,
     cancelTask: async (request_id) => ({ ok: true, request_id }),

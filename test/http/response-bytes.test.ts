@@ -13,6 +13,7 @@ import {
   CANCELLATION,
   createFakeGateway,
   EXPLANATION,
+  FOUND,
   OVERVIEW,
   PREVIEW,
   TASK,
@@ -111,7 +112,7 @@ Transfer-Encoding: chunked
 const PAGE_HEAD = JSON_HEAD.replace(
   '\nContent-Type',
   `\nAccess-Control-Allow-Origin: ${ORIGIN}
-Access-Control-Expose-Headers: Task-Gateway-Version, Retry-After, ETag
+Access-Control-Expose-Headers: Task-Gateway-Version, Retry-After, ETag, Task-Outcome
 Vary: Origin
 Content-Type`,
 );
@@ -133,9 +134,9 @@ let open: TestServer;
 const long = { ...TASK, payload: { text: 'x'.repeat(30_000) } };
 const gateway = createFakeGateway({
   async getTask(id) {
-    if (id === 'long') return long;
+    if (id === 'long') return { task: long, outcome: 'failed' };
     if (id === 'none') throw new GatewayError('task_not_found', 'There is none.');
-    return TASK;
+    return FOUND;
   },
 });
 beforeAll(async () => {
@@ -219,7 +220,7 @@ describe('the bytes of a response are those that stand here', () => {
     const [first = '', second = '', third = '', fourth = ''] = text.split(/(?=HTTP\/1\.1 )/);
     expectBytes(first, JSON_HEAD, TASK_JSON);
     expect(second).toMatch(/^HTTP\/1\.1 404 Not Found\r\n/);
-    expectBytes(third, JSON_HEAD, JSON.stringify(long));
+    expectBytes(third, JSON_HEAD.replace('LENGTH', 'LENGTH\nTask-Outcome: failed'), JSON.stringify(long));
     expectBytes(fourth, JSON_HEAD, TASK_JSON);
   });
 

@@ -14,7 +14,7 @@ import {
   type TestServer,
   type TestServerOptions,
 } from '../harness/http-server.ts';
-import { createFakeGateway, subscribeTo, TASK } from './fake-gateway.ts';
+import { createFakeGateway, FOUND, subscribeTo, TASK } from './fake-gateway.ts';
 import { openConnection } from './raw-connection.ts';
 import {
   listForeignRequests,
@@ -57,7 +57,9 @@ const gateway = createFakeGateway({
     if (waitMs > 0) await aborted(signal);
     failIfAsked(id);
     const text = TEXT_CHARS[id];
-    return text === undefined ? TASK : { ...TASK, payload: { text: 'x'.repeat(text) } };
+    return text === undefined
+      ? FOUND
+      : { task: { ...TASK, payload: { text: 'x'.repeat(text) } }, outcome: 'timeout' };
   },
   async submitTask({ task_type }) {
     failIfAsked(task_type);

@@ -1,7 +1,7 @@
 /** Invalid requests: always a response or a closed connection, never a crash and never a 5xx. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
-import { createFakeGateway, TASK } from './fake-gateway.ts';
+import { createFakeGateway, FOUND } from './fake-gateway.ts';
 import { exchange, openConnection } from './raw-connection.ts';
 
 const gateway = createFakeGateway();
@@ -72,7 +72,7 @@ describe('bytes that are not valid HTTP', () => {
   test('invalid bytes behind a request wait for the response to that request', async () => {
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
-    const slow = await startTestServer(createFakeGateway({ getTask: () => held.then(() => TASK) }));
+    const slow = await startTestServer(createFakeGateway({ getTask: () => held.then(() => FOUND) }));
     const connection = await openConnection(slow.port);
     connection.write(`GET /api/cli/tasks/x?auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(2));
     connection.write('garbage\r\n\r\n');
@@ -89,7 +89,7 @@ describe('bytes that are not valid HTTP', () => {
   test('an invalid body behind a pending request closes the connection, without a response in its place', async () => {
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
-    const slow = await startTestServer(createFakeGateway({ getTask: () => held.then(() => TASK) }));
+    const slow = await startTestServer(createFakeGateway({ getTask: () => held.then(() => FOUND) }));
     const get = `GET /api/cli/tasks/x?auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`;
     const head = 'POST /api/agent/heartbeat HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
     expect(await exchange(slow.port, `${get}${head}garbage\r\n\r\n`)).toBe('');

@@ -38,7 +38,7 @@ async function start(options: TestServerOptions = {}, chars = LARGE_CHARS): Prom
     return { text };
   };
   const task = { ...TASK, payload: { text, toJSON } };
-  const gateway = createFakeGateway({ getTask: async () => task });
+  const gateway = createFakeGateway({ getTask: async () => ({ task, outcome: null }) });
   const server = await startTestServer(gateway, options);
   const wires: RawConnection[] = [];
   open.push({ server, wires });

@@ -37,9 +37,11 @@ export async function requireInvariants(world: World, history: ModelHistory): Pr
   const { tasks, settled, submitted } = history;
   const running = new Map<string, string[]>();
   for (const request_id of tasks) {
-    const info = await world.gateway.getTask(request_id, 0, NEVER);
+    const { task: info, outcome } = await world.gateway.getTask(request_id, 0, NEVER);
     const state = (await world.store.get('task', request_id))?.value;
     if (!state) throw new Error(`invariant 8: ${request_id} is gone`);
+    expect(outcome === 'success', 'invariant 11').toBe(info.status === 'success');
+    expect(outcome !== null, 'invariant 11').toBe(isSettled(state));
     requireShape(info);
     requireHistory(request_id, state);
     if (info.status === 'running')
@@ -155,7 +157,8 @@ async function requireFeed(world: World, history: ModelHistory, session: string)
   const ids = replay.map(({ event }) => event.request_id);
   expect(new Set(ids).size, 'invariant 2: once').toBe(ids.length);
   for (const { event } of replay) {
-    const { status, result, error_info } = await world.gateway.getTask(event.request_id, 0, NEVER);
+    const { task } = await world.gateway.getTask(event.request_id, 0, NEVER);
+    const { status, result, error_info } = task;
     expect(event, 'invariant 2: equal').toEqual({
       event: 'task_done',
       request_id: event.request_id,

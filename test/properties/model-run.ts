@@ -160,5 +160,5 @@ async function submitAlone(run: ModelRun, operation: Extract<Operation, { op: 's
   await runDuties(run);
   const request_id = history.tasks.length > before ? history.tasks.at(-1) : undefined;
   if (!eligible || request_id === undefined || operation.key !== null) return;
-  expect((await world.gateway.getTask(request_id, 0, NEVER)).status, 'invariant 5').not.toBe('failed');
+  expect((await world.gateway.getTask(request_id, 0, NEVER)).task.status, 'invariant 5').not.toBe('failed');
 }

@@ -207,7 +207,7 @@ export const RACES: Record<string, Race> = {
       await pair.runUntilIdle();
       await pair.clock.advance(1_600);
       await pair.runUntilIdle();
-      expect((await pair.one.gateway.getTask(request_id, 0, NEVER)).status).toBe('running');
+      expect((await pair.one.gateway.getTask(request_id, 0, NEVER)).task.status).toBe('running');
     },
   },
   'sweep × register': {
@@ -240,8 +240,8 @@ export const RACES: Record<string, Race> = {
       const last = results.at(-1);
       const isAccepted = last?.status === 'fulfilled' && (last.value as { accepted: boolean }).accepted;
       await pair.runUntilIdle();
-      const { status } = await pair.one.gateway.getTask(request_id, 0, NEVER);
-      expect(status).toBe(isAccepted ? 'success' : 'failed');
+      const { task } = await pair.one.gateway.getTask(request_id, 0, NEVER);
+      expect(task.status).toBe(isAccepted ? 'success' : 'failed');
     },
   },
   'unregister with an earlier token × register': {

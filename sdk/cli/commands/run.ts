@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { TaskGatewayClient } from '../../client.ts';
 import type { Task, TaskSubmission } from '../../contract.ts';
 import { AbortError, TaskGatewayError } from '../../errors.ts';
-import { CANCELLED_TEXT, isSettled } from '../../settled.ts';
+import { isSettled, outcomeOf } from '../../settled.ts';
 import { NoAgentAvailableError, TaskFailedError } from '../../task-errors.ts';
 import { createAgentsWatch } from '../agents-watch.ts';
 import { parseSeconds } from '../arguments/option-values.ts';
@@ -154,6 +154,6 @@ async function readAfterCancel(
 }
 
 function requireNotCancelled(context: CommandContext, task: Task): Task {
-  if (task.error_info !== CANCELLED_TEXT) return task;
+  if (!isSettled(task) || outcomeOf(task) !== 'cancelled') return task;
   throw new CommandError(context.interrupts.exitCode(), `Cancelled task ${task.request_id}.`);
 }

@@ -51,6 +51,7 @@ export async function printTask(terminal: Terminal, task: Task, format: OutputFo
     ['progress', `${task.progress} %`],
     ['payload', stringifySafely(task.payload)],
     ...(task.result === null ? [] : [['result', stringifySafely(task.result)] as const]),
+    ...(task.outcome === undefined ? [] : [['outcome', task.outcome] as const]),
     ...(task.error_info === null ? [] : [['error_info', task.error_info] as const]),
   ];
   await terminal.print(renderFields(fields, terminal.out.paint));

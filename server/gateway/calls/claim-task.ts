@@ -89,8 +89,8 @@ async function handOutTask(deps: Deps, agent_id: string, request_id: string): Pr
   if (result.kind !== 'committed') return null;
   const input = await reading;
   if (input) return { task: describeTask(input.value, result.written.value), trace: input.value.trace };
-  const task = await readTask(store, request_id);
-  return task ? { task, trace: undefined } : null;
+  const found = await readTask(store, request_id);
+  return found ? { task: found.task, trace: undefined } : null;
 }
 
 /** How often at most; an agent with a short `lost_after` needs it more often. */

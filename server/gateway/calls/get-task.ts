@@ -19,11 +19,11 @@ export function createGetTask(deps: Deps): Pick<Gateway, 'getTask'> {
   return {
     async getTask(request_id, waitMs, signal, caller = UNNAMED_CALLER) {
       const read = () => largeTasks.read(request_id, { caller }, () => readTask(store, request_id, caller));
-      const task = await read();
-      if (!task) throw taskNotFound();
-      if (waitMs === 0 || isSettled(task)) return task;
+      const found = await read();
+      if (!found) throw taskNotFound();
+      if (waitMs === 0 || isSettled(found.task)) return found;
       await awaitTerminal(deps, request_id, waitMs, signal);
-      return (await read()) ?? task;
+      return (await read()) ?? found;
     },
   };
 }

@@ -1,7 +1,8 @@
 /** Reads one task as its client sees it, and the error when a task is not kept. */
-import { describeTask, type TaskInfo } from '../../domain/task.ts';
+import { outcomeOf } from '../../domain/history.ts';
+import { describeTask } from '../../domain/task.ts';
 import type { Caller } from '../../ports/caller.ts';
-import { GatewayError } from '../../ports/gateway.ts';
+import { GatewayError, type ReadTask } from '../../ports/gateway.ts';
 import { type Store, StoreDamaged } from '../../ports/store.ts';
 
 /** The error for an unknown `request_id`. */
@@ -20,13 +21,15 @@ export async function readTask(
   store: Store,
   request_id: string,
   caller?: Caller,
-): Promise<TaskInfo | undefined> {
+): Promise<ReadTask | undefined> {
   const readHalves = () =>
     Promise.all([store.get('input', request_id, caller), store.get('task', request_id, caller)]);
   let [input, state] = await readHalves();
   // Both are written and removed together, but read separately: only one of them shows a change in between.
   if (!input !== !state) [input, state] = await readHalves();
-  if (input && state) return describeTask(input.value, state.value);
+  if (input && state) {
+    return { task: describeTask(input.value, state.value), outcome: outcomeOf(state.value) };
+  }
   if (!input && !state) return undefined;
   const [present, missing] = input ? ['input', 'state'] : ['state', 'input'];
   throw new StoreDamaged(

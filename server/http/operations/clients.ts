@@ -33,7 +33,10 @@ export function createClientHandlers(
     async getTask({ path, query, signal, caller }) {
       const waitMs = limitWait(query.wait) * 1_000;
       const left = waitMs > 0 ? signal() : NEVER;
-      return { status: 200, body: await gateway.getTask(path.request_id, waitMs, left, caller) };
+      const { task, outcome } = await gateway.getTask(path.request_id, waitMs, left, caller);
+      return outcome === null
+        ? { status: 200, body: task }
+        : { status: 200, body: task, headers: { 'Task-Outcome': outcome } };
     },
 
     async explainTask({ path, caller }) {
