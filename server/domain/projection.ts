@@ -27,7 +27,7 @@
  */
 import { tookIndexOf } from './activity.ts';
 import { claimableFromMs } from './delivery.ts';
-import type { TaskOutcome } from './history-record.ts';
+import { type EndedTask, endedTaskOf } from './ended-task.ts';
 import { isSettled, type TaskState } from './task.ts';
 import { classifyTask, isOutcome, tagsWithoutAgent } from './task-counts.ts';
 
@@ -58,7 +58,7 @@ export type IndexChange = IndexEntry & {
 
 /** How a task ended, in the step in which it did. */
 export type Ending = {
-  readonly outcome: TaskOutcome;
+  readonly task: EndedTask;
   /** The index in the counts `tookMs` of an activity step. */
   readonly tookIndex: number;
   /** The tags for which it found no agent. */
@@ -144,10 +144,15 @@ export function entriesOf(state: TaskState): readonly IndexEntry[] {
 }
 
 /** How the task ends in this step; undefined where it does not: it is open, or was settled before. */
-export function endingOf(before: TaskState | undefined, after: TaskState): Ending | undefined {
+export function endingOf(
+  request_id: string,
+  before: TaskState | undefined,
+  after: TaskState,
+): Ending | undefined {
   if (before && isSettled(before)) return undefined;
   const outcome = classifyTask(after);
   if (!isOutcome(outcome)) return undefined;
-  const tookMs = (after.settledMs ?? after.createdMs) - after.createdMs;
-  return { outcome, tookIndex: tookIndexOf(tookMs), noAgent: tagsWithoutAgent(after) };
+  const task = endedTaskOf(request_id, outcome, after);
+  const tookIndex = tookIndexOf(task.endedMs - after.createdMs);
+  return { task, tookIndex, noAgent: tagsWithoutAgent(after) };
 }

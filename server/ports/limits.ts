@@ -15,6 +15,8 @@ export const STORE_LIMITS = {
   sweepGapMs: 5_000,
   /** Removed agents that `readAgentChanges` remembers; a reader further behind reads all agents again. */
   removedAgentsMax: 10_000,
+  /** Ended tasks that `readEnded` returns. */
+  endedMax: 500,
 } as const;
 
 /** One in so many of the taken due entries is one of the latest. */

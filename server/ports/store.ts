@@ -23,6 +23,7 @@
  */
 import type { ActivityStep } from '../domain/activity.ts';
 import type { AgentRecord, Contact } from '../domain/agent.ts';
+import type { EndedTask } from '../domain/ended-task.ts';
 import type { TaskOutcome } from '../domain/history-record.ts';
 import type { TaskState } from '../domain/task.ts';
 import type { OpenClass, TaskCounts } from '../domain/task-counts.ts';
@@ -247,6 +248,11 @@ export type Store = {
    * shared by all replicas. After a crash the present step may be missing.
    */
   readActivity(): Promise<readonly ActivityStep[]>;
+  /**
+   * The tasks that ended last and are still stored, newest first by (endedMs, request_id): 500 at most. Each
+   * commit that ends one keeps it, so a reading costs the same however many tasks there are.
+   */
+  readEnded(): Promise<readonly EndedTask[]>;
   /** Which of these tasks hold a slot of the agent. Reads no task, however large its result is. */
   findSlots(agent_id: string, request_ids: readonly string[]): Promise<ReadonlySet<string>>;
   commit(batch: Batch): Promise<CommitResult>;

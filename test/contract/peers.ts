@@ -167,6 +167,7 @@ function createBrokenStore(error: Error, isHealthy: boolean): Store {
     readDemand: fail,
     readTaskCounts: fail,
     readActivity: fail,
+    readEnded: fail,
     findSlots: fail,
     commit: fail,
     takeDue: fail,

@@ -187,9 +187,10 @@ function walkStates(changesOf: Changes, steps: number): Walk {
         const expected = entriesOf(after).map(nameEntry);
         if (reached.size !== expected.length || !expected.every((entry) => reached.has(entry)))
           throw new Error(`${trigger.type}: ${[...reached]} instead of ${expected}`);
-        const ending = endingOf(state, after);
+        const ending = endingOf('r1', state, after);
         if ((ending !== undefined) !== isSettled(after)) throw new Error(`${trigger.type}: its ending`);
-        if (ending && ending.outcome !== classifyTask(after)) throw new Error(`${trigger.type}: its outcome`);
+        if (ending && ending.task.outcome !== classifyTask(after))
+          throw new Error(`${trigger.type}: its outcome`);
         const name = JSON.stringify(after);
         if (visited.has(name)) continue;
         visited.add(name);
@@ -229,13 +230,21 @@ describe('what the commits of a task change in the indexes', () => {
 });
 
 describe('how a task ends', () => {
+  const END = { request_id: 'r1', endedMs: NOW + 5, type: 'translate' };
+
   test('is said by the step that settles it alone', () => {
     const abandoned = advance(fresh, { type: 'abandon' });
-    expect(endingOf(fresh, abandoned)).toEqual({ outcome: 'no_agent', tookIndex: 7, noAgent: ['gpu', 'fr'] });
-    expect(endingOf(undefined, abandoned)).toEqual(endingOf(fresh, abandoned));
-    expect(endingOf(abandoned, abandoned)).toBeUndefined();
-    expect(endingOf(fresh, STATES.R ?? fresh)).toBeUndefined();
-    expect(endingOf(STATES.R, STATES.S ?? fresh)).toEqual({ outcome: 'success', tookIndex: 7, noAgent: [] });
+    const noAgent = { outcome: 'no_agent', agent_id: null, error: abandoned.error_info };
+    expect(endingOf('r1', fresh, abandoned)).toEqual({
+      task: { ...END, ...noAgent },
+      tookIndex: 7,
+      noAgent: ['gpu', 'fr'],
+    });
+    expect(endingOf('r1', undefined, abandoned)).toEqual(endingOf('r1', fresh, abandoned));
+    expect(endingOf('r1', abandoned, abandoned)).toBeUndefined();
+    expect(endingOf('r1', fresh, STATES.R ?? fresh)).toBeUndefined();
+    const task = { ...END, outcome: 'success', agent_id: 'A', error: null };
+    expect(endingOf('r1', STATES.R, STATES.S ?? fresh)).toEqual({ task, tookIndex: 7, noAgent: [] });
   });
 });
 

@@ -196,6 +196,7 @@ async function readEverything(side: Side | undefined): Promise<unknown> {
     ofSomeTime: await list('tasks', { fromMs: 11, toMs: 13 }),
     counts: await store.readTaskCounts(),
     activity: await store.readActivity(),
+    ended: await store.readEnded(),
     demand: sortTags(await store.readDemand(50)),
     slots: await Promise.all(AGENTS.map((agent_id) => list('slots', { agent_id }))),
     unreported: await Promise.all(AGENTS.map((agent_id) => list('unreported', { agent_id }))),

@@ -14,6 +14,7 @@ import { describeContacts } from './contact.suite.ts';
 import { describeCounting } from './counting.suite.ts';
 import { describeDue } from './due.suite.ts';
 import { describeDurability } from './durability.suite.ts';
+import { describeEnded } from './ended.suite.ts';
 import { describeFeeds } from './feeds.suite.ts';
 import { describeListings } from './listings.suite.ts';
 import { describeWatching } from './notifications.suite.ts';
@@ -54,6 +55,7 @@ export function describeStore(name: string, createStoreUnderTest: () => Promise<
     describeListings(context);
     describeCounting(context);
     describeActivity(context);
+    describeEnded(context);
     describeRetention(context);
     describeClock(context);
     describeStrings(context);

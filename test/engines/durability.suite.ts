@@ -59,6 +59,7 @@ export function describeDurability({ store, underTest, reopen }: SuiteContext): 
         follow(store().list('agents', {}, { limit: 5 })),
         follow(store().list('unreported', { agent_id: 'A' }, { limit: 5 })),
         follow(readFeed(store(), 's', null, 1)),
+        follow(store().readEnded()),
       ];
       await waitSomeTurns();
       expect(committed.now()).toBe('waiting');

@@ -13,6 +13,8 @@ const READ_ALL = `
       local members = redis.call('SMEMBERS', key)
       table.sort(members)
       return members
+    elseif kind == 'list' then
+      return redis.call('LRANGE', key, 0, -1)
     elseif kind == 'stream' then
       return redis.call('XRANGE', key, '-', '+')
     elseif kind == 'hash' then

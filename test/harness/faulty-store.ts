@@ -46,6 +46,7 @@ export function createFaultyStore(store: Store): FaultyStore {
     readDemand: failing(store.readDemand),
     readTaskCounts: failing(store.readTaskCounts),
     readActivity: failing(store.readActivity),
+    readEnded: failing(store.readEnded),
     findSlots: failing(store.findSlots),
     takeDue: failing(store.takeDue),
     getAgentStatus: failing(store.getAgentStatus),

@@ -10,6 +10,8 @@ import {
   tookIndexOf,
 } from '../../server/domain/activity.ts';
 import { claimableFromMs } from '../../server/domain/delivery.ts';
+import { type EndedTask, sortEnded } from '../../server/domain/ended-task.ts';
+import { endingOf } from '../../server/domain/projection.ts';
 import { isSettled, type TaskState } from '../../server/domain/task.ts';
 import {
   classifyTask,
@@ -18,6 +20,7 @@ import {
   type TaskCounts,
   tagsWithoutAgent,
 } from '../../server/domain/task-counts.ts';
+import { STORE_LIMITS } from '../../server/ports/limits.ts';
 import type {
   AgentStatus,
   Claimable,
@@ -184,6 +187,12 @@ function addEnded({ ended, took, noAgent }: ReturnType<typeof createRecord>, tas
   for (const tag of tagsWithoutAgent(task)) {
     if (noAgent.has(tag) || noAgent.size < STEP_TAGS_MAX) noAgent.set(tag, (noAgent.get(tag) ?? 0) + 1);
   }
+}
+
+/** The tasks that ended last, read from the states. */
+export function readEnded(state: PlainState): readonly EndedTask[] {
+  const ended = allOf(state, 'task').flatMap(([id, { value }]) => endingOf(id, undefined, value)?.task ?? []);
+  return sortEnded(ended).slice(0, STORE_LIMITS.endedMax);
 }
 
 /** An agent's record and what is counted for it; undefined when it has no record. */

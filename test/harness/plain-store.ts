@@ -26,6 +26,7 @@ import {
   type PlainState,
   readActivity,
   readDemand,
+  readEnded,
   readTaskCounts,
   readValue,
   slotsOf,
@@ -84,6 +85,7 @@ function createReads(
   | 'readDemand'
   | 'readTaskCounts'
   | 'readActivity'
+  | 'readEnded'
   | 'findSlots'
 > {
   return {
@@ -105,6 +107,7 @@ function createReads(
     readDemand: async (tagsMax) => readDemand(state, tagsMax),
     readTaskCounts: async () => readTaskCounts(state),
     readActivity: async () => readActivity(state),
+    readEnded: async () => readEnded(state),
     findSlots: async (agent_id, request_ids) =>
       new Set(slotsOf(state, agent_id).filter((id) => request_ids.includes(id))),
   };

@@ -13,11 +13,12 @@
  * 10. What was pushed to an agent is stored as assigned to it, also after a crash.
  * 11. A task's history begins with its submission, its times never fall, it names the agents the task was
  *     assigned to, and it ends with the outcome exactly when the task is settled.
- * 12. The store lists and counts the tasks as their states say.
+ * 12. The store lists and counts the tasks as their states say, and so it does with those that ended last.
  *
  * The model run itself requires number 5, because only it knows that nothing else was happening.
  */
 import { expect } from 'vitest';
+import { type EndedTask, endedTaskOf, sortEnded } from '../../server/domain/ended-task.ts';
 import { describeHistory, outcomeOf } from '../../server/domain/history.ts';
 import type { TaskOutcome } from '../../server/domain/history-record.ts';
 import { isSettled, type TaskInfo, type TaskState } from '../../server/domain/task.ts';
@@ -108,16 +109,20 @@ async function requireListings(store: Store, submitted: readonly string[]): Prom
   expect(listed, 'invariant 12: all').toEqual(expect.arrayContaining([...submitted]));
   const ids = { pending: [] as string[], running: [] as string[], waiting: [] as string[] };
   const ended = fillOutcomes();
+  const endings: EndedTask[] = [];
   for (const id of listed) {
     const state = (await store.get('task', id))?.value;
     if (!state) throw new Error(`invariant 12: ${id} is listed and gone`);
     const taskClass = classifyTask(state);
-    if (isOutcome(taskClass)) ended[taskClass] += 1;
-    else ids[taskClass].push(id);
+    if (isOutcome(taskClass)) {
+      ended[taskClass] += 1;
+      endings.push(endedTaskOf(id, taskClass, state));
+    } else ids[taskClass].push(id);
     if (state.waiting) ids.waiting.push(id);
   }
   const [pending, running, waiting] = [ids.pending.length, ids.running.length, ids.waiting.length];
   expect(await store.readTaskCounts(), 'invariant 12').toEqual({ pending, running, waiting, ended });
+  expect(await store.readEnded(), 'invariant 12: ended').toEqual(sortEnded(endings));
   for (const open of ['pending', 'running', 'waiting'] as const) {
     expect(await listIds(store, 'tasks', { open }), `invariant 12: ${open}`).toEqual(ids[open]);
   }

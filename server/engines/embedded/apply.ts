@@ -8,6 +8,7 @@ import { isSettled } from '../../domain/task.ts';
 import { isLargeText } from '../../domain/value-size.ts';
 import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { Batch, DueChange, Kinds, Ref, Revision, TaskWrite, Write } from '../../ports/store.ts';
+import { putEnded } from './ended-rows.ts';
 import { feedTopic } from './feed.ts';
 import type { Generation } from './generation.ts';
 import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
@@ -19,7 +20,6 @@ import { putOpenTask, removeReply, setReplyApart } from './open-task-rows.ts';
 import {
   agentKey,
   type Envelope,
-  endedKey,
   eventKey,
   expiryKey,
   openKey,
@@ -139,7 +139,7 @@ function applyTask(commit: Commit, { id, value, index, ending }: TaskWrite): voi
     if (open.isReplyApart) removeReply(commit, id);
   }
   putValue(commit, 'task', id, value, null);
-  putRow(group, endedKey(timestampOf(commit), id), '');
+  putEnded(commit, timestampOf(commit), id, '');
 }
 
 function applyAgent(commit: Commit, id: string, value: Kinds['agent'] | null): void {
@@ -178,7 +178,7 @@ function applyEvent(commit: Commit, { session, request_id }: NonNullable<Batch['
   const key = eventKey(session, cursor) ?? '';
   putRow(group, key, writeEvent({ number, request_id }));
   generation.feedTails.add(session, createFeedEntry(key, cursor, { number, request_id }), seq);
-  putRow(group, endedKey(ms, request_id), key);
+  putEnded(commit, ms, request_id, key);
   group.topics.add(feedTopic(session));
 }
 

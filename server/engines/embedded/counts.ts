@@ -1,5 +1,6 @@
-/** Figures for the operator. They are counted with each commit, and read without a scan. */
+/** Figures for the operator, and the tasks that ended last. Each commit keeps them; nothing scans. */
 import { type ActivityStep, type Levels, levelsOf } from '../../domain/activity.ts';
+import { type EndedTask, sortEnded } from '../../domain/ended-task.ts';
 import type { TaskCounts } from '../../domain/task-counts.ts';
 import type { Demand } from '../../ports/store.ts';
 import type { Generation } from './generation.ts';
@@ -34,6 +35,13 @@ export function readDemand({ tasks, indexes }: Generation, tagsMax: number): Dem
 /** The last steps, oldest first: how many tasks waited, ran and ended in each. */
 export function readActivity(generation: Generation, nowMs: number): readonly ActivityStep[] {
   return generation.activity.read(readLevels(generation), nowMs);
+}
+
+/** The tasks that ended last, when all of them are durable. */
+export async function readEnded({ ended, commits }: Generation): Promise<readonly EndedTask[]> {
+  const tasks = sortEnded(ended.values());
+  await commits.whenDurable(commits.lastSeq());
+  return tasks;
 }
 
 /** How many tasks wait, and how many others are open. */

@@ -34,10 +34,11 @@ export function applyIndexChanges(commit: TaskCommit, id: string, changes: reado
   }
 }
 
-/** Counts a task that ends, in all and in the present step. */
+/** Counts a task that ends, in all and in the present step, and keeps how it ended. */
 export function applyEnding(commit: TaskCommit, ending: Ending): void {
   beginStep(commit);
   commit.generation.activity.noteEnded(ending);
+  commit.generation.ended.set(ending.task.request_id, ending.task);
   countSettled(commit, ending, 1);
 }
 
@@ -53,13 +54,13 @@ export function removeEntries(removal: Removal, id: string, state: TaskState): v
   for (const { index, of, atMs } of entriesOf(state)) {
     removeRow(removal.group, `${listingOf(index, of)}/${positionOf(atMs, id)}`);
   }
-  const ending = endingOf(undefined, state);
+  const ending = endingOf(id, undefined, state);
   if (ending) countSettled(removal, ending, -1);
 }
 
 /** The counts are in the row of the high-water mark. */
-function countSettled({ generation, group }: Removal, { outcome }: Ending, change: 1 | -1): void {
-  generation.settledCounts.add(outcome, change);
+function countSettled({ generation, group }: Removal, { task }: Ending, change: 1 | -1): void {
+  generation.settledCounts.add(task.outcome, change);
   group.highWaterMark = generation.highWaterMark;
 }
 

@@ -1,11 +1,12 @@
 /**
  * Loads the memory state from an opened storage: the open tasks, the agents, the high-water mark, and what
- * was counted, nothing else.
+ * was counted, and how the last tasks ended, nothing else.
  */
 import { isSettled, type TaskState } from '../../domain/task.ts';
 import type { Log } from '../../ports/log.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
 import { loadActivity } from './activity-rows.ts';
+import { loadEnded } from './ended-rows.ts';
 import { loadEntries } from './index-changes.ts';
 import { createMemoryState, type MemoryState } from './memory/state.ts';
 import type { OrderedStorage, Row } from './storage/ordered-storage.ts';
@@ -43,6 +44,7 @@ export async function loadState(
     await readNewestTaskKey(storage, log),
   );
   await loadActivity(storage, state.activity, log);
+  await loadEnded(storage, state, log);
   await forEachRow(storage, AGENT_RANGE, ([key, text]) => {
     const { r, v } = readEnvelope(text);
     state.agents.put(lastPart(key), v as never, r, 0);

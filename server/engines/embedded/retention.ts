@@ -9,6 +9,7 @@ import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { TaskState } from '../../domain/task.ts';
 import type { Retention } from '../../ports/store.ts';
 import { writeActivity } from './activity-rows.ts';
+import { eventKeyIn } from './ended-rows.ts';
 import { feedTopic } from './feed.ts';
 import type { Generation } from './generation.ts';
 import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
@@ -16,7 +17,7 @@ import { removeEntries } from './index-changes.ts';
 import { findFeedEnd, findRow, openEnvelope, type Prefetched, prefetchAndDecide } from './lookup.ts';
 import type { Row } from './storage/ordered-storage.ts';
 import {
-  ENDED_PREFIX,
+  ENDED_RANGE,
   EXPIRY_PREFIX,
   eventRange,
   expiringKey,
@@ -80,9 +81,10 @@ async function runTrimStep(pass: TrimPass, limit: number, sessionsToCheck: Set<s
 /** Removes tasks that settled long enough ago: state, input, listings, event. */
 async function trimTasks(pass: TrimPass, limit: number): Promise<number> {
   const { generation, retention, nowMs } = pass;
-  const to = `${ENDED_PREFIX}${padMs(nowMs - retention.keepTasksMs + 1)}`;
-  const indexRows = await generation.storage.scan({ from: ENDED_PREFIX, to }, limit);
-  const eventKeys = indexRows.flatMap(([, event]) => (event === '' ? [] : [event]));
+  const { from } = ENDED_RANGE;
+  const to = `${from}${padMs(nowMs - retention.keepTasksMs + 1)}`;
+  const indexRows = await generation.storage.scan({ from, to }, limit);
+  const eventKeys = indexRows.map(([, text]) => eventKeyIn(text)).filter((key) => key !== '');
   const events = await readRows(generation, eventKeys);
   const sessions = [...new Set(eventKeys.map(sessionOf))];
   const rows = indexRows.map(([key]) => settledKey(lastPart(key)));
@@ -109,6 +111,7 @@ function removeTask(
   indexKey: string,
 ): void {
   const id = lastPart(indexKey);
+  generation.ended.delete(id);
   const state = findRow(generation, prefetched, settledKey(id))?.v as TaskState | undefined;
   if (!state) return;
   for (const key of [settledKey(id), inputKey(id)]) {

@@ -28,7 +28,7 @@ import { createDueTimer, type DueTimer } from '../due-timer.ts';
 import { createNotifications, type Notifications } from '../notifications.ts';
 import { watchTopic } from '../watch.ts';
 import { applyBatch } from './apply.ts';
-import { readActivity, readDemand, readTaskCounts } from './counts.ts';
+import { readActivity, readDemand, readEnded, readTaskCounts } from './counts.ts';
 import { type FeedSlice, feedTopic, readFeed } from './feed.ts';
 import type { Generation } from './generation.ts';
 import { buildAgentStatus, listClaimable, listPage } from './lists.ts';
@@ -121,6 +121,7 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
     readDemand: async (tagsMax) => readDemand(engine.generations.current(), tagsMax),
     readTaskCounts: async () => readTaskCounts(engine.generations.current()),
     readActivity: async () => readActivity(engine.generations.current(), nowMs()),
+    readEnded: async () => await readEnded(engine.generations.current()),
     ...createWrites(engine),
     ...createStreams(engine),
     health: generations.health,

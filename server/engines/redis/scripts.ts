@@ -44,6 +44,7 @@
  *   trimmed:<session>   cursor of the last event that was trimmed away
  *   crowded             set: sessions with new events, which may have too many
  *   ended               sorted set: settled tasks by when they settled
+ *   last-ended          list: how the tasks ended that ended last, the last of them first
  *   fade                sorted set, the expiry index: k:<key>, s:<session> and
  *                       u:<length of agent>:<agent><position>, by when they expire
  *   barrier             counter, written to find out whether replicas have all writes before it
@@ -81,6 +82,7 @@ const LIMITS = {
   SWEEP_GAP_MS: STORE_LIMITS.sweepGapMs,
   UNREPORTED_MS: STORE_LIMITS.unreportedMs,
   REMOVED_AGENTS_MAX: STORE_LIMITS.removedAgentsMax,
+  ENDED_MAX: STORE_LIMITS.endedMax,
   CLOCK_STEP_MS,
   STEP_MS,
   STEPS_MAX,
@@ -117,6 +119,7 @@ export const scripts = {
   demand: readScript('demand', 'no-writes', ['prelude', 'epoch']),
   taskCounts: readScript('task_counts', 'no-writes', ['prelude', 'epoch']),
   activity: readScript('activity', 'no-writes', TIMED),
+  lastEnded: readScript('last_ended', 'no-writes', ['prelude', 'epoch']),
   /** Commits of which one adds a task or an agent. */
   admit: readScript('commit', null, COMMIT_PARTS),
   /** Any other commits. */

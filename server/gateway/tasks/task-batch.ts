@@ -104,7 +104,7 @@ export function taskWrite(
   const stored = expect === 'absent' ? undefined : before?.value;
   const changes = indexChanges(stored, after);
   const index = unreported === null ? changes : [...changes, addUnreported(unreported, after)];
-  const ending = endingOf(stored, after);
+  const ending = endingOf(request_id, stored, after);
   return { kind: 'task', id: request_id, expect, value: after, index, ...(ending && { ending }) };
 }
 

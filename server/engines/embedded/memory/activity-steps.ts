@@ -60,7 +60,7 @@ export function createActivitySteps(): ActivitySteps {
       current = beginStep(stepOf(nowMs), levels);
       return true;
     },
-    noteEnded({ outcome, tookIndex, noAgent }) {
+    noteEnded({ task: { outcome }, tookIndex, noAgent }) {
       if (!current) return;
       changed.add(current);
       current.ended[outcome] += 1;

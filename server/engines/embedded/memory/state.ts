@@ -1,6 +1,6 @@
 /**
  * The memory state of the engine: the open tasks and their entries in indexes, the agents, what is due, how
- * far cursors have come, and what is counted of the tasks.
+ * far cursors have come, what is counted of the tasks, and how the last of them ended.
  *
  * Invariants
  * - The state is what the file will hold once every decided commit is durable. Decisions on open tasks and
@@ -10,8 +10,11 @@
  * - The stored due time of an open task is never later than the true one: to look at a task too early is
  *   harmless, too late is not.
  */
+import { type BoundedMap, createBoundedMap } from '../../../async/bounded-map.ts';
+import type { EndedTask } from '../../../domain/ended-task.ts';
 import { OUTCOMES, type TaskOutcome } from '../../../domain/history-record.ts';
 import { fillOutcomes, type OutcomeCounts } from '../../../domain/task-counts.ts';
+import { STORE_LIMITS } from '../../../ports/limits.ts';
 import type { HighWaterMark, MarkRow } from '../storage/row-keys.ts';
 import { type ActivitySteps, createActivitySteps } from './activity-steps.ts';
 import { type Agents, createAgents } from './agents.ts';
@@ -31,6 +34,8 @@ export type MemoryState = {
   readonly indexes: Indexes;
   readonly settledCounts: SettledCounts;
   readonly activity: ActivitySteps;
+  /** The tasks that ended last, by id. */
+  readonly ended: BoundedMap<string, EndedTask>;
   /** The last issued cursor. */
   highWaterMark: HighWaterMark;
   /**
@@ -51,6 +56,7 @@ export function createMemoryState(row: MarkRow, newestTaskKey: string): MemorySt
     indexes: createIndexes(),
     settledCounts: createSettledCounts(row),
     activity: createActivitySteps(),
+    ended: createBoundedMap(STORE_LIMITS.endedMax),
     highWaterMark: { run, ms, n },
     newestTaskKey,
   };

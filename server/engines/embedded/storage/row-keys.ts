@@ -16,7 +16,7 @@
  *   feed/SESSION/!                   the number of the last trimmed event; sorts before every event
  *   unreported/AGENT/MS/ID           a task that settled without its agent's report
  *   ended/MS/ID                      retention index: tasks by the time they settled, with the key of their
- *                                    event
+ *                                    event and what is kept of their end
  *   fade/MS/KEY                      expiry index: rows by the time they expire
  *
  * Keys, prefixes and the short field names in values (`r` `v` `d` `e` `p`, `run` `ms` `n` `ended`) are
@@ -61,7 +61,7 @@ export const OPEN_RANGE = rangeOf('open');
 export const AGENT_RANGE = rangeOf('agent');
 export const TASK_RANGE = rangeOf('task');
 export const ACTIVITY_RANGE = rangeOf('activity');
-export const ENDED_PREFIX = 'ended/';
+export const ENDED_RANGE = rangeOf('ended');
 export const EXPIRY_PREFIX = 'fade/';
 
 const NOT_PLAIN = /[%/\p{Cc}\p{Surrogate}]/u;
@@ -111,7 +111,8 @@ export const settledKey = (id: string): string => `task/${escapePart(id)}/done`;
 export const inputKey = (id: string): string => `task/${escapePart(id)}/input`;
 export const agentKey = (id: string): string => `agent/${escapePart(id)}`;
 export const keyKey = (id: string): string => `key/${escapePart(id)}`;
-export const endedKey = (ms: number, id: string): string => `${ENDED_PREFIX}${padMs(ms)}/${escapePart(id)}`;
+export const endedKey = (ms: number, id: string): string =>
+  `${ENDED_RANGE.from}${padMs(ms)}/${escapePart(id)}`;
 export const expiryKey = (ms: number, key: string): string => `${EXPIRY_PREFIX}${padMs(ms)}/${key}`;
 
 /** The row key inside a key of the expiry index. */

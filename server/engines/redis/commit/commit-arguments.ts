@@ -8,6 +8,7 @@
  * revision and the new state.
  */
 
+import { writeEnded } from '../../../domain/ended-task.ts';
 import { writeJson } from '../../../domain/json-text.ts';
 import type { IndexChange } from '../../../domain/projection.ts';
 import {
@@ -180,7 +181,7 @@ function addTask(list: OperationList, { id, expect, value, index, ending }: Task
   }
   list.beginPosition(id, position);
   if (!ending) return;
-  list.add('s2', ending.outcome, String(ending.tookIndex));
+  list.add('s3', ending.task.outcome, String(ending.tookIndex), writeEnded(ending.task));
   if (ending.noAgent.length > 0) list.add('f1', JSON.stringify(ending.noAgent));
 }
 

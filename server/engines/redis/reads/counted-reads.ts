@@ -9,6 +9,7 @@ import {
   levelsOf,
   type StepRecord,
 } from '../../../domain/activity.ts';
+import { readEnded, sortEnded } from '../../../domain/ended-task.ts';
 import { OUTCOMES } from '../../../domain/history-record.ts';
 import { fillOutcomes, type TaskCounts } from '../../../domain/task-counts.ts';
 import type { Store, TagDemand } from '../../../ports/store.ts';
@@ -22,7 +23,10 @@ const WITHOUT_SUCCESS = OUTCOMES.filter((outcome) => outcome !== 'success');
 /** The methods of the port, over a connection. */
 export function createCountedReads(
   connection: Pick<Connection, 'call'>,
-): Pick<Store, 'listClaimable' | 'readDemand' | 'readTaskCounts' | 'readActivity' | 'findSlots'> {
+): Pick<
+  Store,
+  'listClaimable' | 'readDemand' | 'readTaskCounts' | 'readActivity' | 'readEnded' | 'findSlots'
+> {
   return {
     async listClaimable(agent_id, limit) {
       const reply = await connection.call(scripts.claimable, [agent_id, String(limit)]);
@@ -52,6 +56,11 @@ export function createCountedReads(
 
     async readActivity() {
       return parseActivity((await connection.call(scripts.activity, [])) as readonly Reply[]);
+    },
+
+    async readEnded() {
+      const reply = await connection.call(scripts.lastEnded, []);
+      return sortEnded((reply as readonly string[]).map(readEnded));
     },
 
     async findSlots(agent_id, request_ids) {

@@ -43,3 +43,11 @@ local function count_ended(outcome, took)
   increments[key] = added
   added[field] = (added[field] or 0) + 1
 end
+
+-- Keeps how a task ended, and no more of them than the last.
+local function note_ended(ended)
+  defer('LPUSH', 'last-ended', ended)
+  if not deferred['LTRIM last-ended'] then
+    defer('LTRIM', 'last-ended', 0, ENDED_MAX - 1)
+  end
+end

@@ -19,7 +19,7 @@
 --   z       set                  -                         adds the position to a set
 --   v       set, member          -                         removes a member from a set
 --   q       agent, from, member  -                         is claimable from then on
---   s       outcome, took        -                         has ended
+--   s       outcome, took, end   -                         has ended, and is one of those that ended last
 --   d       time                 -                         the due entry is due then, and its lease ends
 --   k       -                    -                         there is no due entry
 --   u       time                 -                         as d, unless its lease hides it
@@ -258,6 +258,7 @@ local function apply(letter, at)
   elseif letter == 's' then
     set_field('o', ARGV[at])
     count_ended(ARGV[at], ARGV[at + 1])
+    note_ended(ARGV[at + 2])
     defer('ZADD', 'ended', digits(math.max(now, count('eventMs'))), task.id)
   elseif letter == 'e' then
     add_event(ARGV[at])

@@ -61,6 +61,16 @@ local function trim_task(id)
   redis.call('ZREM', PREFIX .. 'ended', id)
 end
 
+-- Those of the last ended that are not stored any more: they ended before the others.
+local function trim_ended()
+  local key = PREFIX .. 'last-ended'
+  local oldest = redis.call('LINDEX', key, -1)
+  while oldest and redis.call('EXISTS', PREFIX .. 'task:' .. cjson.decode(oldest)[1]) == 0 do
+    redis.call('RPOP', key)
+    oldest = redis.call('LINDEX', key, -1)
+  end
+end
+
 -- `expired` is a member of the expiry index. A session may have got events again since it was added.
 local function trim_expired(expired)
   local kind, name = string.sub(expired, 1, 2), string.sub(expired, 3)
@@ -101,6 +111,9 @@ local settled_before = digits(now - keep_ms)
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', PREFIX .. 'ended', '-inf', settled_before, 'LIMIT', 0, remaining)) do
   trim_task(id)
   remaining = remaining - 1
+end
+if remaining < limit then
+  trim_ended()
 end
 if succeeded > 0 then
   redis.call('HINCRBY', PREFIX .. 'meta', 'succeeded', -succeeded)

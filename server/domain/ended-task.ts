@@ -1,0 +1,56 @@
+/**
+ * What is kept of a task that ended, for those who ask what ended lately: how, when, of which agent. Pure.
+ * Both engines store the same text.
+ */
+import type { TaskOutcome } from './history-record.ts';
+import { copyBeginning } from './payload-preview.ts';
+import type { TaskState } from './task.ts';
+
+/** A task that ended. */
+export type EndedTask = {
+  readonly request_id: string;
+  /** Store time at which it settled. */
+  readonly endedMs: number;
+  readonly outcome: TaskOutcome;
+  readonly type: string;
+  /** The agent that it had when it settled; null without one. */
+  readonly agent_id: string | null;
+  /** The first 200 characters of its error; null when it succeeded. */
+  readonly error: string | null;
+};
+
+/** So much of an error is kept, in characters as JavaScript counts them. */
+const ERROR_CHARS_MAX = 200;
+
+/** A task as it ended in this state. */
+export function endedTaskOf(request_id: string, outcome: TaskOutcome, state: TaskState): EndedTask {
+  const { settledMs, createdMs, task_type: type, agent_id, error_info } = state;
+  const error = error_info === null ? null : copyBeginning(error_info, ERROR_CHARS_MAX);
+  return { request_id, endedMs: settledMs ?? createdMs, outcome, type, agent_id, error };
+}
+
+/** Newest first by (endedMs, request_id). */
+export function sortEnded(tasks: readonly EndedTask[]): readonly EndedTask[] {
+  return tasks.toSorted((a, b) => b.endedMs - a.endedMs || (a.request_id < b.request_id ? 1 : -1));
+}
+
+type StoredTask = readonly [
+  request_id: string,
+  endedMs: number,
+  outcome: TaskOutcome,
+  type: string,
+  agent_id: string | null,
+  error: string | null,
+];
+
+/** The text as which it is stored. */
+export function writeEnded({ request_id, endedMs, outcome, type, agent_id, error }: EndedTask): string {
+  const stored: StoredTask = [request_id, endedMs, outcome, type, agent_id, error];
+  return JSON.stringify(stored);
+}
+
+/** Reads what `writeEnded()` wrote. */
+export function readEnded(text: string): EndedTask {
+  const [request_id, endedMs, outcome, type, agent_id, error] = JSON.parse(text) as StoredTask;
+  return { request_id, endedMs, outcome, type, agent_id, error };
+}
