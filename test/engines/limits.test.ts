@@ -37,12 +37,12 @@ describe('the scripts of Redis', () => {
   });
 
   test('get the numbers of the store port in their second line', () => {
-    const { leaseMs, sweepGapMs, unreportedMs, removedAgentsMax } = STORE_LIMITS;
+    const { leaseMs, sweepGapMs, unreportedMs, removedAgentsMax, endedMax } = STORE_LIMITS;
     for (const { text } of Object.values(scripts)) {
       expect(text.split('\n')[1]).toBe(
-        'local LEASE_MS, SWEEP_GAP_MS, UNREPORTED_MS, REMOVED_AGENTS_MAX, CLOCK_STEP_MS, ' +
-          `STEP_MS, STEPS_MAX, STEP_TAGS_MAX = ${leaseMs}, ${sweepGapMs}, ${unreportedMs}, ` +
-          `${removedAgentsMax}, ${CLOCK_STEP_MS}, ${STEP_MS}, ${STEPS_MAX}, ${STEP_TAGS_MAX}`,
+        'local LEASE_MS, SWEEP_GAP_MS, UNREPORTED_MS, REMOVED_AGENTS_MAX, ENDED_MAX, ' +
+          `CLOCK_STEP_MS, STEP_MS, STEPS_MAX, STEP_TAGS_MAX = ${leaseMs}, ${sweepGapMs}, ${unreportedMs}, ` +
+          `${removedAgentsMax}, ${endedMax}, ${CLOCK_STEP_MS}, ${STEP_MS}, ${STEPS_MAX}, ${STEP_TAGS_MAX}`,
       );
     }
   });
