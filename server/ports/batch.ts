@@ -1,6 +1,6 @@
 /**
  * The parts of a commit: the values it writes with the revisions they must still have, the slots it grants or
- * releases, the waiting tasks, the due entries and the event; and its result.
+ * releases, the due entries and the event; and its result.
  *
  * Stored names are frozen: the fields of the values in `Kinds` stand in databases that must stay readable.
  */
@@ -93,14 +93,6 @@ export type SlotChange =
     }
   | { readonly op: 'release'; readonly agent_id: string; readonly request_id: string };
 
-/** Joins or leaves the waiting tasks. The oldest task is offered first. */
-export type WaitChange = {
-  readonly op: 'join' | 'leave';
-  readonly request_id: string;
-  readonly tags: readonly string[];
-  readonly sinceMs: number;
-};
-
 /**
  * Re-times a due entry; null removes it. Both end its lease. `held` keeps the entry with the lease's holder
  * and hides it for another 1.5 s: the push that this commit allows runs under that lease. A named lease must
@@ -138,6 +130,10 @@ export type Batch = {
    * clears the outcome of the last push: that went to the endpoint before.
    */
   readonly writes: readonly Write[];
+  /**
+   * When an agent gets a free slot (release, registration, higher limit) and shares a tag with a waiting
+   * task, it becomes due at once.
+   */
   readonly slots?: readonly SlotChange[];
   /** Conflict `free_agent` while an agent with one of these tags has a free slot: to abandon, to wait. */
   readonly noneFree?: readonly string[];
@@ -146,17 +142,9 @@ export type Batch = {
    * commit assigns a task to. A task that does not wait itself must not overtake those that do.
    */
   readonly noneWaiting?: readonly string[];
-  /**
-   * Comes with the write that changes `waiting` in the task's state, and says the same: a task joins when it
-   * becomes true, and leaves when it becomes false, as when the task settles. When an agent gets a free slot
-   * (release, registration, higher limit) and shares a tag with a waiting task, it becomes due at once.
-   */
-  readonly wait?: WaitChange;
   readonly due?: readonly DueChange[];
   /** A `task_done` for the session's feed. This commit assigns its cursor. */
   readonly event?: { readonly session: string; readonly request_id: string };
-  /** A task that settled without its agent's report. It is listed for that agent for ten minutes. */
-  readonly unreported?: { readonly agent_id: string; readonly request_id: string };
   /**
    * Conflict `contact` when the agent had a contact after this store time, or sweeping resumed after it: the
    * caller then decides again, because it had relied on the agent's silence.

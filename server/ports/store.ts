@@ -45,7 +45,6 @@ export {
   type Stored,
   type TaskWrite,
   taskRef,
-  type WaitChange,
   type Write,
 } from './batch.ts';
 

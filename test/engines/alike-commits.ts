@@ -112,7 +112,6 @@ export function drawCommit(random: Random, settled: ReadonlySet<string>): Planne
     buildBatch(side) {
       const built = writes.map(({ key, expected, build }) => build(expectOf(side, key, expected), side));
       return {
-        ...Object.assign({}, ...built),
         ...parts,
         writes: built.flatMap((one) => one.writes),
         slots,

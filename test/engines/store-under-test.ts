@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
 import { type AgentFields, type AgentRecord, completeAgent } from '../../server/domain/agent.ts';
 import type { TaskInput, TaskState } from '../../server/domain/task.ts';
-import { taskWrite, waitChange } from '../../server/gateway/tasks/task-batch.ts';
+import { taskWrite } from '../../server/gateway/tasks/task-batch.ts';
 import type {
   Batch,
   CommitResult,
@@ -113,7 +113,7 @@ export function must(result: CommitResult): Revision {
 }
 
 /** What else is in a task's batch; `unreported`: the agent that did not report its end. */
-export type MoreOfTask = Omit<Partial<Batch>, 'wait' | 'unreported'> & { readonly unreported?: string };
+export type MoreOfTask = Partial<Batch> & { readonly unreported?: string };
 
 /** A batch that takes a task from its stored state to another one, or stores a new one in this state. */
 export function writeTask(
@@ -123,13 +123,7 @@ export function writeTask(
   { unreported: agent_id, ...more }: MoreOfTask = {},
 ): Batch {
   const stored = before === 'absent' ? undefined : before;
-  const wait = waitChange(id, stored?.value, after);
-  return {
-    writes: [taskWrite(id, stored, after, agent_id)],
-    ...(wait && { wait }),
-    ...(agent_id !== undefined && { unreported: { agent_id, request_id: id } }),
-    ...more,
-  };
+  return { writes: [taskWrite(id, stored, after, agent_id)], ...more };
 }
 
 /** A batch that writes an agent's record; null removes it. */

@@ -2,8 +2,8 @@
  * From a trigger to the batch of one commit. `decideTransition()` is the only place that decides a step of
  * the state table and adds it to the task's history. `taskWrite()` is the only place that builds a task's
  * write, with what changes in the indexes and how the task ends. `batchFor()` is the only place that adds to
- * it what must commit with it: the slots it takes or releases, its due entry, its place among the waiting
- * tasks and, exactly when the step settles the task, the event.
+ * it what must commit with it: the slots it takes or releases, its due entry and, exactly when the step
+ * settles the task, the event.
  */
 import { dueMs } from '../../domain/delivery.ts';
 import { type AwaitedAcknowledgement, addHistory } from '../../domain/history.ts';
@@ -22,7 +22,6 @@ import {
   type Stored,
   type TaskWrite,
   taskRef,
-  type WaitChange,
 } from '../../ports/store.ts';
 
 /** A step of a task: the stored state it was decided on, the state it leads to, and its cause. */
@@ -120,33 +119,16 @@ export function batchFor(transition: Transition, options: CommitOptions = {}): B
   const owner = before.value.agent_id;
   const unreported = settles && owner !== null && !isOwnReport(trigger, owner) ? owner : null;
   const slots = slotChanges(transition, options.registration);
-  const wait = waitChange(request_id, before.value, after);
   return {
     writes: [taskWrite(request_id, before, after, unreported)],
     due: dueChanges(transition, options),
     ...(slots.length > 0 && { slots }),
-    ...(wait && { wait }),
     ...(options.noneFree && { noneFree: options.noneFree }),
     ...(options.noneWaiting && { noneWaiting: options.noneWaiting }),
     ...(options.caller && { caller: options.caller }),
     ...(options.noContactAfter && { noContactAfter: options.noContactAfter }),
     ...(settles && after.cli_session_id !== '' && { event: { session: after.cli_session_id, request_id } }),
-    ...(unreported !== null && { unreported: { agent_id: unreported, request_id } }),
   };
-}
-
-/**
- * How the task joins or leaves the waiting tasks; undefined: it does neither. If there is none before, it is
- * new.
- */
-export function waitChange(
-  request_id: string,
-  before: TaskState | undefined,
-  after: TaskState,
-): WaitChange | undefined {
-  if ((before?.waiting ?? false) === after.waiting) return undefined;
-  const op = after.waiting ? 'join' : 'leave';
-  return { op, request_id, tags: after.task_tags, sinceMs: after.createdMs };
 }
 
 function dueChanges({ request_id, before, after }: Transition, options: CommitOptions): readonly DueChange[] {
