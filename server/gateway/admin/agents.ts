@@ -5,12 +5,14 @@
  *
  * Pushes, contact strips and what was not taken are what this process has seen; all else is the store's.
  */
+
 import { runInSlices } from '../../async/slices.ts';
 import { agentLoad, agentState, isFull, offlineAtMs } from '../../domain/agent.ts';
 import { writeCursor } from '../../domain/cursor.ts';
 import { type Candidate, isFailing } from '../../domain/match.ts';
 import type { TaskState } from '../../domain/task.ts';
 import { findObstacle } from '../../domain/task-match.ts';
+import { toSeconds } from '../../domain/wire-time.ts';
 import type {
   AdminCalls,
   AgentCounts,
@@ -164,8 +166,4 @@ function describeAssigned(request_id: string, state: TaskState, agent_id: string
   if (!delivery || state.agent_id !== agent_id) return [];
   const { acknowledged, assignedMs } = delivery;
   return [{ request_id, task_type, acknowledged, assigned_time: assignedMs / 1_000, progress }];
-}
-
-function toSeconds(ms: number | null): number | null {
-  return ms === null ? null : ms / 1_000;
 }

@@ -3,6 +3,7 @@
  *
  * Cost of a call: that of `previewMatch`, and a read of the task and of its agent.
  */
+
 import { adviseOnTask, type PresentAgent } from '../../domain/advice.ts';
 import { offlineAtMs, PULL_ENDPOINT, silentAtMs } from '../../domain/agent.ts';
 import { excludedAgents } from '../../domain/delivery.ts';
@@ -10,6 +11,7 @@ import { assignedAtMs, describeHistory, lostContactMs, outcomeOf } from '../../d
 import { decodeMatch } from '../../domain/match-record.ts';
 import { isSettled, type TaskState } from '../../domain/task.ts';
 import { ANY_TASK, type TaskMatch } from '../../domain/task-match.ts';
+import { toSeconds } from '../../domain/wire-time.ts';
 import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import type { Gateway, TaskAgent } from '../../ports/gateway.ts';
 import type { Store } from '../../ports/store.ts';
@@ -124,8 +126,4 @@ function describeLostAgent(state: TaskState): TaskAgent | null {
     offline_time: null,
     lost_time: toSeconds(state.settledMs),
   };
-}
-
-function toSeconds(ms: number | null): number | null {
-  return ms === null ? null : ms / 1_000;
 }

@@ -3,10 +3,12 @@
  * payload and result. Of a large payload the beginning is stored beside the state; a short one is read, and
  * its beginning cut from it. The first page has the counts of all that match, if they are asked for.
  */
+
 import { writeCursor } from '../../../domain/cursor.ts';
 import { assignedAtMs, outcomeOf } from '../../../domain/history.ts';
 import { writeJson } from '../../../domain/json-text.ts';
 import { cutText } from '../../../domain/payload-preview.ts';
+import { toSeconds } from '../../../domain/wire-time.ts';
 import type { AdminCalls, TaskPage, TaskQuery, TaskRow } from '../../../ports/admin.ts';
 import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
 import { requirePosition } from '../page-cursor.ts';
@@ -96,8 +98,4 @@ async function readPreview(
 ): Promise<string | undefined> {
   const input = (await store.get('input', request_id, caller))?.value;
   return input && cutText(writeJson({ payload: input.payload }).slice('{"payload":'.length, -1));
-}
-
-function toSeconds(ms: number | null): number | null {
-  return ms === null ? null : ms / 1_000;
 }
