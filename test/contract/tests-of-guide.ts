@@ -190,7 +190,7 @@ const REQUESTS: StatementTests = {
     ['`auth` below is', ADVICE],
     ['If the body and the query', `${GUIDE}of $operations`],
     ['The `Authorization` header is read', 'http/secrets.test.ts: a read of a task with %j and %j gets %d'],
-    ['A wrong `X-Admin-Auth`', 'conformance/differential.test.ts: the second gateway and ours are the same'],
+    ['A wrong `X-Admin-Auth`', 'differential/differential.test.ts: the second gateway and ours are the same'],
     [
       'Without a secret, a heartbeat',
       'http/secrets.test.ts: the optional fields of a heartbeat count only with a right one',

@@ -35,7 +35,7 @@ const CLIENTS: StatementTests = {
       `${FEEDS}yields stored events in the order of their commits, then live ones`,
     ],
     ['A repeat with the same', REPEATED],
-    ['Without the header', 'conformance/differential.test.ts: the second gateway and ours are the same'],
+    ['Without the header', 'differential/differential.test.ts: the second gateway and ours are the same'],
     ['On 503 `busy` retry', 'sdk/retries.test.ts: $code: the call is repeated as it is: $again'],
     ['On 503 `store_unavailable`', UNKNOWN_OUTCOME],
   ],
