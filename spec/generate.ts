@@ -1,6 +1,7 @@
 /**
  * Generates everything in `generated/` from the sources in this folder: the OpenAPI documents and the types,
- * which are published, and the pages at `/docs` and `/console`, which are only served.
+ * which are published, what the conformance kit requires, and the pages at `/docs` and `/console`, which
+ * are only served.
  * `node spec/generate.ts` writes `generated/`; with `--check` it writes nothing and fails if a file there is
  * stale. The output is deterministic: the same sources give the same bytes.
  */
@@ -23,6 +24,7 @@ import { type Json, requireObject } from './document.ts';
 import { writeForGenerators } from './generator-forms.ts';
 import { addLinks } from './links.ts';
 import { cutAdminDocument, cutClientDocument, requireUnion } from './published-documents.ts';
+import { buildRequirements } from './requirements.ts';
 import { shareParts } from './shared-parts.ts';
 
 const specFolder = dirname(fileURLToPath(import.meta.url));
@@ -62,6 +64,7 @@ function generateFiles(): ReadonlyMap<string, string> {
     addDocument(files, 'agent.3.2', readAgent('3.2'));
     files.set('gateway.d.ts', generateTypes(folder, typed));
     files.set('agent.d.ts', generateTypes(folder, agent));
+    files.set('conformance/requirements.json', buildRequirements());
     for (const [name, text] of readDocsFiles(specFolder)) files.set(`docs/${name}`, text);
     for (const [name, text] of buildConsoleFiles(specFolder)) files.set(`console/${name}`, text);
     return files;

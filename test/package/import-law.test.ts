@@ -4,6 +4,7 @@ import {
   explainImport,
   findFileCircles,
   findFolderCircles,
+  findForeignToKit,
   findTransports,
   listEdges,
 } from './import-law.ts';
@@ -60,6 +61,25 @@ describe('what serves the API', () => {
     const read = (from: string) =>
       (imported[from] ?? []).map((one) => ({ from, specifier: one, target: one.includes(':') ? '' : one }));
     expect(findTransports(read)).toEqual(['server/http/b.ts → node:http']);
+  });
+});
+
+describe('the conformance kit', () => {
+  test('imports nothing of this repository, and no package', () => {
+    expect(findForeignToKit(imports)).toEqual([]);
+  });
+
+  test('the law bites: a package, and a file of the server', () => {
+    const imported: Readonly<Record<string, readonly string[]>> = {
+      'test/conformance/command.ts': ['test/conformance/a.ts', 'node:http'],
+      'test/conformance/a.ts': ['ajv', 'server/main.ts'],
+    };
+    const read = (from: string) =>
+      (imported[from] ?? []).map((one) => ({ from, specifier: one, target: one.includes('/') ? one : '' }));
+    expect(findForeignToKit(read)).toEqual([
+      'test/conformance/a.ts → ajv',
+      'test/conformance/a.ts → server/main.ts',
+    ]);
   });
 });
 

@@ -53,6 +53,23 @@ export function explainImport({ from, target }: Edge): string | undefined {
   return theirs.rank < mine.rank ? undefined : `${from} → ${target}: sideways or up`;
 }
 
+/** The conformance kit is published alone: what its command reaches knows nothing of this repository. */
+const KIT = 'test/conformance/';
+
+/** Which files of the published kit, however far from its command, import what it lacks. */
+export function findForeignToKit(imports: Repository['imports']): readonly string[] {
+  const files = new Set([`${KIT}command.ts`]);
+  const found: string[] = [];
+  // A set is visited to its end, also what is added meanwhile.
+  for (const file of files) {
+    for (const { specifier, target } of imports(file)) {
+      if (target.startsWith(KIT)) files.add(target);
+      else if (!specifier.startsWith('node:')) found.push(`${file} → ${specifier}`);
+    }
+  }
+  return found;
+}
+
 /** What serves the API has a second caller, which has no network: it knows neither `node:http` nor Koa. */
 const SERVE = 'server/http/serve.ts';
 const TRANSPORTS = /^(node:(http|https|net|stream|tls)|koa|koa-body|@koa\/router)$/;

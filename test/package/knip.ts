@@ -42,7 +42,13 @@ const config: KnipConfig = {
         // Read by Vite.
         'spec/console.vite.ts',
       ],
-      project: ['.ci/**', 'spec/**/*.{ts,js,tsp}', 'test/**/*.{ts,js}', '!test/bench/peer/**'],
+      project: [
+        '.ci/**',
+        'spec/**/*.{ts,js,tsp}',
+        'test/**/*.{ts,js}',
+        '!test/bench/peer/**',
+        '!test/conformance/**',
+      ],
       vitest: { config: 'test/vitest.config.ts' },
       ignoreDependencies: [
         // Its files are copied.
@@ -67,6 +73,10 @@ const config: KnipConfig = {
     },
     sdk: {
       entry: ['cli/main.ts', 'agent/heartbeat-thread.ts', 'examples/**/*.{js,ts}'],
+      project: ['**/*.{ts,js}'],
+    },
+    'test/conformance': {
+      entry: ['bin/*.js', 'command.ts', 'control-table.ts', '*.test.ts'],
       project: ['**/*.{ts,js}'],
     },
     generated: { project: [] },

@@ -43,6 +43,29 @@ export const USED_CONTRACT = `const { exports: entries } = require('@task-gatewa
           if (!/openapi"?: "?3/.test(text)) throw new Error(entry + ' is not a document.');
         }`;
 
+/** Serves the small gateway of the kit and checks it by its command; then stops it. */
+export const USED_CONFORMANCE = `const { spawn, execFileSync } = require('node:child_process');
+        const { once } = require('node:events');
+        const { dirname, delimiter, join } = require('node:path');
+        const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
+        const env = { ...process.env, PATH, GATEWAY_AUTH: 'a-secret', ADMIN_AUTH: 'another-secret' };
+        const folder = dirname(require.resolve('@task-gateway/conformance/package.json'));
+        if (require('@task-gateway/conformance/requirements.json').length < 60) throw new Error('Requirements are missing.');
+        async function use() {
+          const program = join(folder, 'bin/task-gateway-conformance.js');
+          const minimal = spawn(process.execPath, [program, '--serve-minimal', '0'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+          try {
+            const [text] = await once(minimal.stdout, 'data');
+            const [url] = /http:\\S+/.exec(text);
+            const printed = execFileSync('npx', ['@task-gateway/conformance', '--gateway', url], { env, encoding: 'utf8' });
+            const [, passed, applicable] = /MUST (\\d+) of (\\d+) applicable/.exec(printed);
+            if (passed !== applicable || Number(passed) < 50) throw new Error(printed);
+          } finally {
+            minimal.kill('SIGTERM');
+          }
+        }
+        use().catch((error) => { console.error(error, error.stdout); process.exit(1); });`;
+
 /**
  * Starts the gateway by the command of its package, looks at its pages, submits a task, stops it by a signal
  * to npx, starts it again and finds the task in it; then copies its database.

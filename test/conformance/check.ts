@@ -1,0 +1,5 @@
+/** One check: it looks at one requirement. */
+import type { Kit } from './kit.ts';
+
+/** Resolves where the requirement holds, else throws what `findings.ts` describes. */
+export type Check = (kit: Kit) => Promise<void>;

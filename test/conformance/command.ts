@@ -1,0 +1,152 @@
+/** The command: reads its options, runs the kit, prints and writes the reports, and returns the exit code. */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { serveMinimalGateway } from './minimal-gateway.ts';
+import { REQUIREMENTS } from './requirements.ts';
+import { CHECKS, runChecks } from './run-checks.ts';
+import { type Baseline, exitCodeOf, parseBaseline, summarize } from './verdicts.ts';
+import { printReport, type ReportHead, writeJsonReport, writeJunitReport } from './written-reports.ts';
+
+const USAGE = `npx @task-gateway/conformance --gateway URL [OPTIONS]
+npx @task-gateway/conformance --serve-minimal PORT
+npx @task-gateway/conformance --list
+
+Checks whether a gateway is a Task Gateway. Its secrets: GATEWAY_AUTH and ADMIN_AUTH in the environment.
+
+  --gateway URL         the gateway under test
+  --agent-host ADDRESS  where the kit's agents listen and the gateway reaches them (127.0.0.1)
+  --only ID             only requirements whose ids begin so, such as "event."
+  --seed NUMBER         decides the values that are sent, names apart (one of the clock)
+  --baseline FILE       JSON: ids of requirements that are expected to fail, each with its reason
+  --json FILE           writes the report as JSON
+  --junit FILE          writes the report as JUnit
+  --all                 prints the requirements that passed or are not scored too
+  --list                prints the requirements and whether a check looks at them
+  --serve-minimal PORT  serves a small gateway that conforms, to try the kit on
+
+Exit codes: 0 conforms; 1 does not, or the baseline is stale; 2 the kit itself failed or was used wrongly.`;
+
+const OPTIONS = {
+  gateway: { type: 'string' },
+  'agent-host': { type: 'string' },
+  only: { type: 'string' },
+  seed: { type: 'string' },
+  baseline: { type: 'string' },
+  json: { type: 'string' },
+  junit: { type: 'string' },
+  all: { type: 'boolean', default: false },
+  list: { type: 'boolean', default: false },
+  'serve-minimal': { type: 'string' },
+  help: { type: 'boolean', default: false },
+} as const;
+
+/** A mistake of the caller's, for one line. */
+class UsageError extends Error {}
+
+/** Runs the command with its words; `version` is that of the package. Returns the exit code. */
+export async function runCommand(words: readonly string[], version: string): Promise<number> {
+  try {
+    const { values } = parseArgs({ args: [...words], options: OPTIONS, strict: true });
+    if (values.help) return print(USAGE);
+    if (values.list) return print(listRequirements());
+    if (values['serve-minimal'] !== undefined) return await serve(values['serve-minimal']);
+    if (values.gateway === undefined)
+      throw new UsageError('--gateway URL is missing: it names the gateway under test.');
+    return await check(values.gateway, values, version);
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof TypeError)) throw error;
+    console.error(`${error.message}\nWhat it takes: npx @task-gateway/conformance --help`);
+    return 2;
+  }
+}
+
+type Values = Readonly<
+  Partial<Record<'agent-host' | 'only' | 'seed' | 'baseline' | 'json' | 'junit', string>>
+> & {
+  readonly all: boolean;
+};
+
+async function check(gateway: string, values: Values, version: string): Promise<number> {
+  if (!/^https?:\/\//.test(gateway) || !URL.canParse(gateway))
+    throw new UsageError(`--gateway must be a URL such as http://127.0.0.1:8080, not "${gateway}".`);
+  const seed = readSeed(values.seed);
+  const baseline = readBaseline(values.baseline, values.only ?? '');
+  const { GATEWAY_AUTH = 'task-gateway-default-secret', ADMIN_AUTH } = process.env;
+  const { only, 'agent-host': agentHost } = values;
+  if (only !== undefined && !REQUIREMENTS.some(({ id, role }) => role === 'gateway' && id.startsWith(only)))
+    throw new UsageError(`--only ${only}: no requirement begins so; --list prints them.`);
+  const head: ReportHead = {
+    kitVersion: version,
+    kitHash: hashKit(),
+    seed,
+    gatewayUrl: gateway,
+    startedAt: new Date().toISOString(),
+  };
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  process.once('SIGINT', end).once('SIGTERM', end);
+  const run = await runChecks({
+    gatewayUrl: gateway,
+    auth: GATEWAY_AUTH,
+    seed,
+    signal: ending.signal,
+    ...(ADMIN_AUTH ? { adminAuth: ADMIN_AUTH } : {}),
+    ...(only === undefined ? {} : { only }),
+    ...(agentHost === undefined ? {} : { agentHost }),
+  });
+  process.off('SIGINT', end).off('SIGTERM', end);
+  const summary = summarize(run.verdicts, baseline);
+  if (values.json !== undefined) writeFileSync(values.json, writeJsonReport(run, summary, head, baseline));
+  if (values.junit !== undefined) writeFileSync(values.junit, writeJunitReport(run, summary, baseline));
+  console.log(printReport(run, summary, head, baseline, values.all));
+  return exitCodeOf(summary);
+}
+
+function readSeed(text: string | undefined): number {
+  const seed = text === undefined ? Date.now() % 2 ** 32 : Number(text);
+  if (Number.isInteger(seed) && seed >= 0 && seed < 2 ** 32) return seed;
+  throw new UsageError(`--seed must be a whole number from 0 and below 2^32, not "${text}".`);
+}
+
+/** Of a part of the requirements, the entries of that part. */
+function readBaseline(file: string | undefined, only: string): Baseline {
+  if (file === undefined) return {};
+  try {
+    const all = Object.entries(parseBaseline(readFileSync(file, 'utf8')));
+    return Object.fromEntries(all.filter(([id]) => id.startsWith(only)));
+  } catch (error) {
+    throw new UsageError(`--baseline ${file}: ${error instanceof Error ? error.message : error}.`);
+  }
+}
+
+function listRequirements(): string {
+  return REQUIREMENTS.map(({ id, level, strength, role, text, not_scored }) => {
+    const state = CHECKS[id] ? 'checked' : `not scored: ${not_scored}`;
+    return `${id} (${level}, ${role}, ${strength}; ${state})\n  ${text}`;
+  }).join('\n');
+}
+
+/** The programs beside this one, and the requirements. */
+function hashKit(): string {
+  const folder = new URL('.', import.meta.url);
+  const files = readdirSync(folder).filter((name) => /(?<!\.test|\.d)\.[jt]s$/.test(name));
+  const hash = createHash('sha256').update(JSON.stringify(REQUIREMENTS));
+  for (const file of files.toSorted()) hash.update(readFileSync(new URL(file, folder)));
+  return hash.digest('hex');
+}
+
+function print(text: string): number {
+  console.log(text);
+  return 0;
+}
+
+async function serve(port: string): Promise<number> {
+  if (!/^\d{1,5}$/.test(port)) throw new UsageError(`--serve-minimal must be a port, not "${port}".`);
+  const { GATEWAY_AUTH = 'task-gateway-default-secret', ADMIN_AUTH = '' } = process.env;
+  const minimal = await serveMinimalGateway(Number(port), { gateway: GATEWAY_AUTH, admin: ADMIN_AUTH });
+  console.log(`A small gateway: ${minimal.url}`);
+  await new Promise<void>((resolve) => process.once('SIGINT', resolve).once('SIGTERM', () => resolve()));
+  await minimal.close();
+  return 0;
+}

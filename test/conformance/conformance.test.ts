@@ -1,0 +1,166 @@
+/**
+ * The kit against gateways that conform, against what only looks like one, and against itself: every check
+ * has a control, and finds the fault that it plants.
+ */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { findFreePort } from '../harness/free-port.ts';
+import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
+import { startRedis } from '../harness/redis-process.ts';
+import { findComplaints, tryControls } from './control-table.ts';
+import { CONTROLS } from './controls.ts';
+import { serveMinimalGateway } from './minimal-gateway.ts';
+import { CONTROL_SECRETS } from './planted-faults.ts';
+import { REQUIREMENTS } from './requirements.ts';
+import { CHECKS, runChecks } from './run-checks.ts';
+import { exitCodeOf, summarize } from './verdicts.ts';
+
+const { gateway: auth, admin: adminAuth } = CONTROL_SECRETS;
+const SETTINGS = { GATEWAY_AUTH: auth, ADMIN_AUTH: adminAuth };
+let gateway: GatewayProcess;
+
+beforeAll(async () => {
+  gateway = await startGateway(SETTINGS);
+});
+afterAll(async () => {
+  await gateway?.stop();
+});
+
+async function verdictsOn(gatewayUrl: string, more: { limitMs?: number; signal?: AbortSignal } = {}) {
+  const { verdicts } = await runChecks({ gatewayUrl, auth, adminAuth, seed: 7, ...more });
+  return verdicts;
+}
+
+/** Those that are no pass and are scored, each with what was found. */
+async function complaintsOn(gatewayUrl: string): Promise<readonly string[]> {
+  const verdicts = await verdictsOn(gatewayUrl);
+  const { passed, applicable } = summarize(verdicts);
+  console.log(`figure: conformance-must ${passed} of ${applicable}`);
+  return verdicts
+    .filter(({ outcome }) => outcome !== 'pass' && outcome !== 'not_scored')
+    .map(({ requirement, outcome, detail }) => `${outcome} ${requirement.id}: ${detail}`);
+}
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('a gateway that conforms', () => {
+  test('ours in memory; and once more, when it has been used', async () => {
+    expect(await complaintsOn(gateway.baseUrl)).toEqual([]);
+    expect(await complaintsOn(gateway.baseUrl)).toEqual([]);
+  }, 60_000);
+
+  test('ours on SQLite', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'task-gateway-conformance-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const embedded = await startGateway({ ...SETTINGS, STORE: `sqlite:${join(folder, 'gateway.db')}` });
+    onTestFinished(async () => void (await embedded.stop()));
+    expect(await complaintsOn(embedded.baseUrl)).toEqual([]);
+  }, 60_000);
+
+  test('ours on Redis', { tags: 'redis', timeout: 60_000 }, async () => {
+    const redis = await startRedis();
+    onTestFinished(() => redis.dispose());
+    const shared = await startGateway({ ...SETTINGS, STORE: redis.url });
+    onTestFinished(async () => void (await shared.stop()));
+    expect(await complaintsOn(shared.baseUrl)).toEqual([]);
+  });
+
+  test('the minimal one', async () => {
+    const minimal = await serveMinimalGateway(0, CONTROL_SECRETS);
+    onTestFinished(() => minimal.close());
+    expect(await complaintsOn(minimal.url)).toEqual([]);
+  }, 60_000);
+});
+
+describe('a subject that is no gateway passes nothing', () => {
+  const bodies = ['{}', '{"ok":true}', '[]', '', 'null'];
+  const echo: RequestListener = (request, response) => {
+    response.setHeader('content-type', 'application/json');
+    request.pipe(response);
+  };
+
+  test.each([
+    ...bodies.map((body) => [`200 and ${body || 'nothing'} to everything`, 200, body] as const),
+    ...[204, 302, 400, 401, 404, 422, 500].map((status) => [`${status} to everything`, status, ''] as const),
+  ])('%s', async (_what, status, body) => {
+    const url = await serve((request, response) => {
+      request.resume();
+      response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+    });
+    const { counts, passed, applicable } = summarize(await verdictsOn(url, { limitMs: 300 }));
+    expect({ passed, pass: counts.pass, error: counts.error }).toEqual({ passed: 0, pass: 0, error: 0 });
+    expect(applicable).toBeGreaterThan(50);
+  });
+
+  test.each([
+    ['what was sent comes back', echo],
+    ['every connection is cut', ((request) => request.socket.destroy()) as RequestListener],
+    ['nothing ever comes', (() => {}) as RequestListener],
+  ])('%s', async (_what, listener) => {
+    const { counts, passed } = summarize(await verdictsOn(await serve(listener), { limitMs: 300 }));
+    expect({ passed, pass: counts.pass, error: counts.error }).toEqual({ passed: 0, pass: 0, error: 0 });
+  });
+
+  test('it does not listen', async () => {
+    const { counts, passed, applicable } = summarize(
+      await verdictsOn(`http://127.0.0.1:${await findFreePort()}`),
+    );
+    expect({ passed, pass: counts.pass, error: counts.error }).toEqual({ passed: 0, pass: 0, error: 0 });
+    expect(counts.fail).toBeGreaterThanOrEqual(applicable);
+  });
+});
+
+describe('a fault of the kit', () => {
+  test('counts neither for nor against the subject: it was ended in the middle', async () => {
+    const signal = AbortSignal.timeout(300);
+    const verdicts = await verdictsOn(gateway.baseUrl, { signal });
+    const summary = summarize(verdicts);
+    expect(summary.counts.error).toBeGreaterThan(10);
+    expect(summary.counts.fail).toBe(0);
+    expect(exitCodeOf(summary)).toBe(2);
+    expect(verdicts.every(({ outcome, detail }) => outcome === 'pass' || detail !== '')).toBe(true);
+  });
+
+  test('such as an address that it cannot listen on is an error of every check', async () => {
+    const options = { gatewayUrl: gateway.baseUrl, auth, adminAuth, seed: 7, agentHost: '192.0.2.1' };
+    const { counts } = summarize((await runChecks(options)).verdicts);
+    expect(counts.error).toBeGreaterThan(50);
+    expect(counts.pass + counts.fail + counts.warn).toBe(0);
+  });
+});
+
+describe('every requirement', () => {
+  const checked = Object.keys(CHECKS).sort();
+
+  test('has a check, or a reason why there is none, and never both', () => {
+    const scored = REQUIREMENTS.filter(({ not_scored }) => not_scored === undefined).map(({ id }) => id);
+    expect(checked).toEqual(scored.sort());
+    for (const { not_scored } of REQUIREMENTS) expect(not_scored).not.toBe('');
+  });
+
+  test('that is checked has a control', () => {
+    expect(Object.keys(CONTROLS).sort()).toEqual(checked);
+  });
+
+  test('is failed by its control, and passes where nothing is planted', async () => {
+    const found = await tryControls(gateway.baseUrl);
+    const missed = [...found].filter(([id, ids]) => !ids.includes(id)).map(([id]) => id);
+    const others = [...found.values()].reduce((sum, ids) => sum + ids.length - 1, 0);
+    console.log(`figure: conformance-controls ${found.size}, found by ${others} other checks too`);
+    expect(missed).toEqual([]);
+    expect(await findComplaints(gateway.baseUrl, (send) => send)).toEqual([]);
+  }, 120_000);
+});

@@ -1,0 +1,169 @@
+/** The page of the kit is true: its commands are run, and its tables are those of the program. */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { findFreePort } from '../harness/free-port.ts';
+import { readBlocks } from '../harness/readme-blocks.ts';
+import { REQUIREMENTS } from './requirements.ts';
+import type { Outcome, Run } from './run-checks.ts';
+import { exitCodeOf, parseBaseline, summarize } from './verdicts.ts';
+import { writeJunitReport } from './written-reports.ts';
+
+const PAGE = readFileSync(join(import.meta.dirname, 'README.md'), 'utf8');
+const PROGRAM = join(import.meta.dirname, 'bin/task-gateway-conformance.js');
+const blocks = readBlocks(PAGE);
+const shell = blocks.filter(({ language }) => language === 'sh').map(({ text }) => text);
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-kit-'));
+  // Stands for npx, which would ask a registry for what is here.
+  const npx = join(folder, 'npx');
+  writeFileSync(
+    npx,
+    `#!/bin/sh\n[ "$1" = @task-gateway/conformance ] && shift\nexec ${process.execPath} ${PROGRAM} "$@"\n`,
+  );
+  chmodSync(npx, 0o755);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+type Ran = { readonly code: number; readonly stdout: string; readonly stderr: string };
+
+async function run(script: string): Promise<Ran> {
+  const env = { PATH: `${folder}:${process.env.PATH}`, LANG: 'C.UTF-8' };
+  return promisify(execFile)('bash', ['--norc', '-c', script], { env, cwd: folder }).then(
+    (ran) => ({ code: 0, ...ran }),
+    (error) => error as Ran,
+  );
+}
+
+describe('the commands of the page', () => {
+  test('print what it says, and write the reports', async () => {
+    const port = await findFreePort();
+    // The server needs a moment to listen, which a reader takes to type the next command.
+    const started = shell
+      .join('\n')
+      .replace(' &\n', ' &\nuntil curl -s http://127.0.0.1:8090 >/dev/null; do sleep 0.1; done\n');
+    const { code, stdout } = await run(`${started.replaceAll('8090', String(port))}\nkill -TERM $!; wait $!`);
+    const [promised = ''] = blocks.filter(({ language }) => language === 'text').map(({ text }) => text);
+    expect({ code, printed: stdout.split('\n\n').at(-1) }).toEqual({ code: 0, printed: promised });
+    const report = JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8'));
+    expect(report).toMatchObject({ must: { passed: 60, applicable: 60 }, counts: { fail: 0, error: 0 } });
+    expect(report.kit.sha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(Object.keys(report)).toEqual(expect.arrayContaining(['subject', 'seed', 'prefix', 'started_at']));
+    expect(report.verdicts.every(({ text, where }: { text: string; where: unknown }) => text && where)).toBe(
+      true,
+    );
+    expect(readFileSync(join(folder, 'report.xml'), 'utf8')).toMatch(/<testsuite .* failures="0" errors="0"/);
+  }, 60_000);
+
+  test('say in one line what was used wrongly', async () => {
+    const wrong = [
+      ['', /--gateway URL is missing/],
+      ['--gateway here', /--gateway must be a URL/],
+      ['--gateway http://127.0.0.1:1 --seed x', /--seed must be a whole number/],
+      ['--gateway http://127.0.0.1:1 --only nothing.', /no requirement begins so/],
+      ['--gateway http://127.0.0.1:1 --baseline none.json', /--baseline none\.json: ENOENT/],
+      ['--nonsense', /Unknown option '--nonsense'/],
+    ] as const;
+    for (const [words, sentence] of wrong) {
+      const { code, stderr } = await run(`npx @task-gateway/conformance ${words}`);
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(sentence) });
+    }
+  }, 60_000);
+
+  test('list every requirement, and whether a check looks at it', async () => {
+    const { stdout } = await run('npx @task-gateway/conformance --list');
+    for (const { id } of REQUIREMENTS) expect(stdout).toContain(`${id} (`);
+    for (const { text } of REQUIREMENTS) expect(stdout).toContain(text);
+    expect(stdout.match(/; checked\)/g)?.length).toBeGreaterThan(50);
+  });
+
+  test('end with a report when a signal comes', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void silent.close());
+    await once(silent, 'listening');
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const kit = spawn(process.execPath, [PROGRAM, '--gateway', url, '--json', 'ended.json'], { cwd: folder });
+    const [socket] = (await once(silent, 'connection')) as [Socket];
+    kit.kill('SIGTERM');
+    const [code] = await once(kit, 'exit');
+    socket.destroy();
+    expect(code).toBe(2);
+    const { counts } = JSON.parse(readFileSync(join(folder, 'ended.json'), 'utf8'));
+    expect(counts).toMatchObject({ pass: 0, fail: 0, warn: 0 });
+    expect(counts.error).toBeGreaterThan(50);
+  }, 60_000);
+});
+
+describe('a baseline', () => {
+  const requirementOf = (id: string) => {
+    const found = REQUIREMENTS.find((one) => one.id === id);
+    if (!found) throw new Error(`No requirement ${id}.`);
+    return found;
+  };
+  const runOf = (outcomes: Readonly<Record<string, Outcome>>): Run => ({
+    verdicts: Object.entries(outcomes).map(([id, outcome]) => ({
+      requirement: requirementOf(id),
+      outcome,
+      detail: outcome === 'pass' ? '' : '<seen> "this"',
+    })),
+    prefix: 'kit-1',
+    subjectVersion: null,
+    seconds: 1,
+  });
+  const seen = runOf({
+    'match.by-tags': 'fail',
+    'event.equal': 'pass',
+    'error.other': 'warn',
+    'auth.default': 'not_scored',
+  });
+
+  test('of the page is one', () => {
+    const [page = ''] = blocks.filter(({ role }) => role === 'baseline').map(({ text }) => text);
+    const baseline = parseBaseline(page);
+    expect(summarize(seen.verdicts, baseline).stale).toEqual([]);
+    for (const id of Object.keys(baseline)) requirementOf(id);
+  });
+
+  test.each([
+    ['nothing', {}, { code: 1, stale: [] }],
+    ['what fails', { 'match.by-tags': 'known' }, { code: 0, stale: [] }],
+    [
+      'what passes again',
+      { 'match.by-tags': 'known', 'event.equal': 'old' },
+      { code: 1, stale: ['event.equal'] },
+    ],
+    ['what is unknown', { 'match.by-tags': 'known', 'no.such': 'x' }, { code: 1, stale: ['no.such'] }],
+  ])('that expects %s', (_what, baseline, { code, stale }) => {
+    const summary = summarize(seen.verdicts, baseline);
+    expect({ code: exitCodeOf(summary), stale: summary.stale }).toEqual({ code, stale });
+    expect([summary.passed, summary.applicable]).toEqual([1, 2]);
+  });
+
+  test.each(['[]', '"text"', '{"a":1}', '{"a":" "}'])('is refused: %s', (text) => {
+    expect(() => parseBaseline(text)).toThrow();
+  });
+
+  test('an error of the kit is an exit code of its own', () => {
+    const broken = runOf({ 'match.by-tags': 'error', 'event.equal': 'fail' });
+    const summary = summarize(broken.verdicts);
+    expect([exitCodeOf(summary), summary.passed, summary.applicable]).toEqual([2, 0, 1]);
+  });
+
+  test('is in JUnit: failures, expected ones as skipped, stale ones, and text that is XML again', () => {
+    const baseline = { 'event.equal': 'old' };
+    const text = writeJunitReport(seen, summarize(seen.verdicts, baseline), baseline);
+    expect(text).toContain('tests="5" failures="2" errors="0" skipped="1"');
+    expect(text).toContain('<failure message="&lt;seen&gt; &quot;this&quot;"/>');
+    expect(text).toContain('<testcase classname="baseline" name="event.equal"><failure message="stale"/>');
+    const expected = { 'match.by-tags': 'known' };
+    const skipped = writeJunitReport(seen, summarize(seen.verdicts, expected), expected);
+    expect(skipped).toContain('failures="0" errors="0" skipped="2"');
+  });
+});

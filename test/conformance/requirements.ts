@@ -1,0 +1,25 @@
+/** What is required, as it is published: `requirements.json` of the same version. */
+import { readFileSync } from 'node:fs';
+
+export type Requirement = {
+  /** Stays the same while the sentence does. */
+  readonly id: string;
+  /** Whom it binds. */
+  readonly role: 'gateway' | 'agent' | 'client';
+  /** `L0` the letter of the specification, `L1` what the document decides, `L2` extensions. */
+  readonly level: 'L0' | 'L1' | 'L2';
+  /** A `should` that does not hold is a warning. */
+  readonly strength: 'must' | 'should';
+  /** The sentence as it is published. */
+  readonly text: string;
+  /** `specification` or `guide`, and its sections or anchors where the sentence stands. */
+  readonly document: string;
+  readonly where: readonly string[];
+  /** Why no check looks at it. */
+  readonly not_scored?: string;
+};
+
+const FILE = new URL('../../generated/conformance/requirements.json', import.meta.url);
+
+/** All of them, in the order of their documents. */
+export const REQUIREMENTS: readonly Requirement[] = JSON.parse(readFileSync(FILE, 'utf8'));

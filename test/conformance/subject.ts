@@ -1,0 +1,155 @@
+/**
+ * The gateway under test, as plain HTTP reaches it: calls with a time limit, and streams of events. A call
+ * that gets no response is a finding about the gateway, never an error of the kit.
+ */
+import { createEventParser, type StreamEvent } from './event-stream.ts';
+import { type Fields, Finding, isFields, printValue, requireThat } from './findings.ts';
+
+/** How a request is sent: `fetch`, or what stands in front of it in a test of the kit itself. */
+export type Send = (url: string, init: SentRequest) => Promise<Response>;
+
+export type SentRequest = {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+};
+
+/** What a call sends beside its method and path. */
+type Sent = {
+  readonly query?: Readonly<Record<string, string>>;
+  /** Sent as JSON; absent fields are left out. */
+  readonly json?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+export type Answer = {
+  /** Method and path, for messages. */
+  readonly call: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; undefined where it is no JSON. */
+  readonly json: unknown;
+};
+
+export type EventStream = {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Those that were received so far. */
+  readonly events: readonly StreamEvent[];
+  /** Whether the gateway has not ended it. */
+  isOpen(): boolean;
+  close(): void;
+};
+
+export type Subject = {
+  readonly baseUrl: string;
+  /** What its responses call its version; null where they say none. */
+  version(): string | null;
+  call(method: string, path: string, sent?: Sent): Promise<Answer>;
+  openStream(
+    query: Readonly<Record<string, string>>,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<EventStream>;
+  /** Closes the streams and gives up the calls that are open. */
+  close(): void;
+};
+
+/** `limitMs` is how long a response may take. */
+export function createSubject(baseUrl: string, send: Send, limitMs: number): Subject {
+  const root = baseUrl.replace(/\/+$/, '');
+  const closing = new AbortController();
+  let version: string | null = null;
+
+  async function request(call: string, url: string, init: Omit<SentRequest, 'signal'>, signal: AbortSignal) {
+    try {
+      const response = await send(url, { ...init, signal });
+      version ??= response.headers.get('task-gateway-version');
+      return response;
+    } catch (error) {
+      if (closing.signal.aborted) throw new Error('The run was ended.', { cause: error });
+      throw new Finding(`${call}: no response (${explainError(error)}).`);
+    }
+  }
+
+  return {
+    baseUrl: root,
+    version: () => version,
+    async call(method, path, { query = {}, json, headers = {} } = {}) {
+      const search = new URLSearchParams(query).toString();
+      const url = `${root}${path}${search === '' ? '' : `?${search}`}`;
+      const call = `${method} ${path}`;
+      const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(limitMs)]);
+      const body = json === undefined ? {} : { body: JSON.stringify(json) };
+      const type: Record<string, string> = json === undefined ? {} : { 'content-type': 'application/json' };
+      const response = await request(
+        call,
+        url,
+        { method, headers: { ...type, ...headers }, ...body },
+        signal,
+      );
+      const text = await response.text().catch((error: unknown) => {
+        if (closing.signal.aborted) throw new Error('The run was ended.', { cause: error });
+        throw new Finding(`${call}: the response was cut off (${explainError(error)}).`);
+      });
+      return { call, status: response.status, headers: response.headers, text, json: parseJson(text) };
+    },
+    async openStream(query, headers = {}) {
+      const url = `${root}/api/cli/events?${new URLSearchParams(query)}`;
+      const ending = new AbortController();
+      const signal = AbortSignal.any([closing.signal, ending.signal]);
+      const late = setTimeout(() => ending.abort(new Error(`none within ${limitMs / 1_000} s`)), limitMs);
+      const response = await request('GET /api/cli/events', url, { method: 'GET', headers }, signal);
+      clearTimeout(late);
+      return readStream(response, () => ending.abort());
+    },
+    close: () => closing.abort(),
+  };
+}
+
+/** The response's JSON object. Throws a finding where it has another status than 2xx, or another body. */
+export function requireObject(answer: Answer): Fields {
+  const { call, status, json, text } = answer;
+  requireThat(status >= 200 && status < 300, `${call}: ${status} ${text.slice(0, 200)}; must be a 2xx.`);
+  requireThat(isFields(json), `${call}: the body is ${printValue(json ?? text)}, and must be a JSON object.`);
+  return json;
+}
+
+/** Throws a finding where a response has another status. */
+export function requireStatus({ call, status, text }: Answer, expected: number, when: string): void {
+  requireThat(status === expected, `${call} ${when}: ${status} ${text.slice(0, 120)}; must be ${expected}.`);
+}
+
+function readStream(response: Response, end: () => void): EventStream {
+  const events: StreamEvent[] = [];
+  let isOpen = response.body !== null;
+  const take = createEventParser();
+  const decoder = new TextDecoder();
+  const read = async (): Promise<void> => {
+    for await (const bytes of response.body ?? [])
+      events.push(...take(decoder.decode(bytes, { stream: true })));
+  };
+  // A cut is as much an end as a last byte.
+  read()
+    .catch(() => {})
+    .finally(() => {
+      isOpen = false;
+    });
+  return { status: response.status, headers: response.headers, events, isOpen: () => isOpen, close: end };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function explainError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (cause instanceof Error) return 'code' in cause ? String(cause.code) : cause.message;
+  return error.message;
+}

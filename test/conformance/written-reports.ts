@@ -1,0 +1,123 @@
+/** The reports of a run: for a terminal, as JSON to attach to a release, and as JUnit for CI. */
+import type { Outcome, Run, Verdict } from './run-checks.ts';
+import type { Baseline, Summary } from './verdicts.ts';
+
+/** What a report says of the run beside its verdicts. */
+export type ReportHead = {
+  readonly kitVersion: string;
+  /** SHA-256 of the kit's programs and requirements. */
+  readonly kitHash: string;
+  readonly seed: number;
+  readonly gatewayUrl: string;
+  /** When it began, as ISO 8601. */
+  readonly startedAt: string;
+};
+
+const LABELS: Readonly<Record<Outcome, string>> = {
+  pass: 'pass',
+  fail: 'FAIL',
+  warn: 'warn',
+  not_scored: 'not scored',
+  error: 'HARNESS ERROR',
+};
+
+/** Without `isWhole` only what is not a pass, each with where its sentence stands. */
+export function printReport(
+  run: Run,
+  summary: Summary,
+  head: ReportHead,
+  baseline: Baseline,
+  isWhole: boolean,
+): string {
+  const shown = run.verdicts.filter(
+    ({ outcome }) => isWhole || (outcome !== 'pass' && outcome !== 'not_scored'),
+  );
+  const { counts, stale } = summary;
+  return [
+    `${head.gatewayUrl}, version ${run.subjectVersion ?? 'not said'}; kit ${head.kitVersion} (${head.kitHash.slice(0, 12)})`,
+    `Names begin with ${run.prefix}; seed ${head.seed}; ${run.seconds.toFixed(1)} s`,
+    '',
+    ...shown.flatMap((verdict) => describeVerdict(verdict, baseline)),
+    ...stale.map((id) => `STALE  ${id}\n  The baseline expects it to fail, and it does not: take it out.`),
+    ...(shown.length + stale.length > 0 ? [''] : []),
+    `MUST ${summary.passed} of ${summary.applicable} applicable`,
+    `${counts.fail} failed, ${counts.warn} warnings, ${counts.not_scored} not scored, ${counts.error} harness errors`,
+  ].join('\n');
+}
+
+function describeVerdict({ requirement, outcome, detail }: Verdict, baseline: Baseline): readonly string[] {
+  const expected = outcome === 'fail' || outcome === 'warn' ? baseline[requirement.id] : undefined;
+  return [
+    `${LABELS[outcome]}${expected === undefined ? '' : ' (expected)'}  ${requirement.id}`,
+    `  ${requirement.text} (${requirement.level}, ${requirement.document} ${requirement.where.join(', ')})`,
+    ...(detail === '' ? [] : [`  ${detail}`]),
+    ...(expected === undefined ? [] : [`  Expected: ${expected}`]),
+  ];
+}
+
+/** One object for all: made to be kept. */
+export function writeJsonReport(run: Run, summary: Summary, head: ReportHead, baseline: Baseline): string {
+  const { passed, applicable, counts, stale } = summary;
+  const report = {
+    kit: { name: '@task-gateway/conformance', version: head.kitVersion, sha256: head.kitHash },
+    subject: { role: 'gateway', url: head.gatewayUrl, version: run.subjectVersion },
+    started_at: head.startedAt,
+    seconds: Math.round(run.seconds * 10) / 10,
+    seed: head.seed,
+    prefix: run.prefix,
+    must: { passed, applicable },
+    counts,
+    stale_baseline: stale,
+    verdicts: run.verdicts.map(({ requirement, outcome, detail }) => ({
+      ...requirement,
+      outcome,
+      ...(detail === '' ? {} : { detail }),
+      ...(baseline[requirement.id] === undefined ? {} : { expected: baseline[requirement.id] }),
+    })),
+  };
+  return `${JSON.stringify(report, null, 2)}\n`;
+}
+
+/** One test case for each requirement. A failure that the baseline expects is skipped with its reason. */
+export function writeJunitReport(run: Run, summary: Summary, baseline: Baseline): string {
+  const cases = run.verdicts.map(({ requirement, outcome, detail }) => {
+    const { id, level, text } = requirement;
+    const name = `<testcase classname="${escapeXml(level)}" name="${escapeXml(`${id}: ${text}`)}"`;
+    const expected = outcome === 'fail' ? baseline[id] : undefined;
+    if (outcome === 'pass') return `    ${name}/>`;
+    if (outcome === 'warn') return `    ${name}><system-out>${escapeXml(detail)}</system-out></testcase>`;
+    if (outcome === 'not_scored' || expected !== undefined)
+      return `    ${name}><skipped message="${escapeXml(expected ?? detail)}"/></testcase>`;
+    const element = outcome === 'fail' ? 'failure' : 'error';
+    return `    ${name}><${element} message="${escapeXml(detail)}"/></testcase>`;
+  });
+  const stale = summary.stale.map(
+    (id) =>
+      `    <testcase classname="baseline" name="${escapeXml(id)}"><failure message="stale"/></testcase>`,
+  );
+  const failures = summary.unexpected.length + stale.length;
+  const expected = summary.counts.fail - summary.unexpected.length;
+  const counts =
+    `tests="${cases.length + stale.length}" failures="${failures}" errors="${summary.counts.error}" ` +
+    `skipped="${summary.counts.not_scored + expected}" time="${run.seconds.toFixed(1)}"`;
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    '<testsuites>',
+    `  <testsuite name="task-gateway conformance" ${counts}>`,
+    ...cases,
+    ...stale,
+    '  </testsuite>',
+    '</testsuites>\n',
+  ].join('\n');
+}
+
+function escapeXml(text: string): string {
+  const printable = [...text]
+    .map((one) => (one < ' ' || one === '\ufffe' || one === '\uffff' ? ' ' : one))
+    .join('');
+  return printable
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
