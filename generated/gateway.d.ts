@@ -306,9 +306,9 @@ export interface paths {
         };
         /**
          * Get the overview
-         * @description Returns whether tasks run, and what is wrong: counts, the last 15 minutes, demand and supply of each tag,
-         *     the oldest waiting tasks and a list of problems. It costs the same however many tasks and agents there
-         *     are, and it returns 200 even while the store does not respond: then `store.ok` is false.
+         * @description Returns whether tasks run, and what is wrong: counts, the last 15 minutes, who failed in them, demand and
+         *     supply of each tag, the oldest waiting tasks and a list of problems. It costs the same however many tasks
+         *     and agents there are, and it returns 200 even while the store does not respond: then `store.ok` is false.
          */
         get: operations["getOverview"];
         put?: never;
@@ -333,9 +333,10 @@ export interface paths {
          *     while `next_cursor` is not null: continue with it.
          *
          *     Counts without a filter, and by `status`, `waiting` and `outcome` alone, are those of all stored tasks.
-         *     With any other filter, and where `waiting` is combined with one of the statuses `pending` and `running`
-         *     without the other, at most 1,000 tasks are examined for them, the newest first: if there are more,
-         *     `complete` is false.
+         *     With `ended_after` only the last 500 tasks that ended are examined; if more may have ended since that
+         *     time, `complete` is false. With any other filter, and where `waiting` is combined with one of the
+         *     statuses `pending` and `running` without the other, at most 1,000 tasks are examined for them, the newest
+         *     first: if there are more, `complete` is false.
          */
         get: operations["listTasks"];
         put?: never;
@@ -761,6 +762,10 @@ export interface components {
          * @description A time in Unix epoch seconds: a decimal number with millisecond precision.
          */
         EpochSeconds: number;
+        /** @description The text of an error, cut after 200 characters. */
+        ErrorBeginning: string;
+        /** @description An error to look for, cut after 200 characters. */
+        ErrorFilter: string;
         /**
          * @description Server-sent events in UTF-8. The stream begins with `retry: 2000` and a comment. Then each task is one
          *     frame: an `id:` line, one `data:` line with a `TaskDone` as JSON, an empty line. There is no `event:` line,
@@ -768,6 +773,30 @@ export interface components {
          *     were deleted there is one frame of `: gap`, `event: gap` and `data: {}`, without an `id:`.
          */
         EventFrames: string;
+        /** @description Tasks that failed for one cause: of one type, at one agent, with one outcome and one error. */
+        FailureGroup: {
+            /** @description The kind of task. */
+            task_type: components["schemas"]["Name"];
+            /** @description The agent that had them; null if none had. */
+            agent_id: components["schemas"]["Name"] | null;
+            /** @description How they ended: `failed`, `timeout` or `agent_lost`. */
+            outcome: components["schemas"]["TaskOutcome"];
+            /**
+             * @description The beginning of the `error_info` of the last of them; null if it has none. Those of the others differ in
+             *     numbers and ids at most: `timed out after 12000 ms` and `timed out after 950 ms` are one error.
+             */
+            error: components["schemas"]["ErrorBeginning"] | null;
+            /** @description How many they are. */
+            count: components["schemas"]["Count"];
+            /** @description How many tasks of this type ended at this agent in the same time: those that failed or succeeded. */
+            ended: components["schemas"]["Count"];
+            /** @description When the first of them ended. */
+            first_time: components["schemas"]["EpochSeconds"];
+            /** @description When the last of them ended. */
+            last_time: components["schemas"]["EpochSeconds"];
+            /** @description The last of them. */
+            request_id: components["schemas"]["RequestId"];
+        };
         /** @description One error in a request. */
         FieldError: {
             /**
@@ -807,10 +836,15 @@ export interface components {
             slots: components["schemas"]["SlotCounts"];
             /** @description The agents. */
             agents: components["schemas"]["AgentCounts"];
-            /** @description Seconds that `ended`, `median_seconds`, `series` and `no_agent` of a tag look back: 900. */
+            /**
+             * @description Seconds that `ended`, `failures`, `median_seconds`, `series` and `no_agent` of a tag look back: 900. They
+             *     begin with the first step of `series`.
+             */
             window: components["schemas"]["Count"];
             /** @description The tasks that ended within `window`. */
             ended: components["schemas"]["OutcomeCounts"];
+            /** @description Who failed within `window`: the failed tasks by type, agent and error. */
+            failures: components["schemas"]["RecentFailures"];
             /**
              * @description Seconds from submission to the end that half of those tasks did not exceed which ended as `success` or
              *     `failed`, to within 20 %; null if none did.
@@ -1046,32 +1080,41 @@ export interface components {
             text: string;
             /** @description The remedy in English, for people; null if there is none. */
             help: string | null;
-            /** @description The tag it is about, or null. */
+            /** @description The tag it is about, or null. If the same tasks ask for several, the first; `text` names all. */
             tag: components["schemas"]["Name"] | null;
             /** @description The agent it is about, or null. */
             agent_id: components["schemas"]["Name"] | null;
+            /** @description The kind of task it is about, or null. */
+            task_type: components["schemas"]["Name"] | null;
+            /** @description A task that shows it, or null. */
+            request_id: components["schemas"]["RequestId"] | null;
             /**
              * @description How many. Of a tag: the tasks that wait, or, if none waits, those that ended without an agent. Of an
-             *     agent: its failed pushes, or the tasks that it has. Of a limit: what there is of what it limits. Null
-             *     if of nothing.
+             *     agent: its failed pushes, the tasks that it has or lost, or those that failed. Of a kind of task: those
+             *     that failed. Of a limit: what there is of what it limits. Null if of nothing.
              */
             count: components["schemas"]["Count"] | null;
         };
         /**
          * @description The kind of a problem. Later versions may add others.
          *
-         *     | Code | As a `problem` | As a `warning` |
-         *     | --- | --- | --- |
-         *     | `store_down` | the store does not respond | – |
-         *     | `push_failing` | an agent does not take its pushes, and is not offline | – |
-         *     | `agent_silent` | an agent is offline and has tasks | – |
-         *     | `tag_without_agent` | tasks ask for it, no eligible agent has it | its agents are draining or offline |
-         *     | `tag_full` | – | tasks wait for it, its agents are full or take no pushes |
-         *     | `near_limit` | a limit is reached | a limit is nearly reached |
-         *     | `default_secret` | – | the gateway uses its public secret |
-         *     | `metrics_public` | – | `/metrics` needs no secret |
+         *     | Code | As a `problem` | As a `warning` | As a `note` |
+         *     | --- | --- | --- | --- |
+         *     | `store_down` | the store does not respond | – | – |
+         *     | `push_failing` | an agent does not take its pushes, and is not offline | – | – |
+         *     | `agent_silent` | an agent is offline and has tasks | it went offline within `window`, unannounced | – |
+         *     | `agent_failing` | tasks of a type fail at an agent | the last over 5 minutes ago | – |
+         *     | `type_failing` | they fail at each of two agents or more | the last over 5 minutes ago | – |
+         *     | `tag_without_agent` | tasks wait or keep failing | its agents are draining or offline | none waits |
+         *     | `tag_full` | – | tasks wait for it, its agents are full or take no pushes | – |
+         *     | `near_limit` | a limit is reached | a limit is nearly reached | – |
+         *     | `default_secret` | – | the gateway uses its public secret | – |
+         *     | `metrics_public` | – | `/metrics` needs no secret | – |
+         *
+         *     `tag_without_agent`: no eligible agent has the tag. Tasks fail at an agent if its last five failed, or half
+         *     of ten or more within `window`.
          */
-        OverviewProblemCode: string | ("store_down" | "tag_without_agent" | "tag_full" | "push_failing" | "agent_silent" | "default_secret" | "metrics_public" | "near_limit");
+        OverviewProblemCode: string | ("store_down" | "tag_without_agent" | "tag_full" | "push_failing" | "agent_silent" | "agent_failing" | "type_failing" | "default_secret" | "metrics_public" | "near_limit");
         /** @description The last 15 minutes in 30 equal steps, oldest first. The last step is not over. */
         OverviewSeries: {
             /** @description Seconds of one step. */
@@ -1110,10 +1153,32 @@ export interface components {
             /** @description All errors in the request, one entry each. Every 422 has them. */
             errors?: components["schemas"]["FieldError"][];
         };
-        /** @description How urgent it is: `problem` (tasks do not run) or `warning` (they may not, later). */
-        ProblemSeverity: string | ("problem" | "warning");
+        /**
+         * @description How urgent it is: `problem` (tasks do not run, or fail, now), `warning` (they may, later) or `note` (they
+         *     did, and nothing waits for it). Later versions may add others.
+         */
+        ProblemSeverity: string | ("problem" | "warning" | "note");
         /** @description How a push ended: `taken`, `not_taken` or `unknown`. Later versions may add others. */
         PushOutcome: string | ("taken" | "not_taken" | "unknown");
+        /**
+         * @description The tasks that failed within `window`, by cause. `listTasks` with `outcome=failed,timeout,agent_lost` and
+         *     `ended_after` lists the same tasks. A task that was cancelled or found no agent is not among them.
+         */
+        RecentFailures: {
+            /**
+             * @description Null: these are all tasks that ended within `window`. Otherwise more than 500 did, and these are the last
+             *     500, which ended at this time or later.
+             */
+            since: components["schemas"]["EpochSeconds"] | null;
+            /** @description Of these tasks: those that failed (`failed`, `timeout`, `agent_lost`) or succeeded. */
+            ended: components["schemas"]["Count"];
+            /** @description Of these: those that failed. */
+            failed: components["schemas"]["Count"];
+            /** @description How many groups there are, those beyond `groups` included. */
+            groups_total: components["schemas"]["Count"];
+            /** @description The groups of the failed tasks: those of most tasks first. */
+            groups: components["schemas"]["FailureGroup"][];
+        };
         /** @description The agent is registered. */
         RegistrationReceipt: {
             /**
@@ -1509,7 +1574,10 @@ export interface components {
         TaskPage: {
             /** @description When this was so: the `created_before` of a cancellation of just these tasks. */
             time: components["schemas"]["EpochSeconds"];
-            /** @description Newest first by `create_time`, then `request_id`. May be short or empty even if more tasks follow. */
+            /**
+             * @description Newest first by `create_time`, then `request_id`; with `ended_after` by `ended_time`. May be short or
+             *     empty even if more tasks follow.
+             */
             tasks: components["schemas"]["TaskRow"][];
             /** @description The `cursor` of the next page; null if there is none. */
             next_cursor: string | null;
@@ -2586,6 +2654,10 @@ export interface operations {
                 created_after?: components["schemas"]["EpochSeconds"];
                 /** @description Only tasks that were submitted before this time. */
                 created_before?: components["schemas"]["EpochSeconds"];
+                /** @description Of the last 500 tasks that ended: only those that ended at this time or later, the last one first. */
+                ended_after?: components["schemas"]["EpochSeconds"];
+                /** @description Only tasks that failed with this error: one whose beginning differs in numbers and ids at most. */
+                error?: components["schemas"]["ErrorFilter"];
                 /** @description Whether the first page has `counts`. */
                 counts?: boolean;
                 /** @description Where to continue: the `next_cursor` of the previous page, with the same filters. */

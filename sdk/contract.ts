@@ -156,13 +156,18 @@ export type AgentDeparture = Omit<Schemas['AgentDeparture'], 'auth'>;
 export type DepartureReceipt = Schemas['DepartureReceipt'];
 
 /**
- * The state of the gateway now: counts, tags, the oldest waiting tasks and problems. Times are epoch seconds.
+ * The state of the gateway now: counts, who fails, tags, the oldest waiting tasks and problems. Times are
+ * epoch seconds.
  */
 export type GatewayOverview = Schemas['GatewayOverview'];
 /** Demand and supply of one tag. */
 export type TagDemand = Schemas['TagDemand'];
 /** One thing that is wrong now, and what to do about it. */
 export type OverviewProblem = Schemas['OverviewProblem'];
+/** The tasks that failed in the last 15 minutes, by cause. */
+export type RecentFailures = Schemas['RecentFailures'];
+/** The tasks that failed at one agent, of one type, with one outcome and error. */
+export type FailureGroup = Schemas['FailureGroup'];
 /** A task in one row, without its whole payload and result. */
 export type TaskRow = Schemas['TaskRow'];
 /** A page of tasks as rows, newest first. `next_cursor` requests the next page. */

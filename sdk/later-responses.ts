@@ -140,6 +140,13 @@ export const checkOverview = createGuard<GatewayOverview>({
   agents: isObject,
   window: isNumber,
   ended: isObject,
+  failures: createGuard({
+    since: orNull(isNumber),
+    ended: isNumber,
+    failed: isNumber,
+    groups_total: isNumber,
+    groups: isListOf(isObject),
+  }),
   median_seconds: orNull(isNumber),
   series: isObject,
   tags_total: isNumber,

@@ -20,7 +20,7 @@ export type EndedTask = {
 };
 
 /** So much of an error is kept, in characters as JavaScript counts them. */
-const ERROR_CHARS_MAX = 200;
+export const ERROR_CHARS_MAX = 200;
 
 /** A task as it ended in this state. */
 export function endedTaskOf(request_id: string, outcome: TaskOutcome, state: TaskState): EndedTask {

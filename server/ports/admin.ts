@@ -16,6 +16,7 @@ type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonl
 /** The overview without the version, which only the contract has. */
 export type Overview = Omit<DeepReadonly<Schemas['GatewayOverview']>, 'version'>;
 export type OverviewProblem = DeepReadonly<Schemas['OverviewProblem']>;
+export type RecentFailures = DeepReadonly<Schemas['RecentFailures']>;
 export type TagDemand = DeepReadonly<Schemas['TagDemand']>;
 export type AgentCounts = DeepReadonly<Schemas['AgentCounts']>;
 export type TaskRow = DeepReadonly<Schemas['TaskRow']>;
@@ -52,6 +53,10 @@ export type TaskFilter = {
   readonly created_after?: number;
   /** Epoch seconds, exclusive. */
   readonly created_before?: number;
+  /** Epoch seconds, inclusive: of the tasks that ended last. */
+  readonly ended_after?: number;
+  /** The beginning of an error: any that differs in numbers and ids alone. */
+  readonly error?: string;
 };
 
 export type TaskQuery = TaskFilter & {

@@ -1,6 +1,7 @@
 /** The commands of administrators against a real gateway, each as a process. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TaskQuery } from '../../sdk/admin-calls.ts';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
@@ -45,6 +46,45 @@ test('overview names what waits, and what is wrong with what to do', async () =>
   expect(stdout).toMatch(/^gpu +3 +\S+ s ago +0 +0\/0 +0\/0$/m);
   const { stdout: json } = await run('overview', '-o', 'json', '--tags', '1');
   expect(JSON.parse(json)).toMatchObject({ tags: [{ tag: 'gpu' }], tags_total: 3 });
+});
+
+test('task failures names the agent, its share, the error and a task; overview has the same rows', async () => {
+  await client.registerAgent({ agent_id: 'bad', endpoint: 'pull', agent_tags: ['bad'] });
+  const ids: string[] = [];
+  for (const status of ['success', 'failed', 'failed'] as const) {
+    const { request_id } = await client.submitTask({ task_type: 'sum', task_tags: ['bad'], payload: {} });
+    const report = { request_id, agent_id: 'bad', status };
+    const error = `no row ${ids.length} \u001b[31m`;
+    await client.reportResult(status === 'failed' ? { ...report, error_info: error } : report);
+    ids.push(request_id);
+  }
+  // A reading of the overview is shared for a second.
+  await setTimeout(1_100);
+  const row = new RegExp(`^2 of 3 +sum +bad +failed +\\S+ s ago +\\S+ s ago +${ids[2]} +no row 2`, 'm');
+  const { code, stdout } = await run('task', 'failures');
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^2 of 3 failed in the last 15 min\.$/m);
+  expect(stdout).toMatch(row);
+  expect(stdout).not.toContain('\u001b');
+  const { stdout: overview } = await run('overview');
+  expect(overview).toMatch(/^Failures +2 of 3 failed in the last 15 min$/m);
+  expect(overview).toMatch(row);
+  const json = JSON.parse((await run('task', 'failures', '-o', 'json')).stdout);
+  expect(json).toMatchObject({ failed: 2, groups_total: 1, groups: [{ count: 2, request_id: ids[2] }] });
+  const lines = (await run('task', 'failures', '-o', 'jsonl', '--type', 'sum', '--agent', 'bad')).stdout;
+  expect(JSON.parse(lines)).toEqual(json.groups[0]);
+  expect((await run('task', 'failures', '-o', 'jsonl', '--agent', 'zh/1')).stdout).toBe('');
+  const { stdout: list } = await run(
+    ...['task', 'list', '--outcome', 'failed,timeout,agent_lost', '--ended-after', '15m'],
+    ...['--error', 'no row 7 \u001b[31m', '-o', 'jsonl'],
+  );
+  const listed = list
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).request_id);
+  expect(listed).toEqual([ids[2], ids[1]]);
+  expect((await run('task', 'list', '--error', '')).code).toBe(2);
+  await client.unregisterAgent({ agent_id: 'bad' });
 });
 
 test('agent show has the agent, and says that there is none', async () => {

@@ -65,7 +65,7 @@ describe('suggestions', () => {
     [['ta'], ['task']],
     [
       ['task', ''],
-      ['submit', 'get', 'explain', 'wait', 'cancel', 'list'],
+      ['submit', 'get', 'explain', 'wait', 'cancel', 'list', 'failures'],
     ],
     [
       ['--url', 'task', 'agent', ''],

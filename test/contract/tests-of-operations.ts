@@ -152,6 +152,10 @@ const ADMINISTRATION: StatementTests = {
   listTasks: [
     ['Lists tasks as rows', `${ROWS}a row says when, how and with what, without the whole payload`],
     ['One call examines', MANY],
+    [
+      'With `ended_after` only',
+      'gateway/who-fails.test.ts: the last 500 count, and both the overview and the list say so',
+    ],
     ['Counts without a filter', MANY],
     ['With any other filter', MANY],
   ],

@@ -73,6 +73,7 @@ export const OVERVIEW = {
   agents: AGENT_COUNTS,
   window: 900,
   ended: OUTCOMES,
+  failures: { since: null, ended: 0, failed: 0, groups_total: 0, groups: [] },
   median_seconds: null,
   series: { step: 30, waiting: [], running: [], success: [], failed: [], no_agent: [] },
   tags_total: 0,

@@ -57,6 +57,7 @@ export const OVERVIEW = {
   agents: {},
   window: 900,
   ended: {},
+  failures: { since: null, ended: 0, failed: 0, groups_total: 0, groups: [] },
   median_seconds: null,
   series: {},
   tags_total: 0,

@@ -15,11 +15,14 @@ export type TaskFilters = {
   readonly id?: string;
   readonly after?: number;
   readonly before?: number;
+  readonly endedAfter?: number;
+  readonly error?: string;
 };
 
 const STATUSES = ['pending', 'running', 'success', 'failed'] as const;
 const OUTCOMES = ['success', 'failed', 'cancelled', 'timeout', 'no_agent', 'agent_lost'] as const;
 const ID_CHARS_MIN = 8;
+const ERROR_CHARS_MAX = 200;
 
 /** The help on the values of filters. */
 export const FILTER_HELP = `
@@ -50,15 +53,18 @@ export function addFilterOptions(command: Command): Command {
       parseIdEnd,
     )
     .option('--after <time>', 'only tasks submitted at this time or later', parseTime)
-    .option('--before <time>', 'only tasks submitted before this time', parseTime);
+    .option('--before <time>', 'only tasks submitted before this time', parseTime)
+    .option('--ended-after <time>', 'only tasks that ended at this time or later, of the last 500', parseTime)
+    .option('--error <text>', 'only tasks that failed with this error, numbers and ids aside', cutError);
 }
 
 /** The filters as the gateway has them. */
-export function toTaskQuery({ after, before, ...filters }: TaskFilters): TaskQuery {
+export function toTaskQuery({ after, before, endedAfter, ...filters }: TaskFilters): TaskQuery {
   return {
     ...filters,
     ...(after !== undefined && { created_after: after }),
     ...(before !== undefined && { created_before: before }),
+    ...(endedAfter !== undefined && { ended_after: endedAfter }),
   };
 }
 
@@ -108,6 +114,12 @@ function parseWords<Word extends string>(text: string, words: readonly Word[]): 
     if (found !== undefined) return found;
     throw new InvalidArgumentError(`Allowed choices are ${words.join(', ')}.`);
   });
+}
+
+/** The gateway compares the beginnings of errors. */
+function cutError(text: string): string {
+  if (text !== '') return [...text].slice(0, ERROR_CHARS_MAX).join('');
+  throw new InvalidArgumentError('Give the error, or what it begins with up to 200 characters.');
 }
 
 function parseBoolean(text: string): boolean {

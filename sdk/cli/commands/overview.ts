@@ -9,8 +9,11 @@ import { cleanText } from '../terminal/safe-text.ts';
 import { type Column, renderFields, renderTable } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { formatAge } from '../terminal/time.ts';
+import { describeFailures, renderFailureGroups } from './task-failures.ts';
 
 const TAGS_DEFAULT = 20;
+/** "task failures" has all. */
+const GROUPS_SHOWN_MAX = 5;
 
 const EXAMPLES = `
 The exit code is 0 also while something is wrong.
@@ -49,6 +52,7 @@ function renderOverview(terminal: Terminal, overview: GatewayOverview): string {
   return [
     renderFields(describeCounts(overview), terminal.out.paint),
     ...problems.map((problem) => renderProblem(terminal, problem)),
+    renderFailures(terminal, overview),
     tags.length === 0
       ? ''
       : `\n${renderTable(listTagColumns(time), tags, { widthMax: terminal.out.columns, paintHead })}${more}`,
@@ -56,7 +60,7 @@ function renderOverview(terminal: Terminal, overview: GatewayOverview): string {
 }
 
 function describeCounts(overview: GatewayOverview): readonly (readonly [string, string])[] {
-  const { time, version, store, tasks, slots, agents, ended, median_seconds, window } = overview;
+  const { time, version, store, tasks, slots, agents, ended, failures, median_seconds, window } = overview;
   const { total, ...states } = agents;
   const condition = store.ok ? '' : `: out since ${formatAge(time - store.since)}`;
   const unusable = slots.unusable > 0 ? `, ${slots.unusable} of these unusable` : '';
@@ -67,6 +71,7 @@ function describeCounts(overview: GatewayOverview): readonly (readonly [string, 
     ['Slots', `${slots.used} used, ${slots.free} free${unusable}`],
     ['Agents', `${total}: ${listCounts(states) || 'none'}`],
     [`Last ${Math.round(window / 60)} min`, `${listCounts(ended) || 'no task ended'}${median}`],
+    ...(failures.failed > 0 ? [['Failures', describeFailures(failures, time, window)] as const] : []),
   ];
 }
 
@@ -78,9 +83,24 @@ function listCounts(counts: Readonly<Record<string, number>>): string {
     .join(', ');
 }
 
+/** The causes of most failures. */
+function renderFailures(terminal: Terminal, { failures, time }: GatewayOverview): string {
+  const { groups, groups_total } = failures;
+  if (groups.length === 0) return '';
+  const shown = groups.slice(0, GROUPS_SHOWN_MAX);
+  const more =
+    groups_total > shown.length ? `${groups_total - shown.length} more: see "task failures".\n` : '';
+  return `\n${renderFailureGroups(terminal, shown, time)}${more}`;
+}
+
 function renderProblem({ out }: Terminal, { severity, text, help }: OverviewProblem): string {
-  const label = out.paint(severity === 'problem' ? 'red' : 'yellow', severity === 'problem' ? '✗' : '!');
+  const label = paintMark(out.paint, severity);
   return `\n${label} ${cleanText(text)}\n${help === null ? '' : `  ${cleanText(help)}\n`}`;
+}
+
+function paintMark(paint: Terminal['out']['paint'], severity: OverviewProblem['severity']): string {
+  if (severity === 'problem') return paint('red', '✗');
+  return severity === 'note' ? paint('dim', '·') : paint('yellow', '!');
 }
 
 function listTagColumns(time: number): readonly Column<TagDemand>[] {

@@ -55,7 +55,8 @@ export function createAdminHandlers(gateway: Gateway, version: string): Pick<Han
 
 /** The filters among the parameters of a query, or those of a body; what is absent is left out. */
 function pickFilter(asked: TaskFilter): TaskFilter {
-  const { status, outcome, waiting, type, tag, session, agent, id, created_after, created_before } = asked;
+  const { status, outcome, waiting, type, tag, session, agent, id } = asked;
+  const { created_after, created_before, ended_after, error } = asked;
   return {
     ...(status !== undefined && { status }),
     ...(outcome !== undefined && { outcome }),
@@ -67,6 +68,8 @@ function pickFilter(asked: TaskFilter): TaskFilter {
     ...(id !== undefined && { id }),
     ...(created_after !== undefined && { created_after }),
     ...(created_before !== undefined && { created_before }),
+    ...(ended_after !== undefined && { ended_after }),
+    ...(error !== undefined && { error }),
   };
 }
 

@@ -5,11 +5,14 @@
  */
 import { waitAtMost } from '../../../async/waiting.ts';
 import { type ActivityStep, levelsOf, STEP_MS, STEPS_MAX, TOOK_BOUNDS_MS } from '../../../domain/activity.ts';
+import type { EndedTask } from '../../../domain/ended-task.ts';
+import { type Failures, groupFailures, windowStartMs } from '../../../domain/failures.ts';
 import type { TaskState } from '../../../domain/task.ts';
-import { fillOutcomes, type OutcomeCounts } from '../../../domain/task-counts.ts';
-import type { AdminCalls, ConsoleMode, Overview } from '../../../ports/admin.ts';
+import { fillOutcomes, type OutcomeCounts, tagsWithoutAgent } from '../../../domain/task-counts.ts';
+import type { AdminCalls, ConsoleMode, Overview, RecentFailures } from '../../../ports/admin.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { AgentFigures } from '../../../ports/figures.ts';
+import { STORE_LIMITS } from '../../../ports/limits.ts';
 import { type Store, StoreUnavailable } from '../../../ports/store.ts';
 import type { PushRecords } from '../../agents/push-records.ts';
 import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
@@ -17,6 +20,7 @@ import type { UntakenTasks } from '../../agents/untaken-tasks.ts';
 import { describeAgentCounts } from '../agents.ts';
 import { describeStoreDown, listProblems } from './overview-problems.ts';
 import { buildTagTable, countUntakenSlots, type TagSources, type TagTable } from './overview-tags.ts';
+import type { UnmatchedTask } from './tag-problems.ts';
 
 /** The gateway itself as the overview shows it. */
 export type OverviewSettings = {
@@ -48,6 +52,9 @@ const STORE_WITHIN_MS = 2_000;
 /** Tags of waiting tasks that are looked at. */
 const TAGS_MAX = 1_000;
 const OLDEST_MAX = 5;
+const GROUPS_MAX = 50;
+/** Tasks without an agent whose tags are read: the last ones. */
+const UNMATCHED_MAX = 20;
 
 /** The last reading of the store. */
 type Reading = TagSources & {
@@ -56,6 +63,8 @@ type Reading = TagSources & {
   /** Sorted once, not for each caller: there may be a thousand tags. */
   readonly table: TagTable;
   readonly oldest: readonly { readonly request_id: string; readonly state: TaskState }[];
+  readonly failures: Failures;
+  readonly unmatched: readonly UnmatchedTask[];
 };
 
 /** Creates it; nothing is read before it is asked for. */
@@ -82,7 +91,7 @@ export function createOverview(deps: Deps): OverviewReader {
     const health = store.health();
     if (!health.ok) return health.reason;
     try {
-      const read = await waitAtMost(clock, STORE_WITHIN_MS, readStore(deps));
+      const read = await waitAtMost(clock, STORE_WITHIN_MS, readStore(deps, reading.unmatched));
       if (read === 'late') return `no reply within ${STORE_WITHIN_MS / 1_000} s`;
       reading = read;
       return null;
@@ -110,41 +119,91 @@ export function createOverview(deps: Deps): OverviewReader {
   };
 }
 
-async function readStore({ store, agentIndex, untakenTasks }: Deps): Promise<Reading> {
-  const [demand, steps, waiting] = await Promise.all([
+async function readStore(
+  { store, agentIndex, untakenTasks }: Deps,
+  knownUnmatched: readonly UnmatchedTask[],
+): Promise<Reading> {
+  const [demand, steps, waiting, ended] = await Promise.all([
     store.readDemand(TAGS_MAX),
     store.readActivity(),
     store.list('waiting', {}, { limit: OLDEST_MAX }),
+    store.readEnded(),
     agentIndex.refresh(),
   ]);
+  const nowMs = store.nowMs();
   const oldest = await Promise.all(
     waiting.items.map(async ({ request_id }) => {
       const state = (await store.get('task', request_id))?.value;
       return state ? [{ request_id, state }] : [];
     }),
   );
+  const unmatched = await readUnmatched(store, ended, nowMs, knownUnmatched);
+  const failures = groupFailures(ended, nowMs, STORE_LIMITS.endedMax);
   const { total: agentTotal } = describeAgentCounts(agentIndex.figures());
   const untaken = countUntakenSlots(agentIndex, untakenTasks.count);
   const table = buildTagTable({ demand, steps, untaken }, agentIndex, TAGS_MAX);
-  return { nowMs: store.nowMs(), demand, steps, untaken, agentTotal, table, oldest: oldest.flat() };
+  return {
+    nowMs,
+    demand,
+    steps,
+    untaken,
+    agentTotal,
+    table,
+    oldest: oldest.flat(),
+    failures,
+    unmatched,
+  };
+}
+
+/** The tags of the last tasks that found no agent. A settled task does not change: it is read once. */
+async function readUnmatched(
+  store: Pick<Store, 'get'>,
+  ended: readonly EndedTask[],
+  nowMs: number,
+  known: readonly UnmatchedTask[],
+): Promise<readonly UnmatchedTask[]> {
+  const fromMs = windowStartMs(nowMs);
+  const found = ended.filter(({ outcome, endedMs }) => outcome === 'no_agent' && endedMs >= fromMs);
+  const tasks = await Promise.all(
+    found.slice(0, UNMATCHED_MAX).map(async ({ request_id, endedMs }) => {
+      const before = known.find((one) => one.request_id === request_id);
+      if (before) return [before];
+      const state = (await store.get('task', request_id))?.value;
+      return state ? [{ request_id, endedMs, tags: tagsWithoutAgent(state) }] : [];
+    }),
+  );
+  return tasks.flat();
 }
 
 function createEmptyReading(nowMs: number): Reading {
   const demand = { openTasks: 0, waitingTasks: 0, oldestWaitingMs: null, tagsTotal: 0, tags: [] };
   const untaken = { total: 0, byTag: new Map<string, number>() };
-  return { nowMs, demand, steps: [], untaken, agentTotal: 0, table: { rows: [], total: 0 }, oldest: [] };
+  return {
+    nowMs,
+    demand,
+    steps: [],
+    untaken,
+    agentTotal: 0,
+    table: { rows: [], total: 0 },
+    oldest: [],
+    unmatched: [],
+    failures: groupFailures([], nowMs, STORE_LIMITS.endedMax),
+  };
 }
 
 type Condition = { readonly ok: boolean; readonly error: string | null; readonly sinceMs: number };
 
 function describeOverview(deps: Deps, reading: Reading, condition: Condition, tagsMax: number): Overview {
   const { agentIndex, pushRecords, settings, limits } = deps;
-  const { nowMs, demand, steps, table } = reading;
+  const { nowMs, demand, steps, table, failures, unmatched } = reading;
   const figures = agentIndex.figures();
   const ended = sumOutcomes(steps);
   const problems = listProblems({
     nowMs,
     rows: table.rows,
+    steps,
+    failures,
+    unmatched,
     agentIndex,
     pushRecords,
     isSecretPublic: settings.isSecretPublic,
@@ -164,12 +223,28 @@ function describeOverview(deps: Deps, reading: Reading, condition: Condition, ta
     agents: describeAgentCounts(figures),
     window: (STEP_MS * STEPS_MAX) / 1_000,
     ended,
+    failures: describeFailures(failures),
     median_seconds: findMedianSeconds(steps),
     series: describeSeries(steps),
     tags_total: table.total,
     tags: table.rows.slice(0, tagsMax),
     oldest_waiting: reading.oldest.map(({ request_id, state }) => describeWaitingTask(request_id, state)),
     problems: error === null ? problems : [describeStoreDown(sinceMs, error), ...problems],
+  };
+}
+
+function describeFailures({ sinceMs, ended, failed, groups }: Failures): RecentFailures {
+  return {
+    since: sinceMs === null ? null : sinceMs / 1_000,
+    ended,
+    failed,
+    groups_total: groups.length,
+    groups: groups.slice(0, GROUPS_MAX).map(({ type: task_type, firstMs, lastMs, ...group }) => ({
+      task_type,
+      ...group,
+      first_time: firstMs / 1_000,
+      last_time: lastMs / 1_000,
+    })),
   };
 }
 

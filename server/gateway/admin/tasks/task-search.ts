@@ -8,8 +8,11 @@
  * and listings together take no more than half of the process, and their callers come in rotation.
  */
 import type { LargeWork } from '../../../async/large-work.ts';
+import { type EndedTask, ERROR_CHARS_MAX } from '../../../domain/ended-task.ts';
+import { foldError } from '../../../domain/failures.ts';
 import { outcomeOf } from '../../../domain/history.ts';
 import type { TaskOutcome } from '../../../domain/history-record.ts';
+import { cutText } from '../../../domain/payload-preview.ts';
 import type { TaskState, TaskStatus } from '../../../domain/task.ts';
 import { isLargeValue } from '../../../domain/value-size.ts';
 import type { TaskFilter } from '../../../ports/admin.ts';
@@ -92,7 +95,8 @@ export function matchesFilter(
   { request_id, state }: Pick<FoundTask, 'request_id' | 'state'>,
   filter: TaskFilter,
 ): boolean {
-  const { status, outcome, waiting, type, tag, session, agent, id, created_after, created_before } = filter;
+  const { status, outcome, waiting, type, tag, session, agent, id } = filter;
+  const { created_after, created_before, ended_after, error } = filter;
   const createdSeconds = state.createdMs / 1_000;
   return (
     (status === undefined || status.includes(state.status)) &&
@@ -104,8 +108,16 @@ export function matchesFilter(
     (agent === undefined || state.agent_id === agent) &&
     (id === undefined || request_id.endsWith(id)) &&
     (created_after === undefined || createdSeconds >= created_after) &&
-    (created_before === undefined || createdSeconds < created_before)
+    (created_before === undefined || createdSeconds < created_before) &&
+    (ended_after === undefined || (state.settledMs ?? 0) >= ended_after * 1_000) &&
+    (error === undefined || isSameError(state.error_info, error))
   );
+}
+
+/** Whether both begin alike, numbers and ids aside. */
+function isSameError(error_info: string | null, error: string): boolean {
+  const fold = (text: string): string => foldError(cutText(text, ERROR_CHARS_MAX));
+  return error_info !== null && fold(error_info) === fold(error);
 }
 
 function isOneOf(outcome: TaskOutcome | null, outcomes: readonly TaskOutcome[]): boolean {
@@ -113,6 +125,8 @@ function isOneOf(outcome: TaskOutcome | null, outcomes: readonly TaskOutcome[]):
 }
 
 const OPEN: readonly TaskStatus[] = ['pending', 'running'];
+const ALL: readonly TaskStatus[] = [...OPEN, 'success', 'failed'];
+const FAILED_ALONE: readonly TaskStatus[] = ['failed'];
 const UNSUCCESSFUL = ['failed', 'cancelled', 'timeout', 'no_agent', 'agent_lost'] as const;
 
 /** The listings that hold every task that may match, and the fewest others. */
@@ -120,7 +134,8 @@ export function chooseListings(filter: TaskFilter): readonly TasksAsk[] {
   const range = toRange(filter);
   if (filter.session !== undefined) return [{ session: filter.session, ...range }];
   if (filter.agent !== undefined) return [{ agent_id: filter.agent, ...range }];
-  const statuses = filter.status ?? [...OPEN, 'success', 'failed'];
+  const mayMatch = filter.error === undefined ? ALL : FAILED_ALONE;
+  const statuses = (filter.status ?? ALL).filter((status) => mayMatch.includes(status));
   const open = filter.outcome ? [] : statuses.filter((status) => OPEN.includes(status));
   if (filter.waiting) return open.length > 0 ? [{ open: 'waiting', ...range }] : [];
   const outcomes = filter.outcome ?? (['success', ...UNSUCCESSFUL] as const);
@@ -154,12 +169,14 @@ function toWholeMs(seconds: number): number {
 
 /** The year 9999. */
 const LATEST_MS = 253_402_300_799_999;
+const MS_DIGITS = String(LATEST_MS).length;
 
 type ReadSlice = (after: string | null, limit: number) => Promise<Page<ListedTask>>;
 
 async function createReader(deps: SearchDeps, search: Search): Promise<ReadSlice> {
   const { filter, named, asks = chooseListings(filter) } = search;
   if (named) return async (after, limit) => pageNamed(named, Number(after), limit);
+  if (filter.ended_after !== undefined) return createEndedReader(await deps.store.readEnded(), filter);
   if (filter.id !== undefined) {
     const items = await findTaskIds(deps, filter.id, search.caller);
     return async () => ({ items, next: null });
@@ -180,6 +197,33 @@ function pageNamed(ids: readonly string[], from: number, limit: number): Page<Li
     .slice(from, to)
     .map((request_id, index) => ({ request_id, position: `${from + index + 1}` }));
   return { items, next: to < ids.length ? `${to}` : null };
+}
+
+/** Of the tasks that ended last, those that may match, the last one first. */
+function createEndedReader(
+  ended: readonly EndedTask[],
+  { ended_after = 0, type, agent, id, outcome }: TaskFilter,
+): ReadSlice {
+  const items = ended
+    .filter(
+      (task) =>
+        task.endedMs >= ended_after * 1_000 &&
+        (type === undefined || task.type === type) &&
+        (agent === undefined || task.agent_id === agent) &&
+        (id === undefined || task.request_id.endsWith(id)) &&
+        (outcome === undefined || outcome.includes(task.outcome)),
+    )
+    .map(({ request_id, endedMs }) => ({ request_id, position: `${padMs(endedMs)}/${request_id}` }));
+  return async (after, limit) => {
+    const from = after === null ? 0 : items.findIndex(({ position }) => position < after);
+    if (from < 0) return { items: [], next: null };
+    const page = items.slice(from, from + limit);
+    return { items: page, next: from + limit < items.length ? (page.at(-1)?.position ?? null) : null };
+  };
+}
+
+function padMs(ms: number): string {
+  return ms.toFixed(0).padStart(MS_DIGITS, '0');
 }
 
 /**

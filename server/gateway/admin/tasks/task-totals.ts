@@ -10,6 +10,8 @@ import { isSettled, type TaskStatus } from '../../../domain/task.ts';
 import { fillOutcomes } from '../../../domain/task-counts.ts';
 import type { TaskFilter, TaskTotals } from '../../../ports/admin.ts';
 import type { Caller } from '../../../ports/caller.ts';
+import { STORE_LIMITS } from '../../../ports/limits.ts';
+import type { Store } from '../../../ports/store.ts';
 import { type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
 
 /** Counts them. If `endMs` has passed, by the monotonic clock, the rest is left out. */
@@ -70,6 +72,8 @@ async function countMatches(
   const { status: _status, outcome: _outcome, waiting: _waiting, ...others } = filter;
   const counts = { pending: 0, running: 0, waiting: 0, openTotal: 0, ended: fillOutcomes() };
   const complete = { waiting: false, open: false, unsuccessful: false, success: false };
+  const { ended_after } = others;
+  const isWhole = ended_after === undefined || (await reachesBack(deps.store, ended_after));
   let left = LOOKED_AT_MAX;
 
   async function look(parts: readonly Part[], part: Pick<TaskFilter, 'status' | 'waiting'>): Promise<void> {
@@ -86,10 +90,11 @@ async function countMatches(
       },
     });
     left -= lookedAt;
-    if (next === null) for (const name of parts) complete[name] = true;
+    if (next === null && isWhole) for (const name of parts) complete[name] = true;
   }
 
-  const isOneListing = [others.session, others.agent, others.id].some((value) => value !== undefined);
+  const { session, agent, id } = others;
+  const isOneListing = [session, agent, id, ended_after].some((value) => value !== undefined);
   if (isOneListing) await look(PARTS, {});
   else {
     for (const part of orderParts(filter)) {
@@ -99,6 +104,12 @@ async function countMatches(
     }
   }
   return { ...counts, complete };
+}
+
+/** Whether the ended tasks that are known are all that ended since this time, in epoch seconds. */
+async function reachesBack(store: Pick<Store, 'readEnded'>, ended_after: number): Promise<boolean> {
+  const ended = await store.readEnded();
+  return ended.length < STORE_LIMITS.endedMax || (ended.at(-1)?.endedMs ?? 0) < ended_after * 1_000;
 }
 
 const PARTS = ['waiting', 'open', 'unsuccessful', 'success'] as const;

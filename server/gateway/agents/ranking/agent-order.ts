@@ -4,6 +4,8 @@
  * between two readings is sorted once, and a reading costs what has changed since the one before.
  *
  *   trouble   does not take its pushes · offline with tasks · offline · full · draining · none of these
+ *
+ * Of the offline ones, with or without tasks, the one that went offline last comes first; others by id.
  */
 import BTreeModule from 'sorted-btree';
 import { type Candidate, isFailing } from '../../../domain/match.ts';
@@ -36,7 +38,7 @@ export function createAgentOrder(find: (agent_id: string) => Candidate | undefin
       const candidate = find(agent_id);
       const isListed = candidate?.record.unregisteredMs === null;
       const before = troubles.get(agent_id);
-      const after = isListed ? `${rankTrouble(candidate)}/${agent_id}` : undefined;
+      const after = isListed ? positionOf(candidate) : undefined;
       if (before === after) continue;
       if (before !== undefined) sorted.trouble.delete(before);
       if (after !== undefined) sorted.trouble.set(after, agent_id);
@@ -84,6 +86,16 @@ export const TROUBLE = {
   draining: 4,
   none: 5,
 } as const;
+
+/** No time is later. */
+const LATEST_MS = 10 ** 15 - 1;
+
+/** The position in the order by trouble. */
+function positionOf(candidate: Candidate): string {
+  const { agent_id, offlineMs } = candidate.record;
+  const order = offlineMs === null ? '' : `${String(LATEST_MS - Math.floor(offlineMs)).padStart(15, '0')}/`;
+  return `${rankTrouble(candidate)}/${order}${agent_id}`;
+}
 
 /** The rank of an agent in the order by trouble. */
 export function rankTrouble(candidate: Candidate): number {

@@ -1,0 +1,235 @@
+/**
+ * Who failed lately: the tasks that ended in the last quarter of an hour, those that failed among them
+ * grouped by their cause. Pure. A cause is a task type, an agent, an outcome and an error, where two errors
+ * are the same if they differ in numbers and ids alone. A task that was cancelled or found no agent is left
+ * out: its end says nothing of an agent.
+ *
+ * It rests on the last 500 tasks that ended. If these do not reach back so far, the result says since when
+ * they do.
+ */
+import { STEP_MS, STEPS_MAX, stepOf } from './activity.ts';
+import type { EndedTask } from './ended-task.ts';
+import type { TaskOutcome } from './history-record.ts';
+
+/** The outcomes that count as failed. */
+type FailedOutcome = 'failed' | 'timeout' | 'agent_lost';
+
+/** Tasks that failed for one cause. */
+type FailureGroup = {
+  readonly type: string;
+  /** Null: no agent had them. */
+  readonly agent_id: string | null;
+  readonly outcome: FailedOutcome;
+  /** Of the last of them; the others differ in numbers and ids at most. */
+  readonly error: string | null;
+  readonly count: number;
+  /** How many tasks of this type ended at this agent, successes included. */
+  readonly ended: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+  /** The last of them. */
+  readonly request_id: string;
+};
+
+/** The tasks of one type that ended at one agent. */
+export type EndedTally = {
+  readonly type: string;
+  readonly agent_id: string | null;
+  readonly ended: number;
+  readonly failed: number;
+  /** How many of the last ones failed, without a success in between. */
+  readonly inRow: number;
+  /** Of those that failed: the last one, and when the first one of the row, or of all without one, ended. */
+  readonly last: EndedTask | null;
+  readonly sinceMs: number;
+};
+
+export type Failures = {
+  /** Null: these are all tasks of the window. Otherwise they are those that ended then or later. */
+  readonly sinceMs: number | null;
+  /** How many tasks succeeded or failed. */
+  readonly ended: number;
+  readonly failed: number;
+  /** Most tasks first, then the latest. */
+  readonly groups: readonly FailureGroup[];
+  readonly tallies: readonly EndedTally[];
+};
+
+/** When the window begins, the steps of the activity: 14.5 to 15 minutes ago. */
+export function windowStartMs(nowMs: number): number {
+  return stepOf(nowMs) - (STEPS_MAX - 1) * STEP_MS;
+}
+
+/** Whether an outcome counts as failed. */
+function isFailure(outcome: TaskOutcome | null): outcome is FailedOutcome {
+  return outcome === 'failed' || outcome === 'timeout' || outcome === 'agent_lost';
+}
+
+type Growing<T> = { -readonly [K in keyof T]: T[K] };
+
+/**
+ * Groups them. `ended`: the last tasks that ended, newest first; `endedMax`: if there are so many, there may
+ * have been more before.
+ */
+export function groupFailures(ended: readonly EndedTask[], nowMs: number, endedMax: number): Failures {
+  const fromMs = windowStartMs(nowMs);
+  const types: Types = new Map();
+  const ofAgents: TypeAtAgent[] = [];
+  let [endedCount, failed] = [0, 0];
+  for (const task of ended) {
+    const { endedMs, outcome, type, agent_id } = task;
+    if (endedMs < fromMs) break;
+    if (outcome !== 'success' && !isFailure(outcome)) continue;
+    const found = findTypeAtAgent(types, type, agent_id) ?? addTypeAtAgent(types, type, agent_id);
+    if (found.tally.ended === 0) ofAgents.push(found);
+    found.tally.ended += 1;
+    endedCount += 1;
+    if (!isFailure(outcome)) continue;
+    failed += 1;
+    noteFailure(found.tally, task);
+    const cause = `${outcome} ${foldError(task.error ?? '')}`;
+    const group = found.groups.get(cause);
+    if (group) {
+      group.count += 1;
+      group.firstMs = endedMs;
+    } else found.groups.set(cause, createGroup(task, outcome));
+  }
+  const oldestMs = ended.length < endedMax ? fromMs : (ended.at(-1)?.endedMs ?? fromMs);
+  return {
+    sinceMs: oldestMs > fromMs ? oldestMs : null,
+    ended: endedCount,
+    failed,
+    groups: ofAgents.flatMap(listGroups).sort((a, b) => b.count - a.count || b.lastMs - a.lastMs),
+    tallies: ofAgents.map(({ tally }) => tally),
+  };
+}
+
+/** The tasks of one type at one agent; groups by outcome and folded error. */
+type TypeAtAgent = {
+  readonly tally: Growing<EndedTally>;
+  readonly groups: Map<string, Growing<FailureGroup>>;
+};
+type Types = Map<string, Map<string | null, TypeAtAgent>>;
+
+function findTypeAtAgent(types: Types, type: string, agent_id: string | null): TypeAtAgent | undefined {
+  return types.get(type)?.get(agent_id);
+}
+
+function addTypeAtAgent(types: Types, type: string, agent_id: string | null): TypeAtAgent {
+  const tally = { type, agent_id, ended: 0, failed: 0, inRow: 0, last: null, sinceMs: 0 };
+  const found = { tally, groups: new Map() };
+  const agents = types.get(type) ?? new Map<string | null, TypeAtAgent>();
+  types.set(type, agents.set(agent_id, found));
+  return found;
+}
+
+function listGroups({ tally, groups }: TypeAtAgent): readonly FailureGroup[] {
+  for (const group of groups.values()) group.ended = tally.ended;
+  return [...groups.values()];
+}
+
+/** Tasks come newest first: as long as all have failed, the row goes on. */
+function noteFailure(tally: Growing<EndedTally>, task: EndedTask): void {
+  tally.failed += 1;
+  tally.last ??= task;
+  const isInRow = tally.failed === tally.ended;
+  if (isInRow) tally.inRow = tally.failed;
+  if (isInRow || tally.inRow === 0) tally.sinceMs = task.endedMs;
+}
+
+function createGroup(task: EndedTask, outcome: FailedOutcome): Growing<FailureGroup> {
+  const { type, agent_id, error, endedMs, request_id } = task;
+  return {
+    type,
+    agent_id,
+    outcome,
+    error,
+    count: 1,
+    ended: 1,
+    firstMs: endedMs,
+    lastMs: endedMs,
+    request_id,
+  };
+}
+
+/** A word with a digit is an id from this length on, and from the shorter one if all of it is hexadecimal. */
+const ID_CHARS_MIN = 16;
+const HEX_ID_CHARS_MIN = 6;
+const UUID_CHARS = 36;
+const DASH = 0x2d;
+
+/**
+ * An error with `#` in @@ each number and id: equal for errors that differ in these alone. For example,
+ * both `timed out after 12000 ms` and `timed out after 950.5 ms` become `timed out after # ms`. One pass over
+ * the characters, without a regular expression: each reading of the overview may fold 500 errors.
+ */
+export function foldError(text: string): string {
+  let folded = '';
+  let copiedTo = 0;
+  const fold = (from: number, to: number): number => {
+    const between = text.slice(copiedTo, from);
+    // `1.5` and `10,000` are one number.
+    const isPart = (between === '.' || between === ',') && folded.endsWith('#');
+    if (!isPart) folded += `${between}#`;
+    copiedTo = to;
+    return to;
+  };
+  for (let from = 0; from < text.length; ) {
+    if (kindOf(text, from) === OTHER) from += 1;
+    else if (text.charCodeAt(from + 8) === DASH && isUuidAt(text, from)) from = fold(from, from + UUID_CHARS);
+    else {
+      const { end, hasDigit, isId } = readWord(text, from);
+      if (isId) fold(from, end);
+      else if (hasDigit) foldDigits(text, from, end, fold);
+      from = end;
+    }
+  }
+  return copiedTo === 0 ? text : folded + text.slice(copiedTo);
+}
+
+/** The word that begins there. */
+function readWord(text: string, from: number): { end: number; hasDigit: boolean; isId: boolean } {
+  let [end, kinds] = [from, 0];
+  for (; end < text.length; end += 1) {
+    const kind = kindOf(text, end);
+    if (kind === OTHER) break;
+    kinds |= kind;
+  }
+  const hasDigit = (kinds & DIGIT) > 0;
+  const length = end - from;
+  const isHex = (kinds & LETTER) === 0 || text.startsWith('0x', from);
+  return { end, hasDigit, isId: hasDigit && length >= (isHex ? HEX_ID_CHARS_MIN : ID_CHARS_MIN) };
+}
+
+function foldDigits(text: string, from: number, to: number, fold: (from: number, to: number) => void): void {
+  for (let index = from; index < to; index += 1) {
+    if (kindOf(text, index) !== DIGIT) continue;
+    let end = index + 1;
+    while (end < to && kindOf(text, end) === DIGIT) end += 1;
+    fold(index, end);
+    index = end;
+  }
+}
+
+function isUuidAt(text: string, from: number): boolean {
+  if (from + UUID_CHARS > text.length) return false;
+  for (let index = 0; index < UUID_CHARS; index += 1) {
+    const isDash = index === 8 || index === 13 || index === 18 || index === 23;
+    const isHex = (kindOf(text, from + index) & (DIGIT | HEX)) > 0;
+    if (isDash ? text.charCodeAt(from + index) !== DASH : !isHex) return false;
+  }
+  return true;
+}
+
+/** Kinds of characters: those of words (digits, `a` to `f`, other letters), and all others. */
+const [OTHER, DIGIT, HEX, LETTER] = [0, 1, 2, 4];
+const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
+  const char = String.fromCharCode(code);
+  if (/[0-9]/.test(char)) return DIGIT;
+  if (/[a-f]/i.test(char)) return HEX;
+  return /[a-z]/i.test(char) ? LETTER : OTHER;
+});
+
+function kindOf(text: string, index: number): number {
+  return KINDS[text.charCodeAt(index)] ?? OTHER;
+}
