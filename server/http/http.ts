@@ -11,33 +11,21 @@ import type { Clock, Random } from '../ports/clock.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
 import type { Observer } from '../ports/observer.ts';
-import { type CorsOrigins, createAnswers, describeHeaders } from './answers.ts';
+import { type CorsOrigins, describeHeaders } from './answers.ts';
+import { API_LIMITS, createApi } from './api.ts';
 import { createIndexPage, listConsoleRoutes } from './console.ts';
-import { createHostRule } from './host-rule.ts';
 import { createMiddleware } from './middleware.ts';
 import { Router } from './node-http.ts';
-import { createAdminHandlers } from './operations/admin.ts';
-import { createAgentHandlers } from './operations/agents.ts';
-import { createClientHandlers } from './operations/clients.ts';
-import type { Handlers } from './operations/handlers.ts';
-import { listDocsRoutes, loadPages, servePage } from './pages.ts';
+import { listDocsRoutes, loadPages, readWholeDocument, servePage } from './pages.ts';
 import { createMetricsPage, createProbes, PROBE_PATHS } from './probes.ts';
 import { createRemoteAddresses, type RemoteAddresses } from './remote-address.ts';
 import { type BodyLimits, createBodyCollector } from './request/body-collector.ts';
 import { longestRequestMs } from './request/body-reserve.ts';
-import { type Contract, loadContract } from './request/contract.ts';
+import { loadContract } from './request/contract.ts';
 import type { JsonLimits } from './request/json-limits.ts';
-import { createSecrets } from './request/secrets.ts';
 import { createFairScheduler } from './response/fair-scheduling.ts';
 import type { WriterDeps } from './response/response-writer.ts';
 import { createStallTimer, createUnreadBytes } from './response/unread-bytes.ts';
-import { createServe } from './serve.ts';
-import {
-  type AnyHandler,
-  type OperationDeps,
-  type ServedOperation,
-  serveOperation,
-} from './serve-operation.ts';
 import { createServer, type ServerLimits } from './server.ts';
 import type { StreamLimits } from './stream/admission.ts';
 import { createStreams } from './stream/sse.ts';
@@ -58,14 +46,9 @@ export type HttpLimits = JsonLimits &
 
 /** The limits of the contract. */
 export const HTTP_LIMITS: HttpLimits = {
-  bodyBytesMax: 1024 * 1024,
+  ...API_LIMITS,
   smallBodiesBytesMax: 64 * 1024 * 1024,
   largeBodiesBytesMax: 192 * 1024 * 1024,
-  depthMax: 100,
-  keysMax: 20_000,
-  partsMax: 20_000,
-  streamsMax: 20_000,
-  sessionStreamsMax: 100,
   connectionsMax: 30_000,
   headersMs: 10_000,
   requestMs: 30_000,
@@ -130,7 +113,7 @@ export type Http = {
 
 /** Assembles the server; it does not listen yet. Throws when an operation of the document has no handler. */
 export async function createHttp(deps: HttpDeps): Promise<Http> {
-  const contract = await loadContract();
+  const contract = await loadContract(readWholeDocument());
   const draining = new AbortController();
   const addresses = createRemoteAddresses(deps.settings.trustedProxies ?? []);
   const writers = createWriters(deps, addresses);
@@ -140,21 +123,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     addressOf: addresses.ofRequest,
     pingIntervalMs: deps.settings.pingIntervalMs ?? PING_INTERVAL_MS,
   });
-  const answers = createAnswers({
-    version: contract.version,
-    corsOrigins: deps.settings.corsOrigins,
-    requireHost: createHostRule({ isSecretPublic: false, allowedHosts: [], ...deps.settings }),
-    log: deps.log,
-  });
-  const secrets = createSecrets(deps.secrets);
-  const operations = joinOperations(contract, deps, {
-    secrets,
-    limits: deps.limits,
-    isAgentAuthRequired: deps.settings.isAgentAuthRequired,
-    largeWork: deps.largeWork,
-    answers,
-    draining: draining.signal,
-  });
+  const { answers, secrets, serve } = createApi({ ...deps, contract, draining: draining.signal });
   const router = new Router({ sensitive: true, strict: true });
   const probes = createProbes(deps.gateway, draining.signal);
   router.get(PROBE_PATHS[0], probes.live);
@@ -169,7 +138,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     createMiddleware({
       ...deps,
       answers,
-      serve: createServe(answers, operations),
+      serve,
       collectBody: createBodyCollector(deps),
       callerOf: addresses.callerOf,
       peerOf: addresses.peerOf,
@@ -227,23 +196,4 @@ function registerPages(router: KoaRouter, version: string, mode: ConsoleMode): R
   for (const { path, middleware } of hasConsole ? listConsoleRoutes() : []) router.get(path, middleware);
   for (const { path, middleware } of listDocsRoutes()) router.get(path, middleware);
   return new Set([...pages.map(({ path }) => path), ...PROBE_PATHS]);
-}
-
-/** Joins each operation of the document with its handler; throws when one has none. */
-function joinOperations(
-  contract: Contract,
-  { gateway, settings }: HttpDeps,
-  deps: OperationDeps,
-): readonly ServedOperation[] {
-  const handlers: Handlers = {
-    ...createClientHandlers(gateway),
-    ...createAgentHandlers(gateway, settings),
-    ...createAdminHandlers(gateway, contract.version),
-  };
-  return contract.operations.map((operation) => {
-    const handler = handlers[operation.operationId] as AnyHandler | undefined;
-    if (!handler)
-      throw new Error(`The document has an operation without a handler: ${operation.operationId}.`);
-    return serveOperation(deps, operation, handler);
-  });
 }

@@ -27,6 +27,12 @@ const DOCUMENTS = [
   { path: '/openapi.agent.json', file: 'openapi.agent.json', contentType: 'application/json' },
 ];
 
+/** Reads the whole document, which is not served: the operations and their validators are made of it. */
+export function readWholeDocument(): unknown {
+  const path = fileURLToPath(import.meta.resolve('@task-gateway/contract/openapi.whole.json'));
+  return JSON.parse(readFileSync(path, 'utf8'));
+}
+
 /** Loads the published documents and the index page. */
 export function loadPages(version: string): readonly Page[] {
   const documents = DOCUMENTS.map(({ path, file, contentType }) => {

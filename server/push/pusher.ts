@@ -5,22 +5,22 @@
  *
  * undici is a seventh of all modules and is loaded when it is first needed, or before, in `prepare()`.
  */
-import { randomBytes } from 'node:crypto';
 import type { Agent } from 'undici';
 import { loadOnce } from '../async/load-once.ts';
-import { renderJson } from '../domain/json-text.ts';
 import { parseEndpoint } from '../net/endpoint.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import type { Push, Pusher, PushOutcome } from '../ports/pusher.ts';
+import type { Pusher, PushOutcome } from '../ports/pusher.ts';
 import { createAddressValidation } from './address.ts';
 import { ABANDONED_EARLY, createAttempt } from './attempt.ts';
 import { createConnector, type Resolve } from './connector.ts';
 import { PUSH_LIMITS, type PushLimits } from './limits.ts';
 import { createNameResolver } from './names.ts';
+import { buildPushRequest } from './push-request.ts';
 import { createRequestBody } from './request-body.ts';
 import { buildUntaken } from './response-outcome.ts';
-import { createSigner, type Signer } from './signature.ts';
+import { createSigner } from './signature.ts';
+import { createTraceparent } from './traceparent.ts';
 
 /** An agent that asks for more with `Keep-Alive: timeout` gets this. */
 const IDLE_MAX_MS = 60_000;
@@ -79,7 +79,7 @@ export function createPusher(deps: PusherDeps): PreparedPusher {
       const target = parseEndpoint(push.endpoint);
       if (typeof target === 'string') return Promise.resolve(buildUntaken(target));
       if (closing || signal.aborted) return Promise.resolve(buildUntaken(ABANDONED_EARLY));
-      const request = buildRequest(push, sign);
+      const request = buildPushRequest(push, sign, createTraceparent);
       if (typeof request === 'string') return Promise.resolve(buildUntaken(request));
       const outcome = Promise.withResolvers<PushOutcome>();
       const nowMs = continueTime(deps.clock, push.nowMs);
@@ -90,7 +90,8 @@ export function createPusher(deps: PusherDeps): PreparedPusher {
           return;
         }
         const attempt = createAttempt({ limits, signal, nowMs, resolve, onSent });
-        loaded.dispatch({ ...target, ...request }, attempt);
+        const { method, headers, body } = request;
+        loaded.dispatch({ ...target, method, headers, body: createRequestBody(body) }, attempt);
       };
       if (agent) dispatch(agent);
       else load().then(dispatch, () => resolve(buildUntaken(MISSING_CLIENT)));
@@ -138,57 +139,4 @@ function ignore(): void {}
 function continueTime(clock: PusherDeps['clock'], nowMs: number): () => number {
   const offsetMs = nowMs - clock.monotonicMs();
   return () => offsetMs + clock.monotonicMs();
-}
-
-/**
- * Builds the request of the agent's contract: the whole TaskInfo, with the headers of Standard Webhooks.
- * Returns an error text when the task cannot be encoded.
- */
-function buildRequest(push: Push, sign: Signer) {
-  const body = encodeBody(push.task);
-  if (!body) return 'the task cannot be written as JSON';
-  const id = push.task.request_id;
-  const timestampSeconds = Math.floor(push.nowMs / 1_000);
-  const headers = [
-    ...['content-type', 'application/json', 'content-length', String(body.length)],
-    ...['user-agent', 'task-gateway'],
-    ...['webhook-id', id, 'webhook-timestamp', String(timestampSeconds)],
-    ...['task-remaining', formatSeconds(push.remainingSeconds)],
-    ...['traceparent', push.trace?.traceparent ?? createTraceparent()],
-  ];
-  if (push.trace?.tracestate !== undefined) headers.push('tracestate', push.trace.tracestate);
-  const signature = sign(id, timestampSeconds, body);
-  if (signature !== null) headers.push('webhook-signature', signature);
-  return { method: 'POST', headers, body: createRequestBody(body) } as const;
-}
-
-/** Payloads come from JSON and are limited in size, so this should succeed; but a push must never throw. */
-function encodeBody(task: Push['task']): Buffer | undefined {
-  try {
-    return renderJson(task);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Formats as a decimal number, never in exponent form, with at most three decimals. */
-function formatSeconds(seconds: number): string {
-  return String(Math.max(0, Math.round(seconds * 1_000) / 1_000));
-}
-
-/** Digits of one trace context: 32 of the trace, 16 of its first span. */
-const TRACE_DIGITS = 48;
-/** To draw random bytes costs the same for a hundred pushes as for one. */
-const TRACES_DRAWN = 100;
-let digits = '';
-
-/**
- * Creates a W3C trace context for a trace that begins here. It is marked as sampled, so that an agent's
- * tracing that follows the parent's decision records it.
- */
-function createTraceparent(): string {
-  if (digits === '') digits = randomBytes((TRACE_DIGITS / 2) * TRACES_DRAWN).toString('hex');
-  const traceparent = `00-${digits.slice(0, 32)}-${digits.slice(32, TRACE_DIGITS)}-01`;
-  digits = digits.slice(TRACE_DIGITS);
-  return traceparent;
 }

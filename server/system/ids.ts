@@ -8,8 +8,7 @@ import type { Ids, Random } from '../ports/clock.ts';
  * one process ascend, within a millisecond and after a clock that went back too; so a store that orders its
  * rows by id appends. A millisecond has room for 1,000 ids on average; more begin with the one after it.
  */
-export function createIds(): Ids {
-  const random = createRandomNumbers();
+export function createIds(random: IdNumbers = createRandomNumbers()): Ids {
   let frontMs = 0;
   let order = 0;
 
@@ -25,19 +24,28 @@ export function createIds(): Ids {
       }
       return mintTaskId({ submittedMs, frontMs, order, tail: random.next(TAIL_END) });
     },
-    newRegistration: () => randomBytes(12).toString('base64url'),
+    newRegistration: () => random.bytes(REGISTRATION_BYTES).toString('base64url'),
   };
 }
+
+const REGISTRATION_BYTES = 12;
+
+/** Where ids get their chance from. Default: the system's. */
+export type IdNumbers = {
+  /** A number in [0, below), which is a power of two of up to 48 bits. */
+  next(below: number): number;
+  bytes(count: number): Buffer;
+};
 
 const BYTES_OF_A_NUMBER = 6;
 const NUMBERS_AT_ONCE = 512;
 
 /** Random numbers of up to 48 bits. Many are drawn at once: the call costs more than its numbers. */
-function createRandomNumbers(): { next(below: number): number } {
+function createRandomNumbers(): IdNumbers {
   const bytes = Buffer.alloc(NUMBERS_AT_ONCE * BYTES_OF_A_NUMBER);
   let used = bytes.length;
   return {
-    /** `below` is a power of two. */
+    bytes: randomBytes,
     next(below) {
       if (used === bytes.length) {
         randomFillSync(bytes);

@@ -11,7 +11,7 @@ import { createBodyCollector } from '../../server/http/request/body-collector.ts
 import { createFairScheduler } from '../../server/http/response/fair-scheduling.ts';
 import { createResponseWriter, type ResponseWriter } from '../../server/http/response/response-writer.ts';
 import { createUnreadBytes } from '../../server/http/response/unread-bytes.ts';
-import { createAdmission, type OpenStream } from '../../server/http/stream/admission.ts';
+import { createAdmission } from '../../server/http/stream/admission.ts';
 import { UNNAMED_CALLER } from '../../server/ports/caller.ts';
 import { GatewayError } from '../../server/ports/gateway.ts';
 import { buildCall } from '../contract/usual-calls.ts';
@@ -88,8 +88,7 @@ test('The memory that a body held as a small one is given back when it becomes l
 });
 
 describe('the slot of a stream', () => {
-  const stream = (session: string, address: string | null): OpenStream =>
-    ({ session, address }) as unknown as OpenStream;
+  const stream = (session: string, address: string | null) => ({ session, address });
 
   test.each([
     ['of all', { streamsMax: 1, sessionStreamsMax: 9 }, null],
@@ -114,7 +113,7 @@ test('A session whose streams have ended leaves nothing behind.', () => {
   const { admit, release } = createAdmission({ streamsMax: 9, sessionStreamsMax: 1 });
   const open = (name: string): void => {
     for (let n = 0; n < sessions; n += 1) {
-      const one = { session: `${name} ${n}`, address: null } as unknown as OpenStream;
+      const one = { session: `${name} ${n}`, address: null };
       admit(one);
       release(one);
     }

@@ -30,6 +30,9 @@ describe('layers', () => {
     ['sdk/client.ts', 'server/main.ts', 'from the contract alone'],
     ['server/console/app.tsx', 'server/domain/step.ts', 'from the SDK alone'],
     ['server/http/console.ts', 'server/console/app.tsx', 'sideways or up'],
+    ['server/main.ts', 'server/simulator/index.ts', 'sideways or up'],
+    ['server/http/server.ts', 'server/simulator/index.ts', 'sideways or up'],
+    ['server/simulator/world.ts', 'server/compose.ts', 'sideways or up'],
     ['server/main.ts', 'somewhere/else.ts', 'belongs to no layer'],
   ])('the law bites: %s may not import %s', (from, target, reason) => {
     expect(explainImport({ from, target })).toMatch(reason);
@@ -54,7 +57,7 @@ describe('what serves the API', () => {
 
   test('the law bites: an import of the third file is found', () => {
     const imported: Readonly<Record<string, readonly string[]>> = {
-      'server/http/serve.ts': ['server/http/a.ts'],
+      'server/http/api.ts': ['server/http/a.ts'],
       'server/http/a.ts': ['server/http/b.ts'],
       'server/http/b.ts': ['server/http/a.ts', 'node:http'],
     };

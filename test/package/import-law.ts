@@ -20,6 +20,7 @@ const RANKS: readonly { readonly folder: string; readonly rank: number }[] = [
   { folder: 'server/observability', rank: 4 },
   { folder: 'server/config', rank: 5 },
   { folder: 'server/console', rank: 6 },
+  { folder: 'server/simulator', rank: 6 },
   { folder: 'server', rank: 6 },
   { folder: 'sdk', rank: 1 },
   { folder: 'spec', rank: 1 },
@@ -70,11 +71,14 @@ export function findForeignToKit(imports: Repository['imports']): readonly strin
   return found;
 }
 
-/** What serves the API has a second caller, which has no network: it knows neither `node:http` nor Koa. */
-const SERVE = 'server/http/serve.ts';
-const TRANSPORTS = /^(node:(http|https|net|stream|tls)|koa|koa-body|@koa\/router)$/;
+/**
+ * The API has a second caller, which has no network: it knows neither `node:http` nor Koa. `node:net` only
+ * compares addresses there.
+ */
+const SERVE = 'server/http/api.ts';
+const TRANSPORTS = /^(node:(http|https|stream|tls)|koa|koa-body|@koa\/router)$/;
 
-/** Which files that serve the API, however far from `serve.ts`, import a transport: each as a sentence. */
+/** Which files that serve the API, however far from `api.ts`, import a transport: each as a sentence. */
 export function findTransports(imports: Repository['imports']): readonly string[] {
   const files = new Set([SERVE]);
   const found: string[] = [];

@@ -68,6 +68,7 @@ const config: KnipConfig = {
       entry: [
         ...['main.ts', 'process-setup.js', 'engines/embedded/sqlite/*-thread.ts', 'console/main.tsx'],
         'bin/task-gateway-server.js',
+        'simulator/index.ts',
       ],
       project: ['**/*.{ts,tsx,js}'],
     },

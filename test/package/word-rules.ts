@@ -199,7 +199,8 @@ const METAPHORS: readonly WordRule[] = [
     word: 'chance',
     instead: 'random',
     words: /\bchances?\b/,
-    frozenIn: /^sdk\/(clock|waiting|agent\/registration)\.ts$|^test\/sdk\/sdk-clock\.ts$/,
+    frozenIn:
+      /^sdk\/(clock|waiting|agent\/registration)\.ts$|^server\/simulator\/world-clock\.ts$|^test\/sdk\/sdk-clock\.ts$/,
     bites: 'const chance = Math.random;',
   },
   {

@@ -14,6 +14,7 @@ import { readPages } from '../harness/readme-blocks.ts';
 import { until } from './sdk-clock.ts';
 
 const SDK = join(import.meta.dirname, '../../sdk');
+const SIMULATOR = join(import.meta.dirname, '../../server/simulator');
 const PAGES = readPages('sdk');
 const AUTH = 'task-gateway-default-secret';
 const programs = [...PAGES.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
@@ -29,6 +30,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'task-gateway-sdk-pages-'));
   mkdirSync(join(folder, 'node_modules/@task-gateway'), { recursive: true });
   symlinkSync(SDK, join(folder, 'node_modules/@task-gateway/sdk'));
+  symlinkSync(SIMULATOR, join(folder, 'node_modules/@task-gateway/simulator'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   gateway = await startGateway({ GATEWAY_AUTH: AUTH });
   const server = createServer().listen(0, '127.0.0.1');
@@ -185,6 +187,10 @@ describe('each program of the pages runs', () => {
     expect(await run('gateway.expire(')).toEqual({ code: 0, error: '', out: '' });
   });
 
+  test('an app is tried with an agent that dies after half of its task, in a simulated world', async () => {
+    expect(await run('createSimulator(')).toEqual({ code: 0, error: '', out: '' });
+  });
+
   test('each failure that a mock can show is forced on it', async () => {
     const prism = await startPrism();
     try {
@@ -233,7 +239,7 @@ describe('each program of the pages runs', () => {
   });
 
   test('no program of the pages is left out', () => {
-    expect(programs).toHaveLength(11);
+    expect(programs).toHaveLength(12);
   });
 });
 

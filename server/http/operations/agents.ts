@@ -3,13 +3,18 @@ import { parseTraceContext, type TraceContext } from '../../domain/trace-context
 import type { Gateway } from '../../ports/gateway.ts';
 import { type Handlers, limitWait } from './handlers.ts';
 
+export type AgentHandlerSettings = {
+  /** Whether other machines may call for agents without the secret: then such calls learn of no task. */
+  readonly areStrangersServed?: boolean;
+};
+
 /**
  * Creates the handlers. Of a heartbeat without a right secret only the `agent_id` is passed on; where anyone
  * may send it, its response names no task either.
  */
 export function createAgentHandlers(
   gateway: Gateway,
-  { areStrangersServed = false }: { readonly areStrangersServed?: boolean },
+  { areStrangersServed = false }: AgentHandlerSettings,
 ): Pick<Handlers, 'registerAgent' | 'heartbeatAgent' | 'claimTask' | 'reportResult' | 'unregisterAgent'> {
   return {
     async registerAgent({ body }) {

@@ -4,8 +4,6 @@
  * validators run. To compile them takes longer than all else at the start, so that happens when an operation
  * is first used, or before, in `prepare()`.
  */
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import type { operations } from '@task-gateway/contract';
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -79,11 +77,13 @@ export type Contract = {
 /** Schemas of names, which must be well-formed Unicode; OpenAPI has no format for that. */
 const NAME_SCHEMAS = ['Name', 'RegistrationToken', 'RequestId', 'RequestIdEnd', 'SessionId'];
 
-/** Loads the document. Throws when it is not a valid OpenAPI document. */
-export async function loadContract(): Promise<Contract> {
-  const path = fileURLToPath(import.meta.resolve('@task-gateway/contract/openapi.whole.json'));
-  const document = JSON.parse(readFileSync(path, 'utf8'));
-  for (const name of NAME_SCHEMAS) document.components.schemas[name].format = 'well-formed';
+/** The part of the document that is changed. */
+type WholeDocument = { readonly components: { readonly schemas: Readonly<Record<string, object>> } };
+
+/** Loads the whole document, and keeps it. Rejects when it is not a valid OpenAPI document. */
+export async function loadContract(document: unknown): Promise<Contract> {
+  const { schemas } = (document as WholeDocument).components;
+  for (const name of NAME_SCHEMAS) Object.assign(schemas[name] ?? {}, { format: 'well-formed' });
   const ajv = createAjv();
   const api = new OpenAPIBackend({
     definition: document as Document,

@@ -2,9 +2,7 @@
  * Which event streams are open, and whether one more may open: a limit for all of them, one for each session,
  * and half of all for one remote address.
  */
-import type { ServerResponse } from 'node:http';
 import { Problem } from '../problems.ts';
-import type { ResponseWriter } from '../response/response-writer.ts';
 import { createShares } from '../shares.ts';
 
 export type StreamLimits = {
@@ -12,26 +10,27 @@ export type StreamLimits = {
   readonly sessionStreamsMax: number;
 };
 
-/** One open stream. */
-export type OpenStream = {
+/** The part of an open stream that counts. */
+type AdmittedStream = {
   readonly session: string;
   /** The remote address of its reader, when that says something. */
   readonly address: string | null;
-  readonly response: ServerResponse;
-  readonly writer: ResponseWriter;
 };
 
-export type Admission = {
-  readonly streams: ReadonlySet<OpenStream>;
+export type Admission<Stream extends AdmittedStream> = {
+  readonly streams: ReadonlySet<Stream>;
   /** Takes a stream in; throws a `Problem` (429) when there are too many. */
-  admit(stream: OpenStream): void;
+  admit(stream: Stream): void;
   /** Frees the stream's slot. Idempotent. */
-  release(stream: OpenStream): void;
+  release(stream: Stream): void;
 };
 
 /** Creates the admission with no stream open. */
-export function createAdmission({ streamsMax, sessionStreamsMax }: StreamLimits): Admission {
-  const streams = new Set<OpenStream>();
+export function createAdmission<Stream extends AdmittedStream>({
+  streamsMax,
+  sessionStreamsMax,
+}: StreamLimits): Admission<Stream> {
+  const streams = new Set<Stream>();
   const countBySession = new Map<string, number>();
   const shares = createShares(streamsMax);
 

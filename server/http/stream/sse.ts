@@ -13,8 +13,8 @@ import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { EventSource, HeaderList } from '../answers.ts';
-import { createResponseWriter, type WriterDeps } from '../response/response-writer.ts';
-import { createAdmission, type OpenStream, type StreamLimits } from './admission.ts';
+import { createResponseWriter, type ResponseWriter, type WriterDeps } from '../response/response-writer.ts';
+import { createAdmission, type StreamLimits } from './admission.ts';
 import { OPENING, PING, renderRetry } from './event-frames.ts';
 
 export type Streams = {
@@ -28,6 +28,15 @@ export type Streams = {
   end(): void;
   /** How many are open. */
   count(): number;
+};
+
+/** One open stream. */
+type OpenStream = {
+  readonly session: string;
+  /** The remote address of its reader, when that says something. */
+  readonly address: string | null;
+  readonly response: ServerResponse;
+  readonly writer: ResponseWriter;
 };
 
 type Deps = {
@@ -50,7 +59,7 @@ const RECONNECT_SPREAD_MS = 4_000;
 /** Creates it with no stream open. Its timer runs only while there are any. */
 export function createStreams(deps: Deps): Streams {
   const { clock, random, log, limits, pingIntervalMs, writers, addressOf } = deps;
-  const admission = createAdmission(limits);
+  const admission = createAdmission<OpenStream>(limits);
   const pings = createPingTimer(clock, pingIntervalMs, admission.streams);
 
   function release(stream: OpenStream): void {

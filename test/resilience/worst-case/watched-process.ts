@@ -8,6 +8,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isMainThread } from 'node:worker_threads';
+import { readWholeDocument } from '../../../server/http/pages.ts';
 import { loadContract } from '../../../server/http/request/contract.ts';
 
 const LOOK_EVERY_MS = 1;
@@ -15,7 +16,7 @@ const LOOK_EVERY_MS = 1;
 if (isMainThread) {
   // After a start this is loaded in pieces of its own, which are not what is measured.
   await import('undici');
-  (await loadContract()).operations[0]?.prepare();
+  (await loadContract(readWholeDocument())).operations[0]?.prepare();
   let longestMs = 0;
   let beforeMs = 0;
   let timer: NodeJS.Timeout | undefined;

@@ -1,0 +1,289 @@
+/**
+ * The faults of a world, by name: what goes wrong, for which operation, and how often. They stand around the
+ * operations and the store, so that all else is the gateway's own.
+ *
+ *   before the operation   unauthorized, too_many_streams, busy, no_response, delay
+ *   behind it              lose_response (it was done, and the caller does not learn of it)
+ *   in a stream            cut_stream, repeat_event
+ *   in the store           store_outage
+ */
+import {
+  type Answer,
+  type Answers,
+  type ApiRequest,
+  addHeaders,
+  type Begun,
+  buildReply,
+  type EventSource,
+} from '../http/answers.ts';
+import { Problem } from '../http/problems.ts';
+import type { OperationId } from '../http/request/contract.ts';
+import type { ServedOperation } from '../http/serve-operation.ts';
+import type { Clock } from '../ports/clock.ts';
+import { type Store, StoreUnavailable } from '../ports/store.ts';
+
+/** The names. If another one is given, the error lists them. */
+const FAULTS = [
+  'unauthorized',
+  'too_many_streams',
+  'busy',
+  'no_response',
+  'delay',
+  'lose_response',
+  'cut_stream',
+  'repeat_event',
+  'store_outage',
+] as const;
+
+export type FaultName = (typeof FAULTS)[number];
+
+/** A fault to add. */
+export type Fault = {
+  readonly fault: FaultName;
+  /** The operation that it is about; default: each. An outage of the store is about none. */
+  readonly operation?: OperationId | undefined;
+  /** How often it happens; default: until it is removed. */
+  readonly times?: number | undefined;
+  /** Seconds of the world's time: of a `delay`, how long the call waits. Default 1. */
+  readonly seconds?: number | undefined;
+  /** Of `busy` and `too_many_streams`: the `Retry-After`, in seconds. */
+  readonly retry_after?: number | undefined;
+  /** Of `cut_stream`: how many events still arrive. Default 0: open streams are cut at once. */
+  readonly after_events?: number | undefined;
+  /** Of `cut_stream`, in place of events: how many bytes of events still arrive. */
+  readonly after_bytes?: number | undefined;
+};
+
+/** An added fault, and how often it has happened. */
+export type AddedFault = Fault & { readonly id: string; readonly happened: number };
+
+/** The caller gets no response: its connection ends. */
+export class NoResponse extends Error {
+  override readonly name = 'NoResponse';
+}
+
+export type Faults = {
+  add(fault: Fault): AddedFault;
+  list(): readonly AddedFault[];
+  /** Removes one; false if there is none of this id. */
+  remove(id: string): boolean;
+  clear(): void;
+};
+
+/** The faults, and how a world has them happen. */
+export type FaultStage = Faults & {
+  surround(operation: ServedOperation, answers: Answers): ServedOperation;
+  surroundStore(store: Store): Store;
+};
+
+/** A fault under way. */
+type Placed = { readonly fault: Fault; readonly id: string; happened: number };
+
+/** The faults of a world, the oldest first. */
+type PlacedFaults = {
+  readonly list: () => readonly Placed[];
+  /** The first one of these names, if it is about the operation. */
+  find(names: readonly FaultName[], operation?: OperationId): Placed | undefined;
+  /** Counts one time of a fault; the last one removes it. */
+  happen(one: Placed): Fault;
+  /** Finds one and has it happen. */
+  take(names: readonly FaultName[], operation?: OperationId): Fault | undefined;
+  add(fault: Fault): Placed;
+  remove(id: string): boolean;
+  clear(): void;
+};
+
+function createPlacedFaults(): PlacedFaults {
+  let placed: readonly Placed[] = [];
+  let count = 0;
+  const faults: PlacedFaults = {
+    list: () => placed,
+    find: (names, operation) =>
+      placed.find(
+        ({ fault }) =>
+          names.includes(fault.fault) && (fault.operation === undefined || fault.operation === operation),
+      ),
+    happen(one) {
+      one.happened += 1;
+      if (one.fault.times !== undefined && one.happened >= one.fault.times) faults.remove(one.id);
+      return one.fault;
+    },
+    take(names, operation) {
+      const one = faults.find(names, operation);
+      return one && faults.happen(one);
+    },
+    add(fault) {
+      count += 1;
+      const one: Placed = { fault: Object.assign({}, fault), id: `fault-${count}`, happened: 0 };
+      placed = [...placed, one];
+      return one;
+    },
+    remove(id) {
+      const before = placed.length;
+      placed = placed.filter((one) => one.id !== id);
+      return placed.length < before;
+    },
+    clear() {
+      placed = [];
+    },
+  };
+  return faults;
+}
+
+/** Creates it without faults. */
+export function createFaults(clock: Clock): FaultStage {
+  const placed = createPlacedFaults();
+  const streams = createFaultyStreams(placed);
+  const describe = ({ fault, id, happened }: Placed): AddedFault =>
+    Object.assign({}, fault, { id, happened });
+
+  return {
+    add(fault) {
+      requireFault(fault);
+      const one = placed.add(fault);
+      const { after_events = 0, after_bytes } = fault;
+      if (fault.fault === 'cut_stream' && after_events === 0 && after_bytes === undefined) {
+        streams.cutOpen(one);
+      }
+      return describe(one);
+    },
+    list: () => placed.list().map(describe),
+    remove: placed.remove,
+    clear: placed.clear,
+    surround(served, answers) {
+      const { name } = served;
+      return {
+        ...served,
+        async answer(request, params, first) {
+          const delay = placed.take(['delay'], name);
+          if (delay) await clock.sleep((delay.seconds ?? 1) * 1_000, request.left());
+          const fault = placed.take(['no_response', 'unauthorized', 'busy', 'too_many_streams'], name);
+          if (fault?.fault === 'no_response') throw new NoResponse('The fault no_response.');
+          if (fault) {
+            const begun = { operation: name, template: served.path, method: request.method, first };
+            return failAs(answers, begun, fault);
+          }
+          const answer = await served.answer(request, params, first);
+          if (placed.take(['lose_response'], name)) throw new NoResponse('The fault lose_response.');
+          return streams.surround(answer, request, name);
+        },
+      };
+    },
+    surroundStore: (store) => surroundStore(store, () => placed.take(['store_outage'])),
+  };
+}
+
+/** An open stream, and how it is cut while it waits. */
+type OpenSource = { readonly operation: OperationId; readonly cut: () => void };
+
+/** Has the faults of streams happen in the open ones. */
+function createFaultyStreams({ list, find, happen, take }: PlacedFaults) {
+  const open = new Set<OpenSource>();
+
+  async function* read(frames: AsyncIterable<Buffer>, operation: OperationId): AsyncGenerator<Buffer> {
+    const cut = Promise.withResolvers<never>();
+    cut.promise.catch(() => undefined);
+    const source: OpenSource = { operation, cut: () => cut.reject(new NoResponse('The stream was cut.')) };
+    open.add(source);
+    const reader = frames[Symbol.asyncIterator]();
+    let events = 0;
+    let bytes = 0;
+    try {
+      for (;;) {
+        const fault = find(['cut_stream'], operation);
+        const { after_events = 0, after_bytes } = fault?.fault ?? {};
+        const isOver = after_bytes === undefined ? events >= after_events : bytes >= after_bytes;
+        if (fault && isOver) {
+          happen(fault);
+          throw new NoResponse('The stream was cut.');
+        }
+        const next = await Promise.race([reader.next(), cut.promise]);
+        if (next.done) return;
+        const isRepeated = take(['repeat_event'], operation) !== undefined;
+        for (const frame of isRepeated ? [next.value, next.value] : [next.value]) {
+          const left = after_bytes === undefined ? frame.length : Math.max(0, after_bytes - bytes);
+          yield frame.subarray(0, left);
+          bytes += Math.min(left, frame.length);
+        }
+        events += 1;
+      }
+    } finally {
+      open.delete(source);
+      // Not awaited: it ends with the signal, once the stream has.
+      void reader.return?.();
+    }
+  }
+
+  return {
+    /** If streams are open already, cuts as many as the fault has times. */
+    cutOpen(one: Placed): void {
+      for (const source of open) {
+        const { operation } = one.fault;
+        if (!list().includes(one)) return;
+        if (operation !== undefined && operation !== source.operation) continue;
+        happen(one);
+        source.cut();
+      }
+    },
+    surround(answer: Answer, request: ApiRequest, operation: OperationId): Answer {
+      const { body } = answer;
+      if (typeof body !== 'object' || body === null || !('open' in body)) return answer;
+      const source: EventSource = {
+        session: body.session,
+        open: (signal) => read(body.open(signal), operation),
+      };
+      const { template, status, headers, refuse } = answer;
+      const begun = { operation, template, method: request.method, first: [] };
+      return buildReply(begun, status ?? 200, headers, source, refuse);
+    },
+  };
+}
+
+/** The problem as the gateway answers it; `retry_after` in place of its own. */
+function failAs(answers: Answers, begun: Begun, { fault, retry_after }: Fault): Answer {
+  const answer = answers.fail(begun, PROBLEMS[fault]?.() ?? new NoResponse(fault));
+  if (retry_after !== undefined) addHeaders(answer.headers, { 'Retry-After': String(retry_after) });
+  return answer;
+}
+
+const PROBLEMS: Partial<Record<FaultName, () => Problem>> = {
+  unauthorized: () =>
+    new Problem('unauthorized', 'A fault of the simulator: no secret is right.', {
+      headers: { 'WWW-Authenticate': 'Bearer' },
+    }),
+  too_many_streams: () => new Problem('too_many_streams', 'A fault of the simulator: too many streams.'),
+  busy: () => new Problem('busy', 'A fault of the simulator: the gateway is busy.'),
+};
+
+/** Throws for what is no fault, with those that there are. */
+function requireFault(fault: Fault): void {
+  if (!FAULTS.includes(fault.fault)) {
+    throw new TypeError(`There is no fault \`${fault.fault}\`. There are ${FAULTS.join(', ')}.`);
+  }
+  const unknown = Object.keys(fault).find((name) => !FIELDS.includes(name as keyof Fault));
+  if (unknown !== undefined) {
+    throw new TypeError(`A fault has no field \`${unknown}\`. It has ${FIELDS.join(', ')}.`);
+  }
+}
+
+const FIELDS = [
+  ...(['fault', 'operation', 'times', 'seconds', 'retry_after', 'after_events', 'after_bytes'] as const),
+] satisfies (keyof Fault)[];
+
+/** A store whose calls fail while there is an outage. */
+function surroundStore(store: Store, takeOutage: () => Fault | undefined): Store {
+  const failing = new Set<keyof Store>([
+    ...(['get', 'getForCommit', 'getAgentStatus', 'list', 'listClaimable', 'findSlots'] as const),
+    ...(['commit', 'takeDue', 'touch', 'readAgentChanges', 'readDemand', 'readTaskCounts'] as const),
+  ]);
+  return new Proxy(store, {
+    get(target, name: keyof Store) {
+      const own = target[name];
+      if (!failing.has(name)) return own;
+      return (...values: never[]) => {
+        if (takeOutage()) return Promise.reject(new StoreUnavailable('A fault of the simulator.'));
+        return (own as (...values: never[]) => unknown)(...values);
+      };
+    },
+  });
+}

@@ -1,0 +1,187 @@
+/**
+ * How a test moves the time of a world. While it moves, the duties of a gateway run as they do in a process:
+ * what is due is taken at its millisecond, and between two such moments there is a sweep every few seconds.
+ */
+import type { RunningWorld } from './world.ts';
+
+/** Thrown by `auto()` while something is under way that needs no time. */
+export class WorldBusy extends Error {
+  override readonly name = 'WorldBusy';
+  readonly code = 'world_busy';
+}
+
+export type WorldClock = {
+  /** Seconds since the Unix epoch. */
+  now(): number;
+  /** Milliseconds since the Unix epoch: the clock of the SDK, which then lives in the world's time. */
+  nowMs(): number;
+  monotonicMs(): number;
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  chance(): number;
+  /**
+   * Moves the time by so many seconds, and has everything happen that falls due on the way. Resolves with the
+   * new time, in seconds.
+   */
+  advance(seconds: number): Promise<number>;
+  /**
+   * Moves the time to the next moment at which something is due: a deadline, a retry, a heartbeat, the end of
+   * a long poll. Resolves with the new time; if there is no such moment, the time stays. Rejects with
+   * `WorldBusy` while a request, a push to a handler or a commit is open. A call that waits for news is not
+   * one.
+   */
+  auto(): Promise<number>;
+  /**
+   * Moves the time, from one due moment to the next, until the work has ended, and resolves or rejects as it
+   * does: `await world.clock.runUntil(client.runTask(task))`. Rejects when nothing is due any more, or a year
+   * has passed, and the work has not ended.
+   */
+  runUntil<T>(work: Promise<T>): Promise<T>;
+  /** Resolves when the world has done everything that needs no time. */
+  settle(): Promise<void>;
+};
+
+/** Shorter than the pause after which sweeping counts as interrupted. */
+const SWEEP_EVERY_MS = 4_000;
+/** Shorter than a lease. */
+const RENEW_EVERY_MS = 1_000;
+const TRIM_EVERY_MS = 60_000;
+/** The longest step of `advance`: a year. */
+const ADVANCE_MAX_SECONDS = 366 * 24 * 3_600;
+
+/** Creates it; `world()` returns the present one. */
+export function createWorldClock(world: () => RunningWorld): WorldClock {
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** One movement after the other. */
+  function moveNext<T>(move: () => Promise<T>): Promise<T> {
+    const moved = last.then(move);
+    last = moved.catch(() => undefined);
+    return moved;
+  }
+
+  return {
+    now: () => world().nowSeconds(),
+    nowMs: () => world().nowSeconds() * 1_000,
+    monotonicMs: () => world().clock.monotonicMs(),
+    async sleep(ms, signal) {
+      const { clock, activity } = world();
+      await clock.sleep(ms, signal);
+      activity.noteDue();
+    },
+    chance: () => world().random(),
+    settle: () => moveNext(() => world().activity.settle()),
+    advance: (seconds) => {
+      if (!(seconds >= 0 && seconds <= ADVANCE_MAX_SECONDS)) {
+        throw new RangeError(`advance() takes 0 to ${ADVANCE_MAX_SECONDS} seconds, not ${seconds}.`);
+      }
+      return moveNext(async () => {
+        await moveTo(world(), world().clock.monotonicMs() + seconds * 1_000);
+        return world().nowSeconds();
+      });
+    },
+    auto: () =>
+      moveNext(async () => {
+        const { countOpen, activity, nowSeconds } = world();
+        for (let looks = 0; looks < LOOKS_MAX && countOpen() > 0; looks += 1) await activity.settle();
+        await activity.settle();
+        const open = countOpen();
+        if (open > 0) {
+          throw new WorldBusy(`${open} requests or pushes are open. Let them end, then call auto() again.`);
+        }
+        await jump(world());
+        return nowSeconds();
+      }),
+    runUntil: (work) => moveNext(() => runUntil(world(), work)),
+  };
+}
+
+/** Moves the time, and does on the way what a gateway's process does by itself. */
+async function moveTo(world: RunningWorld, targetMs: number): Promise<void> {
+  const { clock, activity, open } = world;
+  const { duties, pusher, dispatch } = await open();
+  let sweptMs = clock.monotonicMs();
+  let renewedMs = sweptMs;
+  let trimmedMs = sweptMs;
+  dispatch();
+  await activity.settle();
+  while (clock.monotonicMs() < targetMs) {
+    const lookMs = pusher.openCount() > 0 ? renewedMs + RENEW_EVERY_MS : sweptMs + SWEEP_EVERY_MS;
+    const wakeMs = clock.nextWakeMs() ?? targetMs;
+    const nextMs = Math.min(targetMs, wakeMs, sweptMs + SWEEP_EVERY_MS, lookMs);
+    clock.moveTo(nextMs);
+    if (nextMs >= lookMs) {
+      renewedMs = nextMs;
+      await activity.track(duties.renewLeases().catch(() => undefined));
+    }
+    if (nextMs >= sweptMs + SWEEP_EVERY_MS) {
+      sweptMs = nextMs;
+      dispatch();
+    }
+    if (nextMs >= trimmedMs + TRIM_EVERY_MS) {
+      trimmedMs = nextMs;
+      await activity.track(trimAll(duties.trim));
+    }
+    await activity.settle();
+  }
+}
+
+/** Moves to the next moment at which something happens. Resolves with false when there is none. */
+async function jump(world: RunningWorld): Promise<boolean> {
+  const { clock, activity } = world;
+  const before = activity.dueCount();
+  for (;;) {
+    const wakeMs = clock.nextWakeMs();
+    if (wakeMs === undefined) return false;
+    await moveTo(world, wakeMs);
+    if (activity.dueCount() > before) return true;
+  }
+}
+
+async function runUntil<T>(world: RunningWorld, work: Promise<T>): Promise<T> {
+  const { clock, activity, countOpen, waiting } = world;
+  let isOver = false;
+  const ended = work.finally(() => {
+    isOver = true;
+  });
+  ended.catch(() => undefined);
+  const before = activity.count();
+  const hasBegun = (): boolean => isOver || activity.count() > before;
+  await waitFor(hasBegun, waiting() > 0 ? LOADING_MS : FIRST_LOADING_MS);
+  for (let seen = -1; !isOver && seen !== activity.count(); ) {
+    seen = activity.count();
+    await waitFor(() => isOver, QUIET_MS);
+  }
+  const lastMs = clock.monotonicMs() + ADVANCE_MAX_SECONDS * 1_000;
+  for (;;) {
+    await activity.settle();
+    await waitFor(() => isOver || countOpen() === 0, OUTSIDE_MS);
+    if (isOver) return await ended;
+    const isStuck = !(await jump(world)) || clock.monotonicMs() > lastMs;
+    if (!isStuck) continue;
+    await waitFor(() => isOver, LOADING_MS);
+    if (!isOver) throw new Error('Nothing is due any more, and the work has not ended.');
+  }
+}
+
+/** When a test begins a call, the SDK may load code first: then it comes some milliseconds later. */
+const LOADING_MS = 250;
+/** The same, when no other call is open. */
+const FIRST_LOADING_MS = 2_000;
+/** Between two calls it may load code too: the time moves once nothing has happened for so long. */
+const QUIET_MS = 30;
+
+/** When a handler of the test has a push, it may work in real time for so long. */
+const OUTSIDE_MS = 1_000;
+
+/** Resolves when it holds, or after so much real time. */
+async function waitFor(holds: () => boolean, ms: number): Promise<void> {
+  const endMs = performance.now() + ms;
+  while (!holds() && performance.now() < endMs) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+/** A handler of the test may need some turns of the event loop to respond. */
+const LOOKS_MAX = 10;
+
+async function trimAll(trim: () => Promise<number>): Promise<void> {
+  while ((await trim().catch(() => 0)) > 0);
+}

@@ -1,0 +1,256 @@
+/**
+ * One world: the gateway's own parts on an engine in memory, over a virtual clock, and ids and random
+ * numbers that follow from a seed. It is opened by its first call: until then it costs nothing.
+ *
+ *   Request ──► answer-requests ──► http/serve ──► gateway ──► memory:        clock: stands still
+ *                    ▲                  ▲             │                        random: the seed
+ *                    │                faults        pushes ──► scripted agents, handlers, fetch
+ *                    ╰───────────────────────────────────────────╯
+ */
+import { createLargeWork } from '../async/large-work.ts';
+import { loadOnce } from '../async/load-once.ts';
+import { FIXED_LIMITS } from '../config/fixed-limits.ts';
+import { keepInMemory } from '../engines/embedded/storage/memory-storage.ts';
+import { createEmbeddedStore } from '../engines/embedded/store.ts';
+import { createGateway, type Duties } from '../gateway/gateway.ts';
+import { API_LIMITS, createApi } from '../http/api.ts';
+import { type Contract, loadContract } from '../http/request/contract.ts';
+import type { Log } from '../ports/log.ts';
+import type { Observer } from '../ports/observer.ts';
+import { type Store, StoreUnavailable } from '../ports/store.ts';
+import { type AnswerRequest, createAnswerRequest } from './answer-requests.ts';
+import { createFaults, type FaultStage } from './faults.ts';
+import { type CountedPusher, createWorldPusher, type PushHandler } from './pushes.ts';
+import { type AgentStage, type Agents, type CallApi, createAgents } from './scripted-agents.ts';
+import { createSeededRandom, type SeededRandom } from './seeded-random.ts';
+import { createTranscript, type Transcript } from './transcript.ts';
+import {
+  type Activity,
+  createActivity,
+  createVirtualClock,
+  passShortPauses,
+  type VirtualClock,
+} from './virtual-clock.ts';
+import { readWholeDocument } from './whole-document.ts';
+
+/** The settings of a world; see `SimulatorOptions`. */
+export type WorldSettings = {
+  readonly seed: number;
+  readonly startSeconds: number;
+  readonly auth: string;
+  readonly adminAuth: string;
+  readonly pushSecrets: readonly string[];
+  readonly corsOrigins: readonly string[];
+  readonly isAgentAuthRequired: boolean;
+  readonly openTasksMax: number;
+  readonly agentsMax: number;
+  readonly push: PushHandler;
+};
+
+/** A world from its first call to its end. */
+export type RunningWorld = {
+  readonly clock: VirtualClock;
+  readonly random: () => number;
+  readonly activity: Activity;
+  readonly transcript: Transcript;
+  readonly faults: FaultStage;
+  readonly agents: Agents;
+  /** The world's time, in seconds. */
+  nowSeconds(): number;
+  answer: AnswerRequest;
+  /** How much is under way that needs no time: requests, commits, pushes to handlers. */
+  countOpen(): number;
+  /** How many calls and streams are open. */
+  waiting(): number;
+  /** Opens it, if it is not open. */
+  open(): Promise<OpenedWorld>;
+  close(): Promise<void>;
+};
+
+type OpenedWorld = {
+  readonly duties: Duties;
+  readonly store: Store;
+  readonly pusher: CountedPusher;
+  readonly answer: AnswerRequest;
+  readonly streamCount: () => number;
+  /** Takes what is due, one pass at a time; another one follows if this is called meanwhile. */
+  dispatch(): void;
+};
+
+const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
+const UNOBSERVED: Observer = {
+  noteSubmitted() {},
+  noteStep() {},
+  noteAgent() {},
+  notePush() {},
+  noteCommit() {},
+  noteRequest() {},
+};
+const PUSHES_MAX = 1_000;
+/** Tasks and events are kept for a day of the world's time, as by default. */
+const RETENTION = { keepTasksMs: 24 * 3_600_000, sessionEventsMax: 1_000 } as const;
+
+/** One for all worlds: to compile its validators takes longer than a world. */
+const contract = loadOnce<Contract>(() => loadContract(readWholeDocument()));
+
+/** Creates a world; it is opened by its first call. */
+export function createWorld(settings: WorldSettings): RunningWorld {
+  const activity = createActivity();
+  const clock = createVirtualClock(activity.note);
+  const { startSeconds } = settings;
+  const nowSeconds = (): number => startSeconds + clock.monotonicMs() / 1_000;
+  const seeded = createSeededRandom(settings.seed);
+  const transcript = createTranscript(nowSeconds, [settings.auth, settings.adminAuth]);
+  const faults = createFaults(clock);
+  const closing = new AbortController();
+  const agents = createAgents({ clock, call: createCall(settings.auth, answer), nowSeconds });
+  const parts = { settings, clock, activity, transcript, faults, agents, seeded, closing: closing.signal };
+  let opened: OpenedWorld | undefined;
+  const load = loadOnce(async () => {
+    opened = await openWorld(parts);
+    return opened;
+  });
+
+  async function answer(...call: Parameters<AnswerRequest>): Promise<Response> {
+    const opened = await load();
+    return await activity.trackCall(opened.answer(...call));
+  }
+
+  return {
+    clock,
+    activity,
+    transcript,
+    faults,
+    agents,
+    nowSeconds,
+    answer,
+    random: seeded.random,
+    open: load,
+    countOpen: () => activity.open() + (opened?.pusher.outsideCount() ?? 0),
+    waiting: () => activity.waiting() + (opened?.streamCount() ?? 0),
+    async close() {
+      closing.abort('closed');
+      agents.stop();
+      await opened?.store.close();
+    },
+  };
+}
+
+type WorldParts = Pick<RunningWorld, 'clock' | 'activity' | 'transcript' | 'faults'> & {
+  readonly settings: WorldSettings;
+  readonly agents: AgentStage;
+  readonly seeded: SeededRandom;
+  /** Fires when the world is closed. */
+  readonly closing: AbortSignal;
+};
+
+/** Puts the gateway together over the parts of a world. */
+async function openWorld(parts: WorldParts): Promise<OpenedWorld> {
+  const { settings, clock, activity, transcript, faults, agents, seeded, closing } = parts;
+  const { startSeconds } = settings;
+  const opened = await createEmbeddedStore({
+    openStorage: keepInMemory(),
+    clock,
+    log: SILENT,
+    wallMs: () => startSeconds * 1_000 + clock.monotonicMs(),
+  });
+  const store = trackStore(faults.surroundStore(opened), activity);
+  const pusher = createWorldPusher({
+    clock,
+    transcript,
+    activity,
+    pushSecrets: settings.pushSecrets,
+    createTraceparent: seeded.createTraceparent,
+    findScripted: agents.findScripted,
+    findHandler: (endpoint) => agents.findHandler(endpoint) ?? settings.push,
+  });
+  const gatewayClock = passShortPauses(clock);
+  const largeWork = createLargeWork(gatewayClock);
+  const { gateway, duties } = createGateway({
+    store,
+    pusher,
+    largeWork,
+    clock: gatewayClock,
+    ids: seeded.ids,
+    random: seeded.random,
+    log: SILENT,
+    observer: UNOBSERVED,
+    retention: RETENTION,
+    keepPace: () => Promise.resolve(),
+    limits: {
+      ...FIXED_LIMITS,
+      pushesMax: PUSHES_MAX,
+      openTasksMax: settings.openTasksMax,
+      agentsMax: settings.agentsMax,
+    },
+  });
+  const api = createApi({
+    contract: await contract(),
+    gateway,
+    secrets: { gateway: [settings.auth], admin: [settings.adminAuth] },
+    limits: API_LIMITS,
+    settings: {
+      isAgentAuthRequired: settings.isAgentAuthRequired,
+      corsOrigins: settings.corsOrigins,
+    },
+    log: SILENT,
+    largeWork,
+    draining: closing,
+    surround: faults.surround,
+  });
+  const dispatch = createDispatch(duties, activity);
+  void watchDue(store, dispatch, closing);
+  const serving = { clock, serve: api.serve, limits: API_LIMITS, transcript, activity };
+  return { duties, store, pusher, ...createAnswerRequest(serving), dispatch };
+}
+
+/** Has the world wait for the calls of its store. */
+function trackStore(store: Store, { track }: Activity): Store {
+  return new Proxy(store, {
+    get(target, name: keyof Store) {
+      const own = target[name];
+      if (name === 'nowMs' || name === 'feed' || name === 'watch' || name === 'health') return own;
+      return (...values: never[]) => track((own as (...values: never[]) => Promise<unknown>)(...values));
+    },
+  });
+}
+
+/** If the store is out, the next pass tries again; any other error is a defect, and is thrown on. */
+function createDispatch(duties: Duties, activity: Activity): () => void {
+  let isRunning = false;
+  let isAsked = false;
+  return () => {
+    isAsked = true;
+    if (isRunning) return;
+    isRunning = true;
+    void (async () => {
+      while (isAsked) {
+        isAsked = false;
+        try {
+          while ((await duties.runDuePass()) > 0) activity.noteDue();
+        } catch (error) {
+          if (!(error instanceof StoreUnavailable)) throw error;
+        }
+      }
+      isRunning = false;
+    })();
+  };
+}
+
+async function watchDue(store: Store, dispatch: () => void, signal: AbortSignal): Promise<void> {
+  for await (const _notification of store.watch('due', signal)) dispatch();
+}
+
+/** The calls of scripted agents: over the API, as those of any agent. */
+function createCall(auth: string, answer: AnswerRequest): CallApi {
+  const never = new AbortController().signal;
+  return async (method, path, body) => {
+    const request = new Request(`http://gateway.test${path}`, {
+      method,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(Object.assign({ auth }, body)),
+    });
+    const response = await answer(request, path, never);
+    return { status: response.status, body: (await response.json()) as Readonly<Record<string, unknown>> };
+  };
+}
