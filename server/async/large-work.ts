@@ -16,11 +16,11 @@ import { yieldToEventLoop } from './waiting.ts';
 
 /** Work that waits long for a store has not held the event loop as long. */
 const PAUSE_MAX_MS = 100;
-/**
- * If a piece takes longer, it counts as so much; small work may have taken so much more time than large work.
- */
+/** A piece that takes longer is long: its caller is remembered. */
 const SHORT_MS = 5;
-/** Large work may have taken so much more time than small work, while none of that waited. */
+/** By how much small work may be ahead of large work. */
+const SMALL_AHEAD_MAX_MS = 5;
+/** By how much large work may be ahead of small work, from a time when no small work waited. */
 const LARGE_AHEAD_MAX_MS = 100;
 /** So many of the last long pieces are remembered by their callers. */
 const LATELY_MAX = 8;
@@ -28,10 +28,10 @@ const LATELY_MAX = 8;
 const READ_WAITS_MAX_MS = 10_000;
 
 /**
- * The order of work. First `end`: its call holds a value already. Then `small`: it may turn out small. Last
+ * The order of work. First `held`: its call holds a value already. Then `small`: it may turn out small. Last
  * `large`: it is known to be large.
  */
-type Order = 'end' | 'small' | 'large';
+type Order = 'held' | 'small' | 'large';
 
 export type LargeWork = {
   /**
@@ -51,7 +51,7 @@ type Piece = Position & { readonly sinceMs: number; run(): Promise<void>; refuse
 export function createLargeWork(clock: Clock): LargeWork {
   /** The callers of the last long pieces: one that asks again and again is not taken for a new one. */
   const tookLately: Caller['key'][] = [];
-  const end = createRotation<Piece>((key) => tookLately.includes(key));
+  const held = createRotation<Piece>((key) => tookLately.includes(key));
   const small = createRotation<Piece>((key) => tookLately.includes(key));
   const large = createRotation<Piece>((key) => tookLately.includes(key));
   /**
@@ -68,14 +68,14 @@ export function createLargeWork(clock: Clock): LargeWork {
   }
 
   function countTime(order: Order, tookMs: number): void {
-    if (order === 'small') smallAheadMs = Math.min(smallAheadMs + tookMs, SHORT_MS);
+    if (order === 'small') smallAheadMs = Math.min(smallAheadMs + tookMs, SMALL_AHEAD_MAX_MS);
     if (order === 'large') smallAheadMs = Math.max(smallAheadMs - tookMs, -LARGE_AHEAD_MAX_MS);
   }
 
   /** The next piece that may begin; those that may not are refused. */
   function takeNext(): Piece | undefined {
     for (;;) {
-      const piece = end.take() ?? takeInRotation();
+      const piece = held.take() ?? takeInRotation();
       const refusal = piece && findRefusal(piece, clock.monotonicMs());
       if (!refusal) return piece;
       piece.refuse(new GatewayError('busy', refusal));
@@ -89,7 +89,7 @@ export function createLargeWork(clock: Clock): LargeWork {
       await piece.run();
       await yieldToEventLoop();
       // The call whose piece has just run goes on with it within a tick of the event loop.
-      if (piece.order !== 'end') await end.takeOf(piece.caller.key)?.run();
+      if (piece.order !== 'held') await held.takeOf(piece.caller.key)?.run();
       const tookMs = clock.monotonicMs() - startedMs;
       countTime(piece.order, tookMs);
       if (tookMs > SHORT_MS) tookLately.unshift(piece.caller.key);
@@ -99,7 +99,7 @@ export function createLargeWork(clock: Clock): LargeWork {
     isRunning = false;
   }
 
-  const queues = { end, small, large };
+  const queues = { held, small, large };
   const run: LargeWork['run'] = (position, work) =>
     new Promise((resolve, reject) => {
       queues[position.order].add(position.caller, {
@@ -121,8 +121,8 @@ export function createLargeWork(clock: Clock): LargeWork {
 }
 
 /**
- * Does a pass over a value that its caller holds: as a piece of the work where it is large. Else at once, and
- * returns no promise: a call that most often waits for nothing asks before it waits.
+ * Does a pass over a value that its caller holds: as a piece of the work if it is large. If not, it runs at
+ * once and returns the value itself, so that a caller awaits only when it must.
  */
 export function passOver<T>(
   work: LargeWork,
@@ -130,7 +130,7 @@ export function passOver<T>(
   value: unknown,
   pass: (isLarge: boolean) => T,
 ): T | Promise<T> {
-  return isLargeValue(value) ? work.run({ caller, order: 'end' }, () => pass(true)) : pass(false);
+  return isLargeValue(value) ? work.run({ caller, order: 'held' }, () => pass(true)) : pass(false);
 }
 
 function findRefusal({ caller, sinceMs, isRead }: Piece, nowMs: number): string | undefined {

@@ -145,8 +145,8 @@ const FREQUENT_BEAT_GAP_MS = 45_000;
  *   neither, and its last push failed     90 s after its last contact or the first push that failed since
  *   it registered with `lost_after`       so long after its last contact, if this is earlier
  *
- * A push agent without heartbeats is never offline while its pushes do not fail. When something makes this
- * time earlier, it does so at least 90 s before it: so a look every 90 s misses nothing.
+ * A push agent without heartbeats is never offline while its pushes do not fail. This time can move earlier,
+ * but never to less than 90 s from now. So a look every 90 s is enough.
  */
 export function offlineAtMs({ endpoint, lostAfterMs }: AgentRecord, contact: Contact): number | null {
   const { contactMs, beatMs, beatGapMs, unreachedSinceMs } = contact;

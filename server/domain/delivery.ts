@@ -30,7 +30,7 @@ const RETRY_MAX_MS = 30_000;
  * The pause after the n-th attempt: 1, 2, 4 … 30 s, with a jitter of ±25 % from `random` in [0, 1). A longer
  * Retry-After of the agent is honoured up to five minutes.
  */
-export function retryAfterMs(attempts: number, random: number, askedMs: number | null): number {
+export function retryPauseMs(attempts: number, random: number, askedMs: number | null): number {
   const plainMs = Math.min(RETRY_MAX_MS, 1_000 * 2 ** Math.min(attempts - 1, 5));
   const jitteredMs = Math.round(plainMs * (0.75 + 0.5 * random));
   return askedMs === null ? jitteredMs : Math.max(jitteredMs, Math.min(askedMs, PUSH_OPEN_MAX_MS));
@@ -89,7 +89,7 @@ export function isUnclaimed(delivery: Delivery, nowMs: number): boolean {
  */
 function movableFromMs(delivery: Delivery, agent_id: string): number | null {
   if (delivery.acknowledged || mayBeTaken(delivery)) return null;
-  // Each outcome replaces what its agent responded before: the entry is there while the last one was busy.
+  // Each outcome overwrites the agent's entry, so an entry means that its last response was busy.
   if (delivery.busy.some((busy) => busy.agent_id === agent_id)) return delivery.assignedMs;
   return delivery.attempts >= MOVE_AFTER_ATTEMPTS ? delivery.assignedMs + MOVE_AFTER_MS : null;
 }

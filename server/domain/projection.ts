@@ -65,7 +65,7 @@ export type Ending = {
   readonly noAgent: readonly string[];
 };
 
-/** One or more rows of the table: of what a state has entries in the index, and at which times. */
+/** Rows of the table for one index: which parts of it have an entry of this state, and at which times. */
 type Row = {
   readonly index: IndexEntry['index'];
   of(state: TaskState): readonly string[];

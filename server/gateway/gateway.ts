@@ -1,6 +1,6 @@
 /**
  * The gateway, put together: the operations for callers, and the background duties. The server drives the
- * duties on the real clock (`server/duties.ts`); tests call them one by one.
+ * duties on the real clock (`duties.ts`); tests call them one by one.
  */
 
 import type { LargeWork } from '../async/large-work.ts';
@@ -15,12 +15,13 @@ import type { Observer } from '../ports/observer.ts';
 import type { Pusher } from '../ports/pusher.ts';
 import type { Retention, Store } from '../ports/store.ts';
 import { NO_TRACING, type Tracing } from '../ports/tracing.ts';
-import { createAdmin, createSeen, noteEvents, noteTouches } from './admin/admin-calls.ts';
+import { createAdmin } from './admin/admin-calls.ts';
 import { createFigures } from './admin/figures.ts';
 import type { OverviewSettings } from './admin/overview/overview.ts';
 import { createAgentIndex } from './agents/ranking/agent-index.ts';
 import { createRecentReports } from './agents/recent-reports.ts';
 import { createRegisteredAgents } from './agents/registered-agents.ts';
+import { createSeen, noteEvents, noteTouches } from './agents/seen.ts';
 import { createCancelTask } from './calls/cancel-task.ts';
 import { createClaimTask } from './calls/claim-task.ts';
 import { createExplainTask } from './calls/explain-task.ts';

@@ -18,7 +18,7 @@ import { Problem } from './problems.ts';
 
 const FOLDER = findServedFiles('console');
 
-/** The addresses of the views below `/console/`, as `routing/routes.ts` of the console reads them. */
+/** The addresses of the views below `/console/`, as `console/routing/routes.ts` reads them. */
 const VIEW = /^(|tasks|agents|events|submit|(tasks|agents)\/[^/]+)$/;
 
 /**
@@ -36,7 +36,7 @@ const HEADERS = {
 
 /** A copy of the page may be kept, and is used once the gateway says that it is current. */
 const PAGE_HEADERS = { ...HEADERS, 'Cache-Control': 'no-cache' };
-/** A name that changes with what is in the file, so that a copy is always current: `tasks-B5d5csx0.js`. */
+/** A name that changes with what is in the file, so that a copy is always current: `tasks-B5d5csx0`. */
 const HASHED = /-[\w-]{8}\.\w+$/;
 const FILE_HEADERS = { ...HEADERS, 'Cache-Control': 'public, max-age=31536000, immutable' };
 

@@ -109,7 +109,7 @@ export function serveOperation(
   const isStored = STORED_VALUES[name] !== undefined;
 
   function requireLarge(request: ApiRequest, parsed: Parsed): Promise<Call> {
-    const position = { caller: request.caller, order: 'end' } as const;
+    const position = { caller: request.caller, order: 'held' } as const;
     return largeWork.run(position, () => requireValidCall(deps, operation, request, parsed));
   }
 
@@ -177,7 +177,7 @@ async function answerOther(
   }
   if ('rendered' in reply) return answerWhole(begun, reply.rendered, reply.headers);
   if ('body' in reply) {
-    const body = await largeWork.run({ caller, order: 'end' }, () => renderJson(reply.body));
+    const body = await largeWork.run({ caller, order: 'held' }, () => renderJson(reply.body));
     return answerWhole(begun, body, undefined, reply.headers);
   }
   const body = await renderParts(reply.parts, largeWork, caller);

@@ -4,8 +4,8 @@
  *
  * It serves one request of a connection at a time. Requests that a caller sends before it has the response to
  * the first wait, so that no connection holds more than one response, and what a caller does not read is not
- * rendered for it a second time. At most `WAITING_MAX` requests wait, and those of one read of the socket,
- * which is paused until there are fewer.
+ * rendered for it a second time. When `WAITING_MAX` requests wait, the socket is paused until there are
+ * fewer. Requests that were read with them still join.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -189,7 +189,7 @@ function createOrder(serve: (res: ServerResponse) => void) {
   };
 }
 
-/** One `Host`, or none in a request of HTTP/1.0: of several, others on the way may go by another one. */
+/** Exactly one `Host`; HTTP/1.0 may have none. With several, a proxy may go by another one than we do. */
 function hasProperHost({ httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
   if (headers.host === undefined) return httpVersion !== '1.1';
   let count = 0;

@@ -126,8 +126,8 @@ export type DueChange =
 /** The writes of one commit: applied together or not at all. */
 export type Batch = {
   /**
-   * An agent's record with another registration than before is a contact of the agent, in this commit; it
-   * clears the outcome of the last push: that went to the endpoint before.
+   * Writing an agent's record with a new registration counts as a contact. It also clears the last push
+   * outcome, which belongs to the endpoint before.
    */
   readonly writes: readonly Write[];
   /**

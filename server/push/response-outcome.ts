@@ -10,9 +10,6 @@
  */
 import type { PushOutcome } from '../ports/pusher.ts';
 
-/** If `Retry-After` is longer, it counts as this. */
-const RETRY_AFTER_MAX_MS = 3_600_000;
-
 /**
  * Classifies a response by its final status (200 or above).
  *
@@ -46,10 +43,10 @@ export function buildUnknown(error: string): PushOutcome {
  */
 export function parseRetryAfterMs(value: unknown, nowMs: number): number | null {
   const text = (Array.isArray(value) ? String(value[0]) : typeof value === 'string' ? value : '').trim();
-  if (/^\d{1,12}$/.test(text)) return Math.min(Number(text) * 1_000, RETRY_AFTER_MAX_MS);
+  if (/^\d{1,12}$/.test(text)) return Number(text) * 1_000;
   if (!/^[A-Z][a-z]{2,8},? .{10,30}$/.test(text)) return null;
   const atMs = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
-  return Number.isNaN(atMs) ? null : Math.min(Math.max(0, atMs - nowMs), RETRY_AFTER_MAX_MS);
+  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
 }
 
 function describeStatus(status: number): string {

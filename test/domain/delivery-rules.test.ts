@@ -1,7 +1,7 @@
 /** The rules of delivery: pauses between attempts, and when a task wants to move to another agent. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { retryAfterMs, wantsToMove } from '../../server/domain/delivery.ts';
+import { retryPauseMs, wantsToMove } from '../../server/domain/delivery.ts';
 import type { Delivery } from '../../server/domain/task.ts';
 
 const NOW = 1_000_000;
@@ -26,17 +26,17 @@ const untaken = (attempts: number, ageMs: number): Delivery => ({
 
 describe('the pause after an attempt', () => {
   test('doubles from 1 s to 30 s, plus or minus a quarter', () => {
-    const middle = [1, 2, 3, 4, 5, 6, 7, 50].map((attempts) => retryAfterMs(attempts, 0.5, null));
+    const middle = [1, 2, 3, 4, 5, 6, 7, 50].map((attempts) => retryPauseMs(attempts, 0.5, null));
     expect(middle).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
-    expect(retryAfterMs(1, 0, null)).toBe(750);
-    expect(retryAfterMs(1, 0.999_999, null)).toBe(1_250);
-    expect(retryAfterMs(6, 0.999_999, null)).toBeLessThanOrEqual(37_500);
+    expect(retryPauseMs(1, 0, null)).toBe(750);
+    expect(retryPauseMs(1, 0.999_999, null)).toBe(1_250);
+    expect(retryPauseMs(6, 0.999_999, null)).toBeLessThanOrEqual(37_500);
   });
 
   test('follows a longer Retry-After, up to five minutes', () => {
-    expect(retryAfterMs(1, 0.5, 20_000)).toBe(20_000);
-    expect(retryAfterMs(6, 0.5, 5)).toBe(30_000);
-    expect(retryAfterMs(1, 0.5, 86_400_000)).toBe(300_000);
+    expect(retryPauseMs(1, 0.5, 20_000)).toBe(20_000);
+    expect(retryPauseMs(6, 0.5, 5)).toBe(30_000);
+    expect(retryPauseMs(1, 0.5, 86_400_000)).toBe(300_000);
   });
 });
 

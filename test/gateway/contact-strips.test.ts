@@ -1,7 +1,7 @@
 /** When agents had contact: whose strips are kept when there are more of them than may be. */
 import { describe, expect, test } from 'vitest';
-import { noteTouches } from '../../server/gateway/admin/admin-calls.ts';
 import { type ContactStrips, createContactStrips } from '../../server/gateway/agents/contact-strips.ts';
+import { noteTouches } from '../../server/gateway/agents/seen.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { createPlainStore } from '../harness/plain-store.ts';
 import { buildRegistration, createWorld } from '../harness/world.ts';

@@ -1,5 +1,5 @@
 /** Names of files, what each file opens with, and marks that must not stay. */
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findMistakes, SUITES } from '../suites.ts';
 import { openRepository } from './repository.ts';
@@ -42,6 +42,38 @@ describe('names', () => {
     ]);
     const top = new Set(files.map((file) => file.split('/')[0] ?? ''));
     expect([...top].filter((name) => !allowed.has(name) && !name.startsWith('.'))).toEqual([]);
+  });
+});
+
+describe('files that comments of the server name', () => {
+  const named = /(?<![\w./*-])((?:[\w-]+\/)*[\w-]+\.(?:tsx?|lua))\b/g;
+
+  /** A file is named from a folder on the way up to `server/`, or it stands in the folder or below it. */
+  const findLost = (file: string, comment: string): readonly string[] => {
+    const folders = dirname(file).split('/');
+    const roots = folders.map((_, index) => folders.slice(0, index + 1).join('/'));
+    return [...comment.matchAll(named)].flatMap(([, name = '']) => {
+      const isThere =
+        files.includes(name) ||
+        roots.some((root) => files.includes(`${root}/${name}`)) ||
+        files.some((other) => other.startsWith(`${dirname(file)}/`) && other.endsWith(`/${name}`));
+      return isThere ? [] : [`${file} names ${name}`];
+    });
+  };
+
+  test('are there', () => {
+    const own = files.filter((file) => /^server\/.*\.(tsx?|lua)$/.test(file));
+    const comments = own.map(
+      (file) => [file, read(file).match(/\/\*[\s\S]*?\*\/|(\/\/|--).*$/gm) ?? []] as const,
+    );
+    expect(comments.flatMap(([file, all]) => all.flatMap((one) => findLost(file, one)))).toEqual([]);
+  });
+
+  test.each([
+    ['server/gateway/dispatch/dispatcher.ts', 'not acknowledged ─▶ delivery.ts'],
+    ['server/gateway/gateway.ts', 'the real clock (`server/duty.ts`)'],
+  ])('the law bites: %s: %s', (file, comment) => {
+    expect(findLost(file, comment)).toHaveLength(1);
   });
 });
 

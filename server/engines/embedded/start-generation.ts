@@ -33,7 +33,10 @@ export type StartDeps = {
   hasReaders(session: string): boolean;
 };
 
-/** With less than this share of what the second stage leaves, no generation after an outage writes. */
+/**
+ * After an outage a generation begins to write only if the disk has more room than this share of what the
+ * second stage leaves.
+ */
 const ROOM_SHARE_MIN = 1 / 8;
 
 /** The disk refused the first write of a generation; what was loaded can be read. */

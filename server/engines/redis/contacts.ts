@@ -6,8 +6,8 @@
  *   a push that was taken,   with `mayBeLate` and the outcome that this process noted last: noted once more
  *   as the last one was      for all of them together when the quarter of a second is over
  *
- * The later note makes it the agent's last push also where another process noted a failure in between. It
- * falls away when this process notes another outcome, and is not made again where it fails: contacts may be
+ * The later note overwrites the agent's last push, even a failure that another process has noted meanwhile.
+ * It falls away when this process notes another outcome, and is not made again if it fails: contacts may be
  * forgotten.
  */
 import type { AgentRecord } from '../../domain/agent.ts';

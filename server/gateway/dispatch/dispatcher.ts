@@ -8,7 +8,7 @@
  *   pending ── an agent is free ───────────────────────▶ assign.ts
  *           ── none is free, it may wait ──────────────▶ waiting, until an agent gets a free slot
  *           ── none is free, it may not wait ──────────▶ failed (abandon)
- *   running ── not acknowledged ───────────────────────▶ delivery.ts
+ *   running ── not acknowledged ───────────────────────▶ redelivery.ts
  *   any     ── past its deadline ──────────────────────▶ failed (expire)
  */
 import { dueMs } from '../../domain/delivery.ts';
@@ -57,9 +57,9 @@ async function dispatchTask(deps: AssignDeps, task: LeasedTask): Promise<LeasedR
 }
 
 /**
- * Finds an agent for a pending task. Without one the task waits as long as it may, then it is abandoned. Of
- * the end of its wait and its deadline the earlier one ends it, however late this is looked at: the deadline
- * if they are the same, or if there would be an agent by now.
+ * Finds an agent for a pending task. Without one the task waits as long as it may, then it is abandoned. If
+ * both its wait and its deadline have passed, the earlier one decides how it ends. The deadline wins a tie,
+ * and wins if an agent is free by now.
  */
 async function dispatchPending(deps: AssignDeps, task: LeasedTask, state: TaskState): Promise<LeasedResult> {
   const candidate = pickAgent(deps, state.task_tags);

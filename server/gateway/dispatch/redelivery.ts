@@ -70,8 +70,8 @@ async function tryOwnAgent(
 ): Promise<LeasedResult> {
   const state: TaskState = task.before.value;
   const nowMs = deps.store.nowMs();
-  // When an agent that was busy for this task has room again, no look at the agent finds the task: a look at
-  // the task finds the agent.
+  // Offers to an agent leave out the tasks that it was busy for. So such a task is looked at itself when that
+  // rest is over.
   const restMs = state.waiting
     ? endOfRestMs(delivery, state.agent_id ?? '', nowMs)
     : Number.POSITIVE_INFINITY;

@@ -20,9 +20,9 @@ const LOOK_AGAIN_MS = 1_000;
 /** The next look goes on after this: other agents are looked at in between. */
 const GO_ON_MS = 10;
 const TASKS_PER_LOOK = 100;
-/** A newcomer looks at so many waiting tasks at once, the oldest first, … */
+/** A newcomer looks at so many waiting tasks at once, the oldest first. */
 const TASKS_AHEAD = 10;
-/** … and at this many in all: of an agent's own tasks, and those it was busy for, no more stand in front. */
+/** It looks at this many in all: in front of it stand no more that the agent cannot take. */
 const TASKS_AHEAD_MAX = 1_000;
 
 export type WaitingOffers = {

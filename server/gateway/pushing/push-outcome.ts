@@ -2,7 +2,7 @@
  * The end of a push: the agent's contact and statistics, and the commit of the outcome under the lease of the
  * task. An acknowledgement is committed late, and only if it is still needed then.
  */
-import { BUSY_REST_MS, retryAfterMs } from '../../domain/delivery.ts';
+import { BUSY_REST_MS, retryPauseMs } from '../../domain/delivery.ts';
 import type { TaskState } from '../../domain/task.ts';
 import type { PushNote } from '../../domain/triggers.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
@@ -101,7 +101,7 @@ async function recordOutcome(deps: Deps, push: RunningPush, outcome: PushOutcome
       }
       return;
     case 'untaken': {
-      const nextMs = nowMs + retryAfterMs(attempt, deps.random(), outcome.retryAfterMs);
+      const nextMs = nowMs + retryPauseMs(attempt, deps.random(), outcome.retryAfterMs);
       const busyUntilMs = outcome.busy ? nowMs + BUSY_REST_MS : null;
       // After "busy" or 410 the task is looked at again at once: another agent may be free. A waiting task
       // too: it was not offered while the attempt was under way.
@@ -114,7 +114,7 @@ async function recordOutcome(deps: Deps, push: RunningPush, outcome: PushOutcome
       return;
     }
     case 'unknown':
-      await recordUnknown(deps, push, note, retryAfterMs(attempt, deps.random(), outcome.retryAfterMs));
+      await recordUnknown(deps, push, note, retryPauseMs(attempt, deps.random(), outcome.retryAfterMs));
   }
 }
 

@@ -59,7 +59,10 @@ export type Pushes = {
    * Whether one more to this endpoint may start: fewer are under way, in all and to its origin, than may be.
    */
   isFree(endpoint: string): boolean;
-  /** When a task that may not be pushed now is looked at again. Each call returns a later time. */
+  /**
+   * When a task that may not be pushed now is looked at again. Each call returns a later time, up to 15 s
+   * from now; beyond that the same.
+   */
   nextRetryMs(): number;
   /** Renews the leases of all pushes under way. Called every 0.4 s. */
   renewLeases(): Promise<void>;

@@ -75,7 +75,7 @@ function pickFilter(asked: TaskFilter): TaskFilter {
 
 type Selected = { readonly filter?: TaskFilter | null; readonly request_ids?: readonly string[] | null };
 
-/** The one of both that is given; `field-checks.ts` refuses any other body. */
+/** The one of both that is given; `request/field-checks.ts` refuses any other body. */
 function pickSelection({ filter, request_ids }: Selected): TaskSelection {
   return filter
     ? { filter: pickFilter(filter), request_ids: null }

@@ -12,7 +12,7 @@
  * more, such as 1 MiB of empty arrays, is beyond the limits of `json-limits` and gone within its piece of
  * work.
  *
- * Of its time: a large body must keep a least rate after its first seconds.
+ * The time to arrive; after its first seconds a large body must keep a least rate:
  *
  *   small  requestMs     + 1 s for each 64 KiB that arrived
  *   large  largeBodyMs   + 1 s for each 64 KiB that arrived

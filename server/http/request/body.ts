@@ -1,7 +1,6 @@
 /**
  * Reads a request's body: its bytes, then UTF-8, then JSON. A large one is parsed when its caller is next, in
- * one piece: 1 MiB takes up to 60 ms, whatever is in it. If a body is nested deep, it takes no stack of the
- * parser's.
+ * one piece: 1 MiB takes up to 60 ms, whatever is in it. Deep nesting does not use up the parser's stack.
  */
 import type { LargeWork } from '../../async/large-work.ts';
 import type { ApiRequest, CollectedBody, RequestHeaders } from '../answers.ts';

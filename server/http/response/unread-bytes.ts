@@ -21,10 +21,10 @@ import { createVisits, type Visits } from '../../async/visits.ts';
 import type { Clock } from '../../ports/clock.ts';
 
 /** The bytes one response holds. */
-type Holding = { readonly response: ServerResponse; readonly caller: Caller; readonly bytes: Buffer };
+type Holding = { readonly response: ServerResponse; readonly caller: AddressReaders; readonly bytes: Buffer };
 
 /** The bytes the responses to one address hold; those longest without progress come first. */
-type Caller = { readonly address: string | null; bytes: number; readonly holdings: Set<Holding> };
+type AddressReaders = { readonly address: string | null; bytes: number; readonly holdings: Set<Holding> };
 
 export type UnreadBytes = {
   /** Counts a buffer that the response is to be sent; disconnects readers while the budget is exceeded. */
@@ -46,7 +46,7 @@ export function createUnreadBytes(
   addressOf: (req: IncomingMessage) => string | null,
   onCut: (address: string | null, unreadBytes: number) => void,
 ): UnreadBytes {
-  const callers = new Map<string | null, Caller>();
+  const callers = new Map<string | null, AddressReaders>();
   const holdings = new Map<ServerResponse, Holding>();
   const readersOf = new Map<Buffer, number>();
   let totalBytes = 0;
@@ -69,7 +69,7 @@ export function createUnreadBytes(
 
   /** The reader that is disconnected next, if any. */
   function findLeastDeserving(): Holding | undefined {
-    let most: Caller | undefined;
+    let most: AddressReaders | undefined;
     for (const caller of callers.values()) if (caller.bytes > (most?.bytes ?? 0)) most = caller;
     const [oldest] = most?.holdings ?? [];
     return oldest;
@@ -79,7 +79,7 @@ export function createUnreadBytes(
     hold(response, bytes) {
       release(response);
       const address = addressOf(response.req);
-      const caller: Caller = callers.get(address) ?? { address, bytes: 0, holdings: new Set() };
+      const caller: AddressReaders = callers.get(address) ?? { address, bytes: 0, holdings: new Set() };
       callers.set(address, caller);
       const holding = { response, caller, bytes };
       holdings.set(response, holding);

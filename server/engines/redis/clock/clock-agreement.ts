@@ -19,7 +19,7 @@ import {
 } from './clock-decisions.ts';
 import type { Sample, StoreTime } from './store-time.ts';
 
-/** Runs `set_clock.lua`; resolves with what the store knows of the clock after it. */
+/** Runs `scripts/set_clock.lua`; resolves with what the store knows of the clock after it. */
 export type SetClock = (args: readonly string[]) => Promise<Reply>;
 
 /** The result of a look at the clock, just now. */

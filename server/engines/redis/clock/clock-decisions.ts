@@ -3,7 +3,7 @@
  * when no gateway ran, and who is wrong when it and a running gateway disagree. Pure.
  */
 
-/** The scripts return this about the clock (`time.lua`). */
+/** The scripts return this about the clock (`scripts/time.lua`). */
 export type ClockReading = {
   /** TIME of Redis. */
   readonly redisMs: number;

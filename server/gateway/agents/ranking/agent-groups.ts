@@ -56,11 +56,11 @@ export type AgentGroups = {
 
 type Group = MarkedGroup & {
   readonly key: string;
-  readonly kept: { [O in Obstacle]?: Set<string> };
+  readonly hindered: { [O in Obstacle]?: Set<string> };
   size: number;
 };
-/** `kept`: what keeps it from tasks; null when nothing does, or it is not registered. */
-type Entry = { readonly candidate: Candidate; readonly group: Group; readonly kept: Obstacle | null };
+/** `hindered`: what keeps it from tasks; null when nothing does, or it is not registered. */
+type Entry = { readonly candidate: Candidate; readonly group: Group; readonly hindered: Obstacle | null };
 
 /** Creates it without agents. */
 export function createAgentGroups(): AgentGroups {
@@ -86,7 +86,7 @@ export function createAgentGroups(): AgentGroups {
     tags.count(group, before?.candidate, after?.candidate);
     order.note(agent_id);
     if (group.size === 0) groups.remove(group);
-    else tags.settle(group, isGranted(before, after));
+    else tags.reorder(group, isGranted(before, after));
   }
 
   return {
@@ -101,14 +101,14 @@ export function createAgentGroups(): AgentGroups {
     put(changed) {
       const { agent_id, registration, unregisteredMs } = changed.record;
       const before = entries.get(agent_id) ?? null;
-      // The usual change is not of its tags: these it has for as long as its registration.
+      // Tags change only with the registration, so most changes leave them alone.
       const isSame = before?.candidate.record.registration === registration;
       const agent_tags = isSame ? before.candidate.record.agent_tags : memory.hold(changed.record);
       if (before && !isSame) memory.giveBack(before.candidate.record);
       const candidate = holdTags(changed, agent_tags);
       const group = isSame ? before.group : groups.find(agent_tags, findFreedom(candidate));
-      const kept = unregisteredMs === null ? findObstacle(candidate) : null;
-      const after = { candidate, group, kept };
+      const hindered = unregisteredMs === null ? findObstacle(candidate) : null;
+      const after = { candidate, group, hindered };
       entries.set(agent_id, after);
       if (before && before.group !== group) replace(before.group, agent_id, before, null);
       replace(group, agent_id, before?.group === group ? before : null, after);
@@ -149,7 +149,7 @@ function createGroups(tagGroups: TagGroups) {
     const group: Group = {
       key,
       tags: tagGroups.open(names),
-      kept: {},
+      hindered: {},
       counts: createCounts(),
       freedom,
       order: 0,
@@ -192,18 +192,18 @@ function isGranted(before: Entry | null, after: Entry | null): boolean {
   return before !== null && after !== null && after.candidate.lastGrantMs > before.candidate.lastGrantMs;
 }
 
-function putIn({ candidate, group, kept }: Entry): void {
+function putIn({ candidate, group, hindered }: Entry): void {
   group.size += 1;
   if (isFree(candidate)) group.free.set(candidate, true);
-  if (kept === null) return;
-  const ids = group.kept[kept] ?? new Set();
-  group.kept[kept] = ids.add(candidate.record.agent_id);
+  if (hindered === null) return;
+  const ids = group.hindered[hindered] ?? new Set();
+  group.hindered[hindered] = ids.add(candidate.record.agent_id);
 }
 
-function takeOut({ candidate, group, kept }: Entry): void {
+function takeOut({ candidate, group, hindered }: Entry): void {
   group.size -= 1;
   if (isFree(candidate)) group.free.delete(candidate);
-  if (kept !== null) group.kept[kept]?.delete(candidate.record.agent_id);
+  if (hindered !== null) group.hindered[hindered]?.delete(candidate.record.agent_id);
 }
 
 /** The same for equal tag sets alone; of a long one its hash, so that the tags are in memory once. */

@@ -75,8 +75,8 @@ const FREE_ONES = ['taking', 'untaken'] as const;
 /** Of agents with equal tags so many are asked whether they can take a task now: a match stays cheap. */
 const TAKING_LOOKED_AT_MAX = 20;
 /**
- * When a task is assigned in its submission it never comes due, so no pass refreshes the index for it: so far
- * may the index be behind other replicas.
+ * A task that is assigned in its submission never comes due, so no due pass refreshes the index. This is how
+ * stale the index may get.
  */
 const FRESH_MS = 500;
 /** Pages read in one refresh, each of about a megabyte at most. */

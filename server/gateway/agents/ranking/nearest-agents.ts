@@ -119,8 +119,8 @@ function takeNearest(
 function* listCandidates(groups: AgentGroups, list: readonly AgentGroup[]): Generator<Candidate> {
   for (const { free } of list) yield* free.keys();
   for (const obstacle of OBSTACLES) {
-    for (const { kept } of list) {
-      for (const agent_id of kept[obstacle] ?? []) {
+    for (const { hindered } of list) {
+      for (const agent_id of hindered[obstacle] ?? []) {
         const candidate = groups.get(agent_id);
         if (candidate) yield candidate;
       }

@@ -26,7 +26,7 @@ export type FreeAgents = InstanceType<typeof BTreeModule.default<Candidate, true
 export type AgentGroup = {
   readonly tags: readonly Tag[];
   readonly free: FreeAgents;
-  readonly kept: { readonly [O in Obstacle]?: ReadonlySet<string> };
+  readonly hindered: { readonly [O in Obstacle]?: ReadonlySet<string> };
   readonly counts: Readonly<Counts>;
   readonly freedom: Freedom;
 };
@@ -38,7 +38,10 @@ export type Sharing = { readonly group: AgentGroup; readonly shared: number };
 type Marked = { mark: number };
 type Tag = Marked & {
   readonly tag: string;
-  /** By their order: a set of thousands would be copied in one go whenever it grows, of all tags at once. */
+  /**
+   * By `order`, in a B-tree. A Set of thousands copies all its entries when it grows, and those of all tags
+   * would grow in one go.
+   */
   readonly groups: { [P in Freedom]?: InstanceType<typeof BTree<number, MarkedGroup>> };
   readonly counts: Counts;
 };
@@ -54,7 +57,7 @@ export type TagGroups = TagUse & {
    * Notes how free the group is now; when one of its agents was granted a task, the group goes behind the
    * equally free ones.
    */
-  settle(group: MarkedGroup, isGranted: boolean): void;
+  reorder(group: MarkedGroup, isGranted: boolean): void;
   /** Counts that an agent of the group changed; without one before it is new, without one after gone. */
   count(group: MarkedGroup, before: Candidate | undefined, after: Candidate | undefined): void;
   clear(): void;
@@ -119,7 +122,7 @@ export function createTagGroups(): TagGroups {
         if (FREEDOMS.every((at) => sizeOf(tag, at) === 0)) byName.delete(tag.tag);
       }
     },
-    settle(group, isGranted) {
+    reorder(group, isGranted) {
       const to = findFreedom(group.free.minKey());
       if (to === group.freedom && !isGranted) return;
       takeOut(group);
