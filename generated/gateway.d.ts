@@ -978,7 +978,7 @@ export interface components {
         };
         /**
          * @description How many agents share at least one of the tags, by what keeps them from the task. Exact unless beside the
-         *     most common of the tags more than 5,000 different sets of tags share another one: then at least so many.
+         *     most common of the tags more than 5,000 different sets of tags share another one: then at least this many.
          */
         MatchCounts: {
             /** @description Agents that share a tag. */
@@ -1426,7 +1426,7 @@ export interface components {
         TaskCounts: {
             /** @description The tasks that match all filters. */
             total: components["schemas"]["Count"];
-            /** @description Whether all tasks were looked at. Otherwise there are at least so many. */
+            /** @description Whether all tasks were looked at. Otherwise there are at least this many. */
             complete: boolean;
             /** @description The tasks that match all filters but `status`, `waiting` and `outcome`, by status. */
             by_status: components["schemas"]["StatusCounts"];

@@ -67,7 +67,7 @@ export type AdminCalls = {
   /**
    * Lists tasks as rows, newest first, one page per call: without whole payloads and results, which `getTask`
    * returns. A page may be empty while `next_cursor` is not null. With `counts: true` the first page says how
-   * many tasks match; where `complete` is false, there are at least so many.
+   * many tasks match; where `complete` is false, there are at least this many.
    */
   readonly listTasks: TaggedRead<[query?: TaskQuery], TaskPage>;
   /**

@@ -75,8 +75,8 @@ const PROGRESS_EVERY_MS = 1_000;
 const CHECK_EVERY_MS = 60_000;
 const POLL_SECONDS = 20;
 /**
- * In a browser, which has six connections to a server that speaks HTTP/1.1, so many polls are held. The other
- * runs look at their tasks each second.
+ * In a browser, which has six connections to a server that speaks HTTP/1.1, this many polls are held. The
+ * other runs look at their tasks each second.
  */
 const HELD_MAX = 3;
 const OUTAGE: Backoff = { firstMs: 2_000, maxMs: 10_000 };

@@ -82,7 +82,7 @@ function readSecretInShell(config: Config, file: string | undefined): string {
   if (file === undefined && secret === DEFAULT_GATEWAY_AUTH) return secret;
   // In JSON a backslash stands before these two characters.
   const escaping = /["\\]/.test(secret) ? ` | sed 's/["\\\\]/\\\\&/g'` : '';
-  // Of two secrets the first one.
+  // The first of two secrets.
   const shaping = `${config.gatewayAuth.length > 1 ? ` | cut -d ' ' -f 1` : ''}${escaping}`;
   if (file !== undefined) {
     const path = quoteForShell(resolve(file));

@@ -9,7 +9,7 @@ import type { HeartbeatMessage, HeartbeatState, HeartbeatTarget } from './heartb
 
 const { baseUrl, headers }: HeartbeatTarget = workerData;
 /**
- * The agent sends a heartbeat every interval, with some jitter. After so many intervals it must be blocked.
+ * The agent sends a heartbeat every interval, with some jitter. After this many intervals it must be blocked.
  */
 const OVERDUE_INTERVALS = 1.4;
 const HEARTBEAT_TIMEOUT_MS = 10_000;

@@ -25,7 +25,7 @@ export type AgentNotice =
   | { readonly kind: 'dropped'; readonly request_id: RequestId; readonly reason: string }
   /** No gateway has responded for `seconds`: emitted at once, then once a minute. The agent keeps trying. */
   | { readonly kind: 'unreachable'; readonly seconds: number; readonly error: Error }
-  /** The agent takes no more tasks; it stops when those that it has, so many, have ended. */
+  /** The agent takes no more tasks; it stops when those that it has, this many, have ended. */
   | { readonly kind: 'stopping'; readonly tasks: number }
   /** The gateway has the agent no longer: it has stopped. */
   | { readonly kind: 'unregistered'; readonly agent_id: AgentId }

@@ -206,7 +206,7 @@ function readInterval(seconds: number | undefined): number {
   return Math.min(Math.max(seconds || INTERVAL_FIRST_SECONDS, least), most);
 }
 
-/** Creates a signal that fires so long after another one, unless it is released before. */
+/** Creates a signal that fires this long after another one, unless it is released before. */
 function delayAbort(clock: Clock, signal: AbortSignal, delayMs: number) {
   const early = linkSignals(signal);
   const released = linkSignals();

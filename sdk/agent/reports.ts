@@ -54,7 +54,7 @@ export function createReports(deps: ReportsDeps): Reports {
 
   /**
    * Makes one attempt. `rejected`: the same report would be rejected again. A number: another attempt may
-   * succeed; the gateway asks for a pause of so many milliseconds before it.
+   * succeed; the gateway asks for a pause of this many milliseconds before it.
    */
   async function deliverOnce(
     report: KeptReport,

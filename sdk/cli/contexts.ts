@@ -46,7 +46,7 @@ const FIELDS: ReadonlySet<string> = new Set([
   ...['admin_auth', 'admin_auth_env', 'admin_auth_command'],
 ]);
 const FILE_BYTES_MAX = 1_048_576;
-/** A command that changes the file takes milliseconds; so long another one waits for it. */
+/** A command that changes the file takes milliseconds; this long another one waits for it. */
 const LOCK_MS_MAX = 5_000;
 const LOCK_EVERY_MS = 10;
 /** Names are typed and completed, and stand in tables. */

@@ -19,8 +19,8 @@ export function decodeText(bytes: Uint8Array, source: string): string {
 }
 
 /**
- * Reads a file that is small: no more than so many bytes, whatever it is and however much comes of it. Throws
- * a usage error for a larger one, and the errors of the file system; `source` names the file.
+ * Reads a file that is small: no more than this many bytes, whatever it is and however much comes of it.
+ * Throws a usage error for a larger one, and the errors of the file system; `source` names the file.
  */
 export function readSmallFile(path: string, bytesMax: number, source: string): Uint8Array {
   const bytes = Buffer.alloc(bytesMax + 1);

@@ -64,7 +64,7 @@ export const IDLE_MS = 60_000;
 const RETRY_FIRST_MS = 2_000;
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 30_000;
-/** A connection that lasted so long, or brought an event, was no failure. */
+/** A connection that lasted this long, or brought an event, was no failure. */
 const LASTING_MS = 5_000;
 
 /** Follows the feed until the signal fires (it then ends without an error) or a final error is thrown. */

@@ -1,6 +1,6 @@
 /**
- * A map of at most so many entries: when one more is set, it forgets the entry set least recently. Reading an
- * entry does not make it recent.
+ * A map of at most this many entries: when one more is set, it forgets the entry set least recently. Reading
+ * an entry does not make it recent.
  *
  * The order is a list of its own. The keys of a `Map` have the order too, but to find the first of them costs
  * a step for each key deleted before it, and an iterator holds every table the map had while it is kept.

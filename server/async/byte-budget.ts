@@ -12,7 +12,7 @@ export type ByteBudget = {
   run<T>(work: SizedWork<T>, signal: AbortSignal): Promise<T>;
 };
 
-/** Work on so many bytes, and for whom. */
+/** Work on this many bytes, and for whom. */
 export type SizedWork<T> = { readonly bytes: number; readonly caller: Caller; start(): Promise<T> };
 
 type Waiting = { readonly bytes: number; readonly signal: AbortSignal; begin(): void };

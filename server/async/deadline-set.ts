@@ -32,7 +32,7 @@ type Call = {
   readonly reject: (error: Error) => void;
 };
 
-/** If this process itself stood still, replies have arrived but were not read: so many ticks read them. */
+/** If this process itself stood still, replies have arrived but were not read: this many ticks read them. */
 const TICKS_TO_READ_REPLIES = 3;
 
 /** Creates an empty set. */

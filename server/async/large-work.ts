@@ -22,7 +22,7 @@ const SHORT_MS = 5;
 const SMALL_AHEAD_MAX_MS = 5;
 /** By how much large work may be ahead of small work, from a time when no small work waited. */
 const LARGE_AHEAD_MAX_MS = 100;
-/** So many of the last long pieces are remembered by their callers. */
+/** This many of the last long pieces are remembered by their callers. */
 const LATELY_MAX = 8;
 /** When a read has not begun by then, it is refused. */
 const READ_WAITS_MAX_MS = 10_000;

@@ -5,7 +5,7 @@
 import type { Clock } from '../ports/clock.ts';
 import { yieldToEventLoop } from './waiting.ts';
 
-/** After so many visits everything else goes on. */
+/** After this many visits everything else goes on. */
 const VISITS_PER_TURN = 500;
 
 export type Visits = {

@@ -10,7 +10,7 @@ import { fillOutcomes, type OutcomeCounts } from './task-counts.ts';
 export const STEP_MS = 30_000;
 /** How many steps are kept, the present one included. */
 export const STEPS_MAX = 30;
-/** One step counts at most so many tags without an agent; it drops further ones. */
+/** One step counts at most this many tags without an agent; it drops further ones. */
 export const STEP_TAGS_MAX = 100;
 
 const BOUNDS_PER_DECADE = 10;
@@ -36,8 +36,8 @@ export type ActivityStep = Levels & {
   readonly atMs: number;
   readonly ended: OutcomeCounts;
   /**
-   * How many tasks whose agent reported their end took so long since their submission: one count for each of
-   * `TOOK_BOUNDS_MS`, and one for longer.
+   * How many tasks whose agent reported their end took this long since their submission: one count for each
+   * of `TOOK_BOUNDS_MS`, and one for longer.
    */
   readonly tookMs: readonly number[];
   /** By tag: tasks that ended as `no_agent` and found no agent with the tag free. */
@@ -55,7 +55,7 @@ export type StepRecord = {
   readonly noAgent: ReadonlyMap<string, number>;
 };
 
-/** The levels of a store with so many open tasks, of which so many wait. */
+/** The levels of a store with this many open tasks, of which this many wait. */
 export function levelsOf(openTasks: number, waiting: number): Levels {
   return { waiting, running: Math.max(0, openTasks - waiting) };
 }

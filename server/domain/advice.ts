@@ -41,7 +41,7 @@ export type Situation = {
 };
 
 /**
- * When an agent has not responded, or not claimed, for so long, the advice says that it may have a problem.
+ * When an agent has not responded, or not claimed, for this long, the advice says that it may have a problem.
  */
 const SLOW_MS = 5_000;
 

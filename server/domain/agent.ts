@@ -143,7 +143,7 @@ const FREQUENT_BEAT_GAP_MS = 45_000;
  *   it has sent a heartbeat, or claims    90 s after its last contact; with a gap of more than 45 s between
  *                                         its last two heartbeats, three times that gap
  *   neither, and its last push failed     90 s after its last contact or the first push that failed since
- *   it registered with `lost_after`       so long after its last contact, if this is earlier
+ *   it registered with `lost_after`       this long after its last contact, if this is earlier
  *
  * A push agent without heartbeats is never offline while its pushes do not fail. This time can move earlier,
  * but never to less than 90 s from now. So a look every 90 s is enough.

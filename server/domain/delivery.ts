@@ -6,18 +6,18 @@ import { type AgentRecord, PULL_ENDPOINT, unavailableSinceMs } from './agent.ts'
 import type { Delivery, TaskState } from './task.ts';
 import { isSettled, mayBeTaken } from './task.ts';
 
-/** After a busy response other agents are offered this task first, for so long. */
+/** After a busy response other agents are offered this task first, for this long. */
 export const BUSY_REST_MS = 30_000;
-/** A connection without a response stays open for so long; no second push runs beside it. */
+/** A connection without a response stays open for this long; no second push runs beside it. */
 export const PUSH_OPEN_MAX_MS = 300_000;
 /**
- * When an agent has claimed an assignment and does not acknowledge it, a claim gets it again after so long.
+ * When an agent has claimed an assignment and does not acknowledge it, a claim gets it again after this long.
  */
 export const HAND_OUT_AGAIN_MS = 15_000;
-/** When its pull agent does not claim an assignment for so long, it counts as not taken. */
+/** When its pull agent does not claim an assignment for this long, it counts as not taken. */
 export const UNCLAIMED_MS = 10_000;
 /**
- * An agent is gone when it has been unavailable for so long. Only then does a task move that it may have
+ * An agent is gone when it has been unavailable for this long. Only then does a task move that it may have
  * taken.
  */
 export const GONE_AFTER_MS = 90_000;

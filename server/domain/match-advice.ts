@@ -13,7 +13,7 @@ import type { MatchAgent, MatchReason, MatchTag, TaskMatch } from './task-match.
 
 /** When agents are full, the advice names this `queue_timeout`. */
 const WAIT_SECONDS = 600;
-/** When agents share one tag, so many of the tags without an agent are named beside it. */
+/** When agents share one tag, this many of the tags without an agent are named beside it. */
 const MISSING_MAX = 2;
 
 /**

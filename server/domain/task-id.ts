@@ -23,7 +23,7 @@ const WINDOW_MS = 2 ** 14;
 const WINDOWS = 2 ** 16;
 const LOW_ORDER = 2 ** 30;
 const SUFFIX_DIGITS = 8;
-/** When another replica submits a task, its time may be later than now here: by at most so much. */
+/** When another replica submits a task, its time may be later than now here: by at most this much. */
 const AHEAD_MS = 2_000;
 
 /** Times from `fromMs` (included) to `toMs` (excluded). */

@@ -21,7 +21,7 @@ const MEMBER =
 
 /**
  * Returns the trace that the headers name; undefined without a well-formed `traceparent`, and then
- * `tracestate` has no meaning. Of a later version of `traceparent` the four parts of today are kept, as
+ * `tracestate` has no meaning. If `traceparent` has a later version, the four parts of today are kept, as
  * today's version.
  */
 export function parseTraceContext(
@@ -36,7 +36,7 @@ export function parseTraceContext(
   return { traceparent: `${VERSION}-${parts}`, ...(state !== '' && { tracestate: state }) };
 }
 
-/** The text itself; empty when a part of it is malformed. Of a longer one the first parts, uncut. */
+/** The text itself; empty when a part of it is malformed. A longer one keeps its first parts, uncut. */
 function limitTracestate(tracestate: string): string {
   const members = tracestate.split(',').map((one) => one.trim());
   const present = members.filter((one) => one !== '');

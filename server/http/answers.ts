@@ -33,7 +33,7 @@ export type ApiRequest = {
   readonly query: string;
   readonly headers: RequestHeaders;
   /**
-   * Collects the body that declares so many bytes, null where it declares none. Rejects with a `Problem`
+   * Collects the body that declares this many bytes, null where it declares none. Rejects with a `Problem`
    * (413, 408 or 503) or with `CallerGone`.
    */
   readonly readBody: (declaredBytes: number | null) => Promise<CollectedBody>;

@@ -8,8 +8,8 @@
  *     X-Forwarded-For, else Forwarded: from the right, the first address that is no trusted proxy
  *
  * A loopback address says nothing: every caller on this machine or behind a proxy on it has the same. Nor
- * does a trusted proxy that names no caller. Of an IPv6 address the first 64 bits count: a caller that has
- * one address of such a network has all of them.
+ * does a trusted proxy that names no caller. The first 64 bits of an IPv6 address count: a caller that
+ * has one address of such a network has all of them.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';

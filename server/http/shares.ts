@@ -6,7 +6,7 @@
  */
 
 export type Shares = {
-  /** Whether the address may hold so much more. */
+  /** Whether the address may hold this much more. */
   fits(address: string | null, more: number): boolean;
   /** Adds to what the address holds; a negative amount returns it. */
   add(address: string | null, amount: number): void;

@@ -1,5 +1,5 @@
 /**
- * Bounds what is logged of things that happen often: in a minute at most so many lines of one kind, and of
+ * Bounds what is logged of things that happen often: in a minute at most this many lines of one kind, and of
  * one key (an agent, an address, some tags) one alone. The rest is counted, and one line says at the end of
  * the minute how often each kind happened in addition and which key most often. For example, when an agent is
  * back 200 times in a minute, one line says so at once, and one at the end counts the other 199.
@@ -17,7 +17,7 @@ export type LogLimit = {
 const WINDOW_MS = 60_000;
 /** Lines of one kind in a minute. */
 const LINES_MAX = 5;
-/** So many keys of one kind are counted one by one; all others count as one. */
+/** This many keys of one kind are counted one by one; all others count as one. */
 const KEYS_MAX = 200;
 const OTHER_KEYS = 'others';
 

@@ -92,7 +92,7 @@ export type AgentQuery = {
 };
 
 export type AdminCalls = {
-  /** With at most so many tags. Resolves also while the store is out, with what was last read of it. */
+  /** With at most this many tags. Resolves also while the store is out, with what was last read of it. */
   getOverview(tagsMax: number): Promise<Overview>;
   listTasks(query: TaskQuery, caller?: Caller): Promise<TaskPage>;
   /** Throws `read_only` while the console may change nothing. */

@@ -58,9 +58,8 @@ export type TaskWrite = {
 };
 
 /**
- * One write: the revision that the stored value must still have, and the new value. Of the four kinds only an
- * agent's record is removed by a commit, by null; retention removes the others. An input and a key are
- * written once.
+ * One write: the revision that the stored value must still have, and the new value. Null removes an agent's
+ * record; the other three kinds are removed by retention alone. An input and a key are written once.
  */
 export type Write =
   | TaskWrite

@@ -5,11 +5,11 @@
 
 /** The numbers of the store port. */
 export const STORE_LIMITS = {
-  /** When a dispatcher takes a due entry, every other one does not see it for so long. */
+  /** When a dispatcher takes a due entry, every other one does not see it for this long. */
   leaseMs: 1_500,
   /** The holder of a lease renews it this often. */
   renewLeaseEveryMs: 400,
-  /** A task that settled without its agent's report is listed for that agent for so long. */
+  /** A task that settled without its agent's report is listed for that agent for this long. */
   unreportedMs: 600_000,
   /** After a longer pause without a sweep, the pause does not count as an agent's silence. */
   sweepGapMs: 5_000,
@@ -19,7 +19,7 @@ export const STORE_LIMITS = {
   endedMax: 500,
 } as const;
 
-/** One in so many of the taken due entries is one of the latest. */
+/** One in this many of the taken due entries is one of the latest. */
 const LATEST_DUE_PART = 5;
 
 /**
@@ -43,7 +43,7 @@ export const TIME_BUDGETS = {
   callWithinMs: 4_250,
   /** An overdue call is noticed after at most this long. */
   callCheckMs: 250,
-  /** If the store has not replied for so long, it is out. */
+  /** If the store has not replied for this long, it is out. */
   storeWithinMs: 4_500,
   /** A caller has a response, or a 503, within this time. */
   responseWithinMs: 5_000,

@@ -144,8 +144,8 @@ export type FeedItem =
     };
 
 /**
- * A contact of an agent, or the outcome of a push. Of pushes only those are contacts that the agent took, or
- * did not take because it is busy; the others are a statistic.
+ * A contact of an agent, or the outcome of a push. A push is a contact only if the agent took it, or did not
+ * take it because it is busy; any other is a statistic.
  */
 export type Touch =
   | { readonly by: 'beat' }

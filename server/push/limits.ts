@@ -4,7 +4,7 @@ export type PushLimits = {
   /** For lookup, connection and TLS handshake together. */
   readonly connectWithinMs: number;
   /**
-   * An agent must take the whole request within this time and a second more for so many bytes that it took.
+   * An agent must take the whole request within this time and a second more for this many bytes that it took.
    */
   readonly sendWithinMs: number;
   readonly sendBytesPerSecond: number;

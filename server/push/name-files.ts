@@ -11,7 +11,7 @@ export type Hosts = ReadonlyMap<string, readonly string[]>;
 export type ResolverSettings = {
   /** Domains under which a short name is looked up. */
   readonly search: readonly string[];
-  /** A name with so many dots is looked up as it is first. */
+  /** A name with this many dots is looked up as it is first. */
   readonly dots: number;
 };
 

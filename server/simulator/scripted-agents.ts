@@ -37,7 +37,7 @@ export type AgentScript = {
   readonly agent_id?: string | undefined;
   /** Tasks at a time. Default 1. */
   readonly max_concurrent?: number | undefined;
-  /** After so many seconds without contact its tasks are lost. Default: it registers without. */
+  /** After this many seconds without contact its tasks are lost. Default: it registers without. */
   readonly lost_after?: number | undefined;
   /** The behaviour. Default: `succeed`. */
   readonly does?: Behaviour | undefined;

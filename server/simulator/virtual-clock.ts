@@ -98,7 +98,7 @@ export type Activity = {
   dueCount(): number;
 };
 
-/** After so many turns without anything the world is done: what it waits for is time, or its callers. */
+/** After this many turns without anything the world is done: what it waits for is time, or its callers. */
 const QUIET_TURNS = 6;
 
 /** Creates it with nothing under way. */

@@ -19,8 +19,8 @@ export type WorldClock = {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   chance(): number;
   /**
-   * Moves the time by so many seconds, and has everything happen that falls due on the way. Resolves with the
-   * new time, in seconds.
+   * Moves the time by this many seconds, and has everything happen that falls due on the way. Resolves with
+   * the new time, in seconds.
    */
   advance(seconds: number): Promise<number>;
   /**
@@ -167,13 +167,13 @@ async function runUntil<T>(world: RunningWorld, work: Promise<T>): Promise<T> {
 const LOADING_MS = 250;
 /** The same, when no other call is open. */
 const FIRST_LOADING_MS = 2_000;
-/** Between two calls it may load code too: the time moves once nothing has happened for so long. */
+/** Between two calls it may load code too: the time moves once nothing has happened for this long. */
 const QUIET_MS = 30;
 
-/** When a handler of the test has a push, it may work in real time for so long. */
+/** When a handler of the test has a push, it may work in real time for this long. */
 const OUTSIDE_MS = 1_000;
 
-/** Resolves when it holds, or after so much real time. */
+/** Resolves when it holds, or after this much real time. */
 async function waitFor(holds: () => boolean, ms: number): Promise<void> {
   const endMs = performance.now() + ms;
   while (!holds() && performance.now() < endMs) await new Promise((resolve) => setTimeout(resolve, 1));

@@ -6,9 +6,9 @@
  */
 import { getHeapStatistics } from 'node:v8';
 
-/** Node adds so much to `--max-old-space-size` for new objects, if `--max-semi-space-size` is not set. */
+/** Node adds this much to `--max-old-space-size` for new objects, if `--max-semi-space-size` is not set. */
 const YOUNG_BYTES = 192 * 2 ** 20;
-/** If a heap is hardly larger than that, at least so much of it counts. */
+/** If a heap is hardly larger than that, at least this much of it counts. */
 const OLD_SHARE_MIN = 1 / 4;
 const OPEN_TASKS_SHARE = 3 / 8;
 const AGENTS_SHARE = 3 / 16;

@@ -78,7 +78,7 @@ export async function forEach(count: number, work: (n: number) => Promise<void>)
   }
 }
 
-/** Stores so many ended tasks, and so many open ones. */
+/** Stores this many ended tasks, and this many open ones. */
 async function fillStore(location: StoreLocation, stored: number, open: number): Promise<void> {
   const store = await openStore(location);
   await forEach(stored + open, (n) => storeTask(store, n, n < stored));
@@ -119,7 +119,7 @@ function nameTask(n: number): string {
   return `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`;
 }
 
-/** Starts the gateway on a filled store and makes so many calls of each kind. */
+/** Starts the gateway on a filled store and makes this many calls of each kind. */
 export async function measureGrowth(
   location: StoreLocation,
   stored: number,
@@ -148,7 +148,7 @@ export async function measureGrowth(
   }
 }
 
-/** Starts the gateway on a store with so many agents and has each of many tasks assigned to one of them. */
+/** Starts the gateway on a store with this many agents and has each of many tasks assigned to one of them. */
 export async function measureAgents(
   location: StoreLocation,
   agents: number,
@@ -220,7 +220,7 @@ function nameTag(n: number): string {
   return `tag-${n % TAGS}`;
 }
 
-/** A server and so many calls of it. */
+/** A server and this many calls of it. */
 export type Work = { readonly server: Server; readonly wire: Agent; readonly calls: number };
 
 const HEADERS = {

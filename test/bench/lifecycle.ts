@@ -30,7 +30,7 @@ const WARM_UP_TASKS = 20_000;
 const WARM_UP_IN_FLIGHT = 64;
 
 /**
- * Runs every load on every server, so many rounds, one after the other. Every other round runs in reverse
+ * Runs every load on every server, this many rounds, one after the other. Every other round runs in reverse
  * order, so that none is always behind the same other. `warmUpShare` scales the tasks before the first round.
  */
 export async function measureServers(

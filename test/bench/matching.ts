@@ -17,7 +17,8 @@ const TAGS_EACH = 20;
 const MATCHES = 20_000;
 
 /**
- * Fills the agent index with agents of 20 tags out of 200, in so many sets, and matches tasks of three tags.
+ * Fills the agent index with agents of 20 tags out of 200, in this many sets, and matches tasks of three
+ * tags.
  */
 export async function measureMatching(agents: number, sets: number): Promise<Matching> {
   const changed = Array.from({ length: agents }, (_, n) => buildStatus(n, n % sets));

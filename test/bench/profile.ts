@@ -43,7 +43,7 @@ const OWN_NAMES: ReadonlyMap<string, string> = new Map([
 ]);
 const OTHER = 'Node: sockets, HTTP parser, timers';
 
-/** Profiles a gateway of its own for so many tasks, 64 in flight; resolves with the table. */
+/** Profiles a gateway of its own for this many tasks, 64 in flight; resolves with the table. */
 export async function profileStages(folder: string, tasks: number, warmUpTasks: number): Promise<string> {
   const flags = ['--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=250'];
   const server = await startGateway('profiled', `sqlite:${join(folder, 'profiled.db')}`, undefined, flags);

@@ -11,7 +11,7 @@ import { receive } from './workload.ts';
 /** What a process is asked to do. */
 export type DriverOrder = { readonly url: string; readonly tasks: number; readonly inFlight: number };
 
-/** What so many processes brought. */
+/** What this many processes brought. */
 export type RedisAlone = {
   readonly processes: number;
   readonly inFlight: number;
@@ -54,7 +54,7 @@ export async function fillRedis(tasks: number, smoke: boolean): Promise<readonly
   return rows;
 }
 
-/** Runs so many tasks in each of so many processes at once, after their warm-up. */
+/** Runs this many tasks in each of this many processes at once, after their warm-up. */
 async function measureRedisAlone(
   redis: Redis,
   processes: number,

@@ -81,7 +81,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Submits at a rate for so long, and notes each minute. */
+/** Submits at a rate for this long, and notes each minute. */
 async function runFor(lengthMinutes: number, tasksPerSecond: number): Promise<void> {
   const startMs = performance.now();
   const endMs = startMs + lengthMinutes * 60_000;

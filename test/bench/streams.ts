@@ -22,7 +22,7 @@ export type Streaming = {
 
 const EVENTS = 10;
 
-/** Opens so many streams, spread over so many sessions, and sends events to all of them. */
+/** Opens this many streams, spread over this many sessions, and sends events to all of them. */
 export async function measureStreams(streams: number, sessions: number): Promise<Streaming> {
   const names = Array.from({ length: sessions }, (_, index) => `s${index}`);
   const gateway = await startLimitedGateway({ sessionStreamsMax: 1_000_000 });

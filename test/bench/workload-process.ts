@@ -87,7 +87,7 @@ async function runOpenLoop(perSecond: number): Promise<void> {
   await Promise.all(tasks);
 }
 
-/** A payload of about so many bytes, as agents see them: an object with texts. */
+/** A payload of about this many bytes, as agents see them: an object with texts. */
 function buildPayload({ payloadBytes }: Load): object {
   if (payloadBytes === undefined) return PAYLOAD;
   const text = 'The quick brown fox jumps over the lazy dog. ';

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 
 /**
- * `inFlight`, a closed loop: so many tasks at once, each followed by the next. `perSecond`, an open loop: a
+ * `inFlight`, a closed loop: this many tasks at once, each followed by the next. `perSecond`, an open loop: a
  * task is submitted when it is due, whether or not earlier ones have ended, and its time counts from when it
  * was due. Only the open loop measures what a client waits; the closed one finds the limit.
  */

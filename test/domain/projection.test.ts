@@ -163,7 +163,7 @@ function nameEntry({ index, of, fromMs, atMs }: IndexEntry): string {
 }
 
 /**
- * Follows every sequence of so many steps, each a second after the one before. Throws where the changes one
+ * Follows every sequence of this many steps, each a second after the one before. Throws where the changes one
  * by one do not lead to the entries of the state.
  */
 function walkStates(changesOf: Changes, steps: number): Walk {

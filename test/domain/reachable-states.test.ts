@@ -129,7 +129,7 @@ function nameWorld(world: World): string {
 
 type Walk = { readonly states: number; readonly steps: number; readonly frontier: number };
 
-/** Visits every world that is reachable in so many steps, and requires the rules of each step. */
+/** Visits every world that is reachable in this many steps, and requires the rules of each step. */
 function walkWorlds(decide: typeof step, steps: number): Walk {
   const visited = new Set([nameWorld([fresh, fresh])]);
   let frontier: readonly World[] = [[fresh, fresh]];

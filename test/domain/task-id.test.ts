@@ -5,7 +5,7 @@ import { createIds } from '../../server/system/ids.ts';
 
 const NOW_MS = 1_795_000_000_123;
 const DAY_MS = 24 * 3_600_000;
-/** After so long the same window comes again. */
+/** After this long the same window comes again. */
 const ROUND_MS = 2 ** 30;
 
 const mint = (ms: number, order: number, tail: number): string =>

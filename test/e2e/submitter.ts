@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { submit } from './plain-calls.ts';
 
-/** Submits so many tasks with these fields at once; resolves with their ids, if all are accepted. */
+/** Submits this many tasks with these fields at once; resolves with their ids, if all are accepted. */
 export async function submitMany(url: string, count: number, more: object): Promise<readonly string[]> {
   const words = [import.meta.filename, url, String(count), JSON.stringify(more)];
   const { stdout } = await promisify(execFile)(process.execPath, words);

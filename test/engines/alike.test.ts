@@ -25,7 +25,7 @@ import { createMemoryStoreUnderTest } from './embedded-under-test.ts';
 import { createRedisSubject } from './redis-under-test.ts';
 import { createRandom, drawSeed, idsOf, readFeed, type StoreUnderTest } from './store-under-test.ts';
 
-/** How many runs of so many steps; `ALIKE_RUNS` asks for more runs, `ALIKE_SEED` repeats one. */
+/** How many runs of this many steps; `ALIKE_RUNS` asks for more runs, `ALIKE_SEED` repeats one. */
 const RUNS = Number(process.env.ALIKE_RUNS ?? 25);
 const STEPS = 60;
 const FAILURES = OUTCOMES.filter((outcome) => outcome !== 'success');

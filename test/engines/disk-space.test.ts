@@ -57,7 +57,7 @@ async function openStorage() {
   });
 }
 
-/** The disk has so much space, and the store has looked. */
+/** The disk has this much space, and the store has looked. */
 async function leave(freeBytes: number): Promise<void> {
   space = { ...space, freeBytes };
   await clock.advance(1_000);

@@ -70,7 +70,7 @@ test('two replicas with clocks five seconds apart agree on the time, and neither
   }
 });
 
-/** No gateway ran for so long, as far as the store knows. */
+/** No gateway ran for this long, as far as the store knows. */
 const STOPPED_MS = 86_400_000;
 
 test('a store goes on from its last time by an offset, while the clocks of Redis and of the gateway disagree', async () => {
@@ -87,7 +87,7 @@ test('a store goes on from its last time by an offset, while the clocks of Redis
   expect((await store.takeDue(10)).map(({ ref }) => ref)).toEqual([agentRef('A')]);
 });
 
-/** For so long a virtual machine was suspended: its monotonic clock goes on where it was. */
+/** For this long a virtual machine was suspended: its monotonic clock goes on where it was. */
 const SUSPENDED_MS = 20_000;
 
 test('a replica that was suspended takes the time of the others, and they keep it', {

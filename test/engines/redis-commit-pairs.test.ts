@@ -216,7 +216,9 @@ async function run(prefix: string, commits: readonly (readonly string[])[]): Pro
   return (await client.sendCommand(['EVALSHA', ...args, ...commits.flat()])) as unknown as readonly string[];
 }
 
-/** Runs the commits in scripts of so many; resolves with the results, the earliest due time, and the keys. */
+/**
+ * Runs the commits in scripts of this many; resolves with the results, the earliest due time, and the keys.
+ */
 async function runIn(prefix: string, commits: readonly (readonly string[])[], count: number) {
   const known: Known = { tasks: new Map(), agents: new Map() };
   await client.set(`${prefix}epoch`, EPOCH);

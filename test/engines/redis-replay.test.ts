@@ -42,7 +42,7 @@ async function countScripts(): Promise<number> {
   return Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(await raw.info('commandstats'))?.[1] ?? 0);
 }
 
-/** A task that ends with a result of so many characters. */
+/** A task that ends with a result of this many characters. */
 async function finishLong(store: Store, id: string, chars: number): Promise<void> {
   await submit(store, id);
   const { writes, ...ending } = await endingOf(store, id);

@@ -16,7 +16,7 @@ import {
 import { createTestFolder } from './embedded-under-test.ts';
 
 const THREAD = new URL('../../server/engines/embedded/sqlite/writer-thread.ts', import.meta.url);
-/** Writing so many rows takes the thread longer than a wake takes to arrive. */
+/** Writing this many rows takes the thread longer than a wake takes to arrive. */
 const ROWS = 20_000;
 
 let testFolder: ReturnType<typeof createTestFolder>;

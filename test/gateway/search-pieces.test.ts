@@ -16,7 +16,7 @@ import { submit } from '../harness/world-calls.ts';
 const KEEP_TASKS_MS = 86_400_000;
 const caller = (key: string): Caller => ({ key, isGone: () => false });
 
-/** A store with so many tasks, and what a search of it needs. */
+/** A store with this many tasks, and what a search of it needs. */
 async function arrange(smallTasks: number) {
   const clock = createFakeClock();
   const store = await openFreshStore(clock);

@@ -13,7 +13,7 @@ export type FaultyStore = Store & {
    * `read`.
    */
   plan(faults: readonly Fault[]): void;
-  /** The process dies once so many more commits are applied. The call of the last one never returns. */
+  /** The process dies once this many more commits are applied. The call of the last one never returns. */
   die(afterCommits: number): void;
   /** Runs the work without faults. The plan is kept for later. */
   spare<T>(work: () => Promise<T>): Promise<T>;

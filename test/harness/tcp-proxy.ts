@@ -14,7 +14,7 @@ import { findFreePort } from './free-port.ts';
  * - `black-hole`: connections are accepted, no byte passes either way, and neither side notices. Bytes under
  *   way are forwarded when the fault is over, even if their client has closed the connection.
  * - `slowMs`: each direction is delayed by this time.
- * - `trickleBytes`: so many bytes pass at a time.
+ * - `trickleBytes`: this many bytes pass at a time.
  */
 export type NetworkFault =
   | 'refuse'

@@ -144,7 +144,7 @@ test('a large body is parsed in one piece of work and checked in another', async
   const counted = await startTestServer(gateway, { largeWork });
   for (const [chars, expected] of [
     [60_000, []],
-    [70_000, ['small', 'end']],
+    [70_000, ['small', 'held']],
   ] as const) {
     const body = String(submit.body).replace('"payload":{', `"payload":{"text":"${'x'.repeat(chars)}",`);
     expect((await sendChecked(counted.url, { ...submit, body })).status).toBe(200);
@@ -159,7 +159,7 @@ describe('bodies that arrive at the same time', () => {
     `POST ${path} HTTP/1.1\r\nHost: a\r\n${framing}\r\nExpect: 100-continue\r\n\r\n`;
   const largeBody = `${String(submit.body)}${' '.repeat(LARGE)}`;
 
-  /** Opens a body and sends so much of it, which is never all. */
+  /** Opens a body and sends this much of it, which is never all. */
   async function openBody(port: number, framing: string, start: string): Promise<RawConnection> {
     const connection = await openConnection(port);
     connection.write(head('/api/cli/tasks', framing));

@@ -23,7 +23,7 @@ beforeEach(() => {
   gateway.calls.length = 0;
 });
 
-/** A body of exactly so many bytes. */
+/** A body of exactly this many bytes. */
 function buildBody(bytes: number): Buffer {
   const empty = JSON.stringify({ ...JSON.parse(String(submit.body)), fill: '' });
   const fill = 'x'.repeat(bytes - Buffer.byteLength(empty));

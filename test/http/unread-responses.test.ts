@@ -118,7 +118,7 @@ test('pipelined requests get their responses in order, however many there are', 
 });
 
 describe('the least rate', () => {
-  /** A response of which the reader's side has taken so many bytes. */
+  /** A response of which the reader's side has taken this many bytes. */
   function buildResponse(): {
     response: ServerResponse;
     take: (bytes: number) => void;

@@ -288,6 +288,13 @@ const ENGLISH: readonly WordRule[] = [
     texts: /\bhands in\b/i,
     bites: '// The agent hands in its result.',
   },
+  {
+    word: 'so many, so much, so long',
+    instead: 'this many, where a constant or an argument says how many',
+    texts: /\b(at most|for|after|of|than|about|with) so (many|much|long)\b(?! (ago|as|that))/i,
+    bites: '/** A reading is shared for so long. */',
+    spares: '// It was silent for so long that it is lost.',
+  },
   { word: 'beats by', instead: 'sends heartbeats by', texts: /\bbeats by\b/i, bites: '// It beats by HTTP.' },
 ];
 

@@ -25,7 +25,7 @@ type Promised = { readonly submitted: ReadonlySet<string>; readonly succeeded: R
 export type FindLost = (file: string, promised: Promised) => Promise<readonly string[]>;
 
 /**
- * Runs the real gateway under strace until so many tasks were submitted, claimed and reported, in so many
+ * Runs the real gateway under strace until this many tasks were submitted, claimed and reported, in this many
  * parts with a pause between two; `more` goes to strace.
  */
 export async function recordRun(
@@ -79,14 +79,14 @@ function requireTimeLeft(endMs: number): void {
   if (performance.now() > endMs) throw new Error('the recorded run took longer than a minute');
 }
 
-/** So many operations, spread over the whole run; by index. */
+/** This many operations, spread over the whole run; by index. */
 export function spread(operations: readonly Operation[], count: number): ReadonlySet<number> {
   return new Set(
     Array.from({ length: count }, (_, n) => Math.floor(((n + 1) * operations.length) / count) - 1),
   );
 }
 
-/** So many operations, spread over the `reach` operations after each failed fsync; by index. */
+/** This many operations, spread over the `reach` operations after each failed fsync; by index. */
 export function spreadBehindFailures(
   operations: readonly Operation[],
   count: number,

@@ -67,7 +67,7 @@ const freeBytes = (): number => {
   return bavail * bsize;
 };
 
-/** Fills the disk until so much is left. */
+/** Fills the disk until this much is left. */
 function leave(bytes: number): void {
   const taken = Math.max(0, freeBytes() - bytes);
   if (taken > 0) run('fallocate', '-l', String(taken), join(disk, `ballast-${bytes}`));

@@ -20,7 +20,7 @@ export type FloodResult = {
 
 const LANES = 12;
 const BATCH = 48;
-/** Nothing here takes so long: an input without a response by then hangs. */
+/** Nothing here takes this long: an input without a response by then hangs. */
 const HANG_MS = 20_000;
 const FAULTS_DESCRIBED = 5;
 /** How a gateway refuses while its disk does not respond, or while others keep it busy. */
@@ -29,7 +29,9 @@ const UNAVAILABLE = /^retry-after: \d+\r$[\s\S]*"code":"(?:busy|store_unavailabl
 /** A response: its status, and its bytes as text. */
 type Answer = { readonly status: number; readonly text: string };
 
-/** Sends so many inputs. Resolves when each has a response or a closed connection; rejects when one hangs. */
+/**
+ * Sends this many inputs. Resolves when each has a response or a closed connection; rejects when one hangs.
+ */
 export async function flood(port: number, next: () => Input, count: number): Promise<FloodResult> {
   const statuses = new Map<number, number>();
   const faults: string[] = [];

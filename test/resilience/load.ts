@@ -34,7 +34,7 @@ type Shared = {
 };
 
 const SUBMITTERS = 4;
-/** One task of so many is cancelled at once. */
+/** One task of this many is cancelled at once. */
 const CANCEL_EVERY = 5;
 
 /**

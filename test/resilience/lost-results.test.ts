@@ -34,7 +34,7 @@ function createRandom(seed: number): () => number {
   };
 }
 
-/** Runs work on all numbers below `count`, so many at once. */
+/** Runs work on all numbers below `count`, this many at once. */
 async function runAll(count: number, work: (n: number) => Promise<void>): Promise<void> {
   let next = 0;
   const lane = async (): Promise<void> => {

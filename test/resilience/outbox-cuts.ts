@@ -26,7 +26,7 @@ const AGENT = `
 /** Whether the gateway of the run takes the outcome of a task: not that of every third one. */
 const isTaken = (request_id: string): boolean => Number(request_id.split('-')[1]) % 3 !== 0;
 
-/** A gateway that has so many tasks for the agent. `whenReported` resolves once each was reported. */
+/** A gateway that has this many tasks for the agent. `whenReported` resolves once each was reported. */
 async function serveTasks(count: number) {
   const reported = new Set<string>();
   let claimed = 0;
@@ -80,7 +80,7 @@ async function serveTasks(count: number) {
   };
 }
 
-/** Runs an agent under strace until it has reported so many tasks. The recording is of its outbox alone. */
+/** Runs an agent under strace until it has reported this many tasks. The recording is of its outbox alone. */
 export async function recordOutbox(folder: string, count: number): Promise<readonly Operation[]> {
   const log = join(folder, 'operations.log');
   const data = join(folder, 'data');
@@ -107,7 +107,7 @@ export async function recordOutbox(folder: string, count: number): Promise<reado
   return readRecording(log, data);
 }
 
-/** Cuts after every so many operations, in all ways; stops at the first loss. */
+/** Cuts after every this many operations, in all ways; stops at the first loss. */
 export async function tryOutboxCuts(operations: readonly Operation[], every: number) {
   const folder = mkdtempSync(join(tmpdir(), 'task-gateway-outbox-cut-'));
   const disk = createDisk();

@@ -49,7 +49,7 @@ afterAll(() => Promise.all([sentTo?.stop(), readFrom?.stop()]));
 /** How long a caller usually waits while no other caller is there. */
 const aloneMs = { senders: 0, readers: 0 };
 
-/** What one caller waits for a submit, a get and a cancel, again and again for so long. */
+/** What one caller waits for a submit, a get and a cancel, again and again for this long. */
 async function callFor(baseUrl: string, forMs: number): Promise<readonly number[]> {
   const took: number[] = [];
   const endMs = performance.now() + forMs;
@@ -98,7 +98,7 @@ async function expectCut(count: number, opening: string, more: string, withinMs:
   }
 }
 
-/** Ends a task of the session with a result of so many characters. */
+/** Ends a task of the session with a result of this many characters. */
 async function endTask(session: string, agent_id: string, chars: number): Promise<void> {
   const request_id = await submit(readFrom.baseUrl, { cli_session_id: session, task_tags: [agent_id] });
   const reportIt = async (): Promise<void> => {

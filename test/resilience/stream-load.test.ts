@@ -25,7 +25,7 @@ afterAll(() => gateway?.stop());
 
 const idsOf = ({ events }: Stream): readonly string[] => events.map(({ data }) => String(data.request_id));
 
-/** Waits until a stream has had so many events. */
+/** Waits until a stream has had this many events. */
 async function awaitEvents(stream: Stream, count: number): Promise<void> {
   await vi.waitFor(
     () => {

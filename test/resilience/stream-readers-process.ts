@@ -6,14 +6,14 @@
 import { connect, type Socket } from 'node:net';
 
 export type ReadersCommand =
-  /** Opens streams of these sessions, so many at a time; replies when all have begun. */
+  /** Opens streams of these sessions, this many at a time; replies when all have begun. */
   | {
       readonly op: 'open';
       readonly port: number;
       readonly auth: string;
       readonly sessions: readonly string[];
     }
-  /** Replies when every reader has had so many events in all. */
+  /** Replies when every reader has had this many events in all. */
   | { readonly op: 'await'; readonly events: number }
   /** Replies with how many readers of the session have not had exactly these events, in this order. */
   | { readonly op: 'compare'; readonly session: string; readonly request_ids: readonly string[] }
@@ -28,7 +28,7 @@ type Reader = { readonly socket: Socket; readonly session: string; readonly got:
 
 const OPENING_AT_ONCE = 100;
 const readers: Reader[] = [];
-/** How many readers have had so many events, so that waiting need not look at each of them. */
+/** How many readers have had this many events, so that waiting need not look at each of them. */
 const reached = new Map<number, { count: number; firstMs: number; lastMs: number }>();
 let closed = 0;
 let wake = (): void => {};

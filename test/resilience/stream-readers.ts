@@ -8,7 +8,7 @@ export type StreamReaders = {
   /** Opens one stream for each of these sessions; rejects if one is refused. */
   open(sessions: readonly string[]): Promise<void>;
   /**
-   * When every reader has had so many events in all: when the first and the last of them had (ms of the
+   * When every reader has had this many events in all: when the first and the last of them had (ms of the
    * epoch).
    */
   awaitEvents(events: number): Promise<{ readonly firstMs: number; readonly lastMs: number }>;

@@ -3,7 +3,7 @@ import { Agent, request } from 'undici';
 import { SECRET } from '../harness/gateway-process.ts';
 
 export type Caller = {
-  /** Submits so many tasks of a session, some at a time; resolves with their ids. */
+  /** Submits this many tasks of a session, some at a time; resolves with their ids. */
   submitMany(count: number, more: Readonly<Record<string, unknown>>): Promise<readonly string[]>;
   /** One call; resolves with its JSON, rejects when the status is not 2xx. */
   call(method: 'GET' | 'POST', path: string, body?: object): Promise<Record<string, unknown>>;

@@ -90,7 +90,7 @@ const SCENARIOS: readonly Scenario[] = [
   },
 ];
 
-/** Past a point, the abort comes after so many promises more have been resolved. */
+/** Past a point, the abort comes after this many promises more have been resolved. */
 const PROMISES = [0, 1, 2, 4, 8, 16];
 
 /** What the SDK waits for at a point. A pause may be one that it waits for, or a timer beside. */

@@ -19,7 +19,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 /** One step of a schedule: ticks of the event loop, then a call. */
 const step = fc.record({ turns: fc.integer({ min: 0, max: 12 }), call: fc.constantFrom('start', 'stop') });
 
-/** Takes so many ticks of the event loop, with their input and output. */
+/** Takes this many ticks of the event loop, with their input and output. */
 async function takeTurns(count: number): Promise<void> {
   for (let tick = 0; tick < count; tick += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }

@@ -5,7 +5,7 @@ import { createBoundedMap } from '../../server/async/bounded-map.ts';
 import { printFigure } from '../harness/figures.ts';
 import { measureHeap } from '../harness/heap.ts';
 
-describe('a map of at most so many entries', () => {
+describe('a map of bounded size', () => {
   test('is as a list of which the least recently set entry is dropped, whatever is set, read and deleted', () => {
     const calls = fc.array(fc.tuple(fc.constantFrom('set', 'get', 'delete'), fc.nat(7), fc.nat(99)));
     fc.assert(

@@ -5,7 +5,7 @@ import { windowsOf } from '../../server/domain/task-id.ts';
 import { createIds } from '../../server/system/ids.ts';
 
 const START_MS = 1_700_000_000_000;
-/** The last 8 characters of an id stand for so long. */
+/** The last 8 characters of an id stand for this long. */
 const WINDOW_MS = 2 ** 14;
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 

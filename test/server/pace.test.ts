@@ -11,7 +11,7 @@ function work(ms: number): void {
   while (performance.now() < endMs);
 }
 
-/** In how many turns of the event loop so many pieces of work run, all begun together. */
+/** In how many turns of the event loop this many pieces of work run, all begun together. */
 async function countTurns(pieces: number, ms: number): Promise<number> {
   let isOver = false;
   let turns = 0;

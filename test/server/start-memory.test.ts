@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 const run = promisify(execFile);
 
-/** MB of V8's space for new objects before and after, in a process whose loading left so many MB in use. */
+/** MB of V8's space for new objects before and after, in a process whose loading left this many MB in use. */
 async function releaseBeside(usedMb: number): Promise<readonly [beforeMb: number, afterMb: number]> {
   const script = `
     import { getHeapSpaceStatistics } from 'node:v8';

@@ -7,9 +7,9 @@ import type { Connection } from '../connection.ts';
 import { createUsageError } from '../exit-codes.ts';
 
 const SHORT_CHARS = 8;
-/** A text of so many characters is a whole id. */
+/** A text of this many characters is a whole id. */
 const WHOLE_CHARS = 36;
-/** So many ids are named where several end so. */
+/** This many ids are named where several end so. */
 const NAMED_MAX = 10;
 
 /** Returns the last characters of an id. They are random, so they distinguish tasks of the same moment. */

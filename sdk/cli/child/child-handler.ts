@@ -42,7 +42,7 @@ export type ChildHandler = {
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   ...['TASK_GATEWAY_AUTH', 'TASK_GATEWAY_ADMIN_AUTH', 'TASK_GATEWAY_PUSH_SECRET', 'TASK_GATEWAY_HEADERS'],
 ]);
-/** One program and the calls for its task may open so many at once. */
+/** One program and the calls for its task may open this many at once. */
 const FILES_PER_TASK = 12;
 /** The end of an id, which differs between tasks; the start is a time. */
 const ID_CHARS_SHOWN = 6;

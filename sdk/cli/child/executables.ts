@@ -16,7 +16,7 @@ export function canRun(name: string, env: NodeJS.ProcessEnv): boolean {
   });
 }
 
-/** Whether this process may open so many more files. It opens them, for a moment. */
+/** Whether this process may open this many more files. It opens them, for a moment. */
 export function checkFreeFiles(count: number): boolean {
   const opened: number[] = [];
   try {

@@ -26,7 +26,7 @@ export type GroupWatch = {
   remove(pid: number): void;
 };
 
-/** For so many tenths of a second the script looks for a program that was being started. */
+/** For this many tenths of a second the script looks for a program that was being started. */
 const SEARCHES = 20;
 const SCRIPT = `
 trap '' HUP INT QUIT TERM USR1 USR2 ALRM ABRT PIPE

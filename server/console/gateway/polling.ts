@@ -55,10 +55,10 @@ export type Polling = {
 
 const POLL_MS = 2_000;
 const BACKOFF_MAX_MS = 30_000;
-/** So many failed reads in a row mean that what is shown is not current. */
+/** This many failed reads in a row mean that what is shown is not current. */
 export const FAILURES_MAX = 3;
 
-/** The pause after so many failed reads in a row. */
+/** The pause after this many failed reads in a row. */
 export function chooseBackoffMs(failures: number): number {
   return Math.min(POLL_MS * 2 ** (failures - 1), BACKOFF_MAX_MS);
 }

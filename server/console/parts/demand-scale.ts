@@ -21,7 +21,7 @@ export type DemandParts = {
   readonly isCut: boolean;
 };
 
-/** A row longer than so many times the median is cut. */
+/** A row longer than this many times the median is cut. */
 const CUT_FACTOR = 8;
 
 /** The number of slots that the whole width stands for. */

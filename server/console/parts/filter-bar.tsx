@@ -15,7 +15,7 @@ export type FilterBarProps = {
   readonly children?: ComponentChildren;
 };
 
-/** At most so many are offered for one text. */
+/** At most this many are offered for one text. */
 const SUGGESTIONS_MAX = 50;
 
 /** The field. It has `data-filter`, so that the key `f` gives it the focus. */

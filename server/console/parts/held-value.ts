@@ -5,7 +5,7 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** A pointer that has not moved for so long rests. */
+/** A pointer that has not moved for this long rests. */
 const RESTS_AFTER_MS = 5_000;
 
 /** The handlers of the element around those parts. */

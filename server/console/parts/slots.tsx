@@ -20,7 +20,7 @@ export type SlotKind = 'busy' | 'risk' | 'ext' | 'shut' | 'free';
 
 const BOXES_MAX = 24;
 const BAR_PX = 120;
-/** A bar has so much of its width for each box that it stands for. */
+/** A bar has this much of its width for each box that it stands for. */
 const BAR_BOX_PX = 10;
 const TITLES: Readonly<Record<SlotKind, string>> = {
   busy: 'a task',

@@ -24,7 +24,7 @@ const OF_A_KIND = 3;
 /** The end of an id of a task; shorter ones are of too many tasks. */
 const ID_END = /^[0-9a-f-]{4,36}$/i;
 
-/** The gateway is asked when the typing pauses for so long. */
+/** The gateway is asked when the typing pauses for this long. */
 const PAUSE_MS = 150;
 
 /** Suggests what a person may mean, and remembers the types that it has seen. */

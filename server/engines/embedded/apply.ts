@@ -115,7 +115,7 @@ function putValue(
   const text = writeEnvelope({ r: revision, ...expiry, v: value });
   putRow(group, key, text);
   if (kind !== 'key' && key > generation.newestTaskKey) generation.newestTaskKey = key;
-  // Of a large value only the text is kept: its own, if it has one, or else the row's.
+  // Only the text of a large value is kept: its own if it has one, or else the row's.
   const isKept = !isLargeText(text) || hasTextField(value);
   const envelope: Envelope = isKept ? { r: revision, ...expiry, v: value } : readEnvelope(text);
   generation.recentRows.note(key, envelope, seq, text.length);

@@ -15,7 +15,7 @@ export function readTaskCounts({ settledCounts, indexes }: Generation): TaskCoun
   };
 }
 
-/** How many tasks are open and wait, and at most so many of the tags that these ask for. */
+/** How many tasks are open and wait, and at most this many of the tags that these ask for. */
 export function readDemand({ tasks, indexes }: Generation, tagsMax: number): Demand {
   const tags = indexes.listParts('waiting-for', tagsMax).map((tag) => ({
     tag,

@@ -21,7 +21,7 @@ export type DiskSpace = {
   update(): Promise<void>;
   /** Throws `StoreFull` for a batch that the present stage refuses. */
   requireSpace(batch: Batch): void;
-  /** About so many bytes were written. */
+  /** About this many bytes were written. */
   noteWritten(bytes: number): void;
   stage(): DiskStage;
   /** The last reading; undefined where there is none, as in memory. */

@@ -31,7 +31,7 @@
  *                       listings for the operator, on which nothing else rests
  *   activity:<step>     hash, of a step of 30 s in which something changed: w, r (how many tasks waited, and
  *                       were open and did not, before), and `<outcome> <index>`: how many ended so, after
- *                       so long; expires
+ *                       this long; expires
  *   no-agent:<step>     hash: tasks that found no agent, by tag; expires
  *   claimable:<agent>   sorted set: positions of the tasks that claims may hand out, by from when on (0: at
  *                       once)

@@ -10,8 +10,8 @@ import type { Touch } from '../../ports/store.ts';
 const STEP_MS = 15_000;
 const STEPS = 40;
 /**
- * The strips of so many agents are kept: when there are more, the one without contact or push for longest is
- * forgotten.
+ * The strips of this many agents are kept: when there are more, the one without contact or push for longest
+ * is forgotten.
  */
 const AGENTS_MAX = 20_000;
 

@@ -7,11 +7,11 @@ import { createBoundedMap } from '../../async/bounded-map.ts';
 import type { AgentPush } from '../../ports/admin.ts';
 import type { PushOutcome } from '../../ports/pusher.ts';
 
-/** So many of an agent's last pushes are kept. */
+/** This many of an agent's last pushes are kept. */
 const PUSHES_MAX = 20;
-/** For so many agents, the ones pushed to last. About 4 KiB for each. */
+/** For this many agents, the ones pushed to last. About 4 KiB for each. */
 const AGENTS_MAX = 5_000;
-/** An error is kept up to so many characters. */
+/** An error is kept up to this many characters. */
 const ERROR_CHARS_MAX = 200;
 
 /** The pushes to one agent. For example, `failures` is 2 when it took a push and then failed to take two. */

@@ -10,7 +10,7 @@ import type { Store } from '../../ports/store.ts';
 
 /** About 200 bytes for each. */
 const TASKS_MAX = 20_000;
-/** Of one agent so many are compared with its slots at a reading. */
+/** At most this many tasks of one agent are compared with its slots at a reading. */
 const COMPARED_MAX = 100;
 
 export type UntakenTasks = {

@@ -33,7 +33,7 @@ export type ClaimQueues = {
 type Deps = {
   readonly store: Pick<Store, 'nowMs' | 'watch'>;
   readonly clock: Clock;
-  /** Hands out at most so many tasks of the agent. */
+  /** Hands out at most this many tasks of the agent. */
   handOut(agent_id: string, count: number): Promise<HandedOut>;
 };
 

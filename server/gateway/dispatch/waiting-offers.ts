@@ -20,7 +20,7 @@ const LOOK_AGAIN_MS = 1_000;
 /** The next look goes on after this: other agents are looked at in between. */
 const GO_ON_MS = 10;
 const TASKS_PER_LOOK = 100;
-/** A newcomer looks at so many waiting tasks at once, the oldest first. */
+/** A newcomer looks at this many waiting tasks at once, the oldest first. */
 const TASKS_AHEAD = 10;
 /** It looks at this many in all: in front of it stand no more that the agent cannot take. */
 const TASKS_AHEAD_MAX = 1_000;

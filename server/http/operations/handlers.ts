@@ -36,7 +36,7 @@ type Call<Op> = {
 /** Seconds that a call may wait; more count as these. */
 const WAIT_SECONDS_MAX = 60;
 
-/** The seconds that a call waits that asks for so many; none without a number. */
+/** The seconds that a call waits that asks for this many; none without a number. */
 export function limitWait(seconds: number | undefined): number {
   return Math.min(seconds ?? 0, WAIT_SECONDS_MAX);
 }

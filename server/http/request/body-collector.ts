@@ -87,7 +87,7 @@ export function createBodyCollector({
   }
 
   /**
-   * Reads a body of so many bytes, at least one, which nearly always arrives in one chunk. Where there is
+   * Reads a body of this many bytes, at least one, which nearly always arrives in one chunk. Where there is
    * more to come nothing is lost: the request is paused, and all of it is still to be read.
    */
   function collectFirst(

@@ -50,7 +50,7 @@ const MEMORY_PER_BYTE = 3;
 /** A body that has been arriving for less gives no way to others. */
 const GIVES_WAY_AFTER_MS = 1_000;
 
-/** Creates a reserve of so many bytes of memory. */
+/** Creates a reserve of this many bytes of memory. */
 export function createBodyReserve(bytesMax: number, monotonicMs: () => number): BodyReserve {
   // In the order in which they began.
   const arriving = new Map<OpenBody, number>();
@@ -119,11 +119,11 @@ export type ArrivalClock = {
   remove(body: OpenBody): void;
 };
 
-/** Each so many bytes that arrived allow a second more. */
+/** A body gets a second more for each time that this many bytes arrived. */
 const BYTES_PER_SECOND = 65_536;
 const CHECK_MS = 1_000;
 
-/** The longest time that a request may take whose body has so many bytes. */
+/** The longest time that a request may take whose body has this many bytes. */
 export function longestRequestMs(requestMs: number, bodyBytes: number): number {
   return requestMs + Math.ceil((bodyBytes / BYTES_PER_SECOND) * 1_000);
 }

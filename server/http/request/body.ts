@@ -19,7 +19,7 @@ export type BodyRead = {
   readonly release: () => void;
 };
 
-/** Of a request whose operation has none. */
+/** The body of a request whose operation takes none. */
 export const NO_BODY: BodyRead = { value: undefined, mayGrow: false, isLarge: false, release() {} };
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The thread from which party B calls: one call every so many milliseconds, each on a kept connection. It
+ * The thread from which party B calls: one call every this many milliseconds, each on a kept connection. It
  * sends a message when it begins to measure, and then the sample.
  */
 import { Agent, request } from 'node:http';
@@ -14,7 +14,7 @@ export type CallerOptions = {
   readonly statuses: readonly number[];
   readonly everyMs: number;
   readonly seconds: number;
-  /** At most so many; a call that is due while all are taken waits. Default: any number. */
+  /** At most this many; a call that is due while all are taken waits. Default: any number. */
   readonly connections?: number;
 };
 

@@ -46,7 +46,7 @@ const AT_ONCE_MS = 250;
 
 /**
  * A machine with other work delays some rounds, and a party that takes too much delays all of them: B is
- * measured beside A up to so many times, and its best round counts.
+ * measured beside A up to this many times, and its best round counts.
  */
 const ROUNDS_MAX = 5;
 

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway?.stop());
 
-/** Opens so many connections and sends the same on each. */
+/** Opens this many connections and sends the same on each. */
 async function openAll(count: number, text: string): Promise<readonly RawConnection[]> {
   return await Promise.all(
     Array.from({ length: count }, async () => {
@@ -34,7 +34,7 @@ async function openAll(count: number, text: string): Promise<readonly RawConnect
   );
 }
 
-/** So many bodies that do not end, all with the same beginning. */
+/** This many bodies that do not end, all with the same beginning. */
 type OpenBodies = readonly [count: number, start: string];
 
 /** Holds the bodies open until B was measured. */

@@ -1,5 +1,5 @@
 /**
- * The thread of a healthy agent with its own tasks: submits one every so many milliseconds, takes each push
+ * The thread of a healthy agent with its own tasks: submits one every this many milliseconds, takes each push
  * at once and measures when it came, counted from the moment at which the task was due to be submitted.
  */
 import { createServer } from 'node:http';

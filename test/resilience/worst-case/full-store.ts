@@ -122,7 +122,7 @@ async function addTask(
   must(await store.commit(submissionOf(input, state, { due, ...others })));
 }
 
-/** With so many characters of payload and result. */
+/** With this many characters of payload and result. */
 async function addEnded(store: Store, id: string, chars = 0, settledMs = store.nowMs()): Promise<void> {
   const text = chars > 0 ? new JsonText(JSON.stringify({ text: 'x'.repeat(chars) })) : undefined;
   const session = text ? LARGE_SESSION : SESSION;

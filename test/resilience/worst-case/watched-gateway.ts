@@ -24,7 +24,7 @@ export type WatchedGateway = Pick<GatewayProcess, 'baseUrl' | 'stop'> & {
   untilQuiet(): Promise<void>;
 };
 
-/** Less CPU than `BUSY_MS` in so much time counts as nothing. */
+/** Less CPU than `BUSY_MS` in this much time counts as nothing. */
 const QUIET_MS = 30;
 const BUSY_MS = 5;
 /** What has not become quiet by then never does. */

@@ -187,7 +187,7 @@ function calibrate(): number {
   return Math.max(1, leastMs / PARSE_MAX_MS);
 }
 
-/** Resolves with the status when the response is read; of a stream, so many events. */
+/** Resolves with the status when the response is read; of a stream, this many events. */
 async function callOnce(baseUrl: string, call: Call, events = 1): Promise<number> {
   if (events === 1) return (await send(baseUrl, call)).status;
   const closing = new AbortController();

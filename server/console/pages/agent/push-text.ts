@@ -37,7 +37,7 @@ export function adviseOnPush(error: string): string {
 /** Attempts that came to the same, one after the other. */
 export type FoldedAttempt = { readonly attempt: AgentPush; readonly count: number };
 
-/** Of neighbours that came to the same so many are shown one by one; the others become one row. */
+/** At most this many neighbours with the same outcome are shown one by one; the others become one row. */
 const SHOWN_ALONE = 5;
 
 /** The attempts, newest first; long runs of equal ones end in one row with their number. */

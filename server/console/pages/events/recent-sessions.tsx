@@ -9,7 +9,7 @@ import { PartFailed } from '../../parts/part-failed.tsx';
 import { Cell, type Column, Row, Table } from '../../parts/table.tsx';
 import { hrefOf } from '../../routing/routes.ts';
 
-/** So many of the newest tasks are read, and so many of their sessions shown. */
+/** This many of the newest tasks are read, and this many of their sessions shown. */
 const ROWS_LIMIT = 200;
 const SESSIONS_MAX = 12;
 const COLUMNS: readonly Column[] = [

@@ -18,7 +18,7 @@ export type ChosenCounts = {
   readonly waiting: number;
   readonly running: number;
   readonly ended: number;
-  /** Whether all that match were counted; otherwise there are at least so many. */
+  /** Whether all that match were counted; otherwise there are at least this many. */
   readonly complete: boolean;
 };
 /** From how many tasks on the number is typed before they are cancelled. */

@@ -23,7 +23,7 @@ export type TaskTableProps = {
   readonly onTogglePage: () => void;
 };
 
-/** A wait from here on is coloured, and a push that was not taken for so long. */
+/** A wait from here on is coloured, and a push that was not taken for this long. */
 const LONG_WAIT_SECONDS = 30;
 
 /** The table. */
@@ -143,7 +143,7 @@ function Took({ row, isMissing }: { readonly row: TaskRow; readonly isMissing: b
   const isUntaken = state === 'not_taken';
   const seconds = now - (isUntaken ? (assigned_time ?? create_time) : create_time);
   const isLong = seconds > LONG_WAIT_SECONDS && (isUntaken || state === 'pending');
-  const title = isUntaken ? `Not taken for so long; submitted ${formatAge(now - create_time)} ago.` : '';
+  const title = isUntaken ? `Not taken since then; submitted ${formatAge(now - create_time)} ago.` : '';
   return (
     <span class={isLong ? `nowrap b ${isUntaken ? 't-bad' : 't-wait'}` : 'nowrap'} title={title}>
       {state === 'pending' ? 'waits ' : isUntaken ? 'for ' : ''}

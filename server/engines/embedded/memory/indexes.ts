@@ -25,7 +25,7 @@ export type Indexes = {
   /** Whether one of these parts has keys. */
   hasAny(index: MemoryIndex, parts: readonly string[]): boolean;
   countParts(index: MemoryIndex): number;
-  /** At most so many of the parts with keys, each once. */
+  /** At most this many of the parts with keys, each once. */
   listParts(index: MemoryIndex, limit: number): readonly string[];
   /** At most `limit` keys of these parts together, each once; ascending, or the greatest first. */
   list(

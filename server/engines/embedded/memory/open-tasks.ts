@@ -28,9 +28,9 @@ export type OpenTasks = {
   delete(id: string): void;
 };
 
-/** A task takes so much beside its texts: its state, its due entry and its places in the listings. */
+/** A task takes this much beside its texts: its state, its due entry and its places in the listings. */
 const TASK_BYTES = 1_024;
-/** A tag takes so much beside its text, if no other waiting task has it. */
+/** A tag takes this much beside its text, if no other waiting task has it. */
 const TAG_BYTES = 384;
 /** Beyond Latin letters a character takes two bytes. */
 const CHAR_BYTES = 2;

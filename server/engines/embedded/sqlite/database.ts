@@ -32,7 +32,7 @@ const BUSY_WAIT_MS = 250;
 /** Large enough for the inner pages of a large file, so that an uncached read costs about one page. */
 const READER_CACHE_KIB = 32_768;
 /**
- * A commit that leaves so many pages in the log, 32 MB, moves it into the database before it returns. That
+ * A commit that leaves this many pages in the log, 32 MB, moves it into the database before it returns. That
  * takes as long as many commits, so it is rare; and a page that was written often is moved once.
  */
 const CHECKPOINT_PAGES = 8_000;
@@ -265,7 +265,7 @@ function readNumber(sqlite: DatabaseSync, pragma: string): number {
   return Number(Object.values(sqlite.prepare(`PRAGMA ${pragma}`).get() ?? {})[0]);
 }
 
-/** The statement that writes so many rows. */
+/** The statement that writes this many rows. */
 function writeUpsert(rows: number): string {
   const values = Array.from({ length: rows }, () => '(?, ?, ?, ?)').join(', ');
   return (

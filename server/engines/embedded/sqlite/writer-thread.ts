@@ -18,7 +18,7 @@ import {
   type WriterRequest,
 } from './writer.ts';
 
-/** A pause of so long moves the log, once so many groups are in it. */
+/** A pause this long moves the log, once this many groups are in it. */
 const PAUSE_MS = 1_000;
 const LOG_GROUPS_MIN = 25;
 
@@ -60,7 +60,7 @@ function writeUntilClosed(database: Database): void {
   }
 }
 
-/** Sleeps until more requests were sent than so many; false when none was for so long. */
+/** Sleeps until more requests were sent than this many; false when none was for this long. */
 function isSentWithin(pauseMs: number, received: number): boolean {
   while (Atomics.load(counts, SENT) === received) {
     if (Atomics.wait(counts, SENT, received, pauseMs) === 'timed-out') return false;

@@ -73,7 +73,7 @@ export async function startWriter(path: string, counts = createCounts()): Promis
     Atomics.notify(counts, SENT);
   }
 
-  /** Resolves a group's reply once the thread has written more groups than so many. */
+  /** Resolves a group's reply once the thread has written more groups than this many. */
   function resolveWhenWritten(before: number, reply: PromiseWithResolvers<void>): void {
     if (pending !== reply) return;
     const change = Atomics.waitAsync(counts, WRITTEN, before);

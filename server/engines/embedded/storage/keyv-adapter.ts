@@ -35,7 +35,7 @@ export type Writer = {
 const NO_KEYS: ReadonlySet<string> = new Set();
 
 /**
- * Creates the adapter over what reads and what writes. Of a file each is a connection. The connection that is
+ * Creates the adapter over what reads and what writes. For a file each is a connection. The one that is
  * closed last moves the log into the database. After a failed write this must not be the writer's: what the
  * log seems to hold may not be on disk. The reader's connection is read-only and leaves the log as it is.
  */

@@ -9,8 +9,8 @@
  *
  * Every script gets two bounds: by its caller's clock, the store's time lies between them when the call
  * arrives (`store-time.ts`). If TIME and the offset are outside, a script that writes applies nothing and
- * replies with what it knows of the clock (`scripts/time.lua`, `scripts/agreement.lua`); one that only reads takes the
- * nearest bound as the time.
+ * replies with what it knows of the clock (`scripts/time.lua`, `scripts/agreement.lua`); one that only reads
+ * takes the nearest bound as the time.
  *
  *    call ----> script: TIME + offset within the bounds? -- yes --> applied
  *      ^                            | no

@@ -113,7 +113,7 @@ class OperationList {
     return this.#args;
   }
 
-  /** Of a task that the batch does not write, no operation needs it. */
+  /** No operation needs it for a task that the batch does not write. */
   #createdMs(request_id: string): number {
     for (const { kind, id, value } of this.#batch.writes)
       if (kind === 'task' && id === request_id) return value.createdMs;

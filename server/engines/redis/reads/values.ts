@@ -39,7 +39,7 @@ export type Values = {
   /** The reply of the reads' script about the status of an agent. */
   readStatus(agent_id: string): Promise<Reply>;
   /**
-   * Writes large values of so many bytes when the caller is next. If the reply is lost, `write` is sent
+   * Writes large values of this many bytes when the caller is next. If the reply is lost, `write` is sent
    * again.
    */
   writeLarge<T>(write: LargeWrite<T>, caller?: Caller): Promise<T>;
@@ -58,7 +58,7 @@ const PLACES = {
 } as const satisfies Readonly<Record<keyof Kinds, readonly string[]>>;
 /** A large read may wait this long: many callers may want large values at once. */
 const READ_WITHIN_MS = 30_000;
-/** Two of the largest values at a time: so long do other calls wait for the connection. */
+/** Two of the largest values at a time: other calls wait this long for the connection. */
 const LARGE_BYTES_MAX = 2 * 2 ** 20;
 /** Large commits may wait with at most this; if one exceeds it, it is refused at once. */
 const WAITING_BYTES_MAX = 128 * 2 ** 20;

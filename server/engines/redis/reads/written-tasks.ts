@@ -18,7 +18,7 @@ import type { Batch, CommitResult, Revision, Stored } from '../../../ports/store
 
 export type WrittenTasks = {
   /**
-   * Begins a commit whose arguments have so many characters. The tasks it writes must be read, or come by a
+   * Begins a commit whose arguments have this many characters. The tasks it writes must be read, or come by a
    * message, until the returned function is called with its result.
    */
   begin(batch: Batch, size: number): (result: CommitResult) => void;

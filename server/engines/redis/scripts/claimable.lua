@@ -2,7 +2,7 @@
 -- of each, oldest assignment first, and the time from which the next of the others may be handed out (empty
 -- without one).
 
--- Of the tasks handed out before and due to be handed out again, at most so many are looked at.
+-- At most this many of the tasks that are due to be handed out again are looked at.
 local HANDED_OUT_MAX = 100
 
 local agent_id, limit = ARGV[3], tonumber(ARGV[4])

@@ -1,7 +1,7 @@
 -- The message of one script to listeners: one for all of its commits, after the last one. It
 -- has the written states, too, if they are small: other processes need not read these tasks.
 
--- A state with more bytes is not in the message, and all in one message have at most so many.
+-- A state with more bytes is not in the message, and all in one message have at most this many.
 local STATE_BYTES_MAX, STATES_BYTES_MAX = 2048, 65536
 
 -- The earliest time at which they make an entry due; nil without one.

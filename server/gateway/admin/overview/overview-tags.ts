@@ -28,7 +28,7 @@ export type TagTable = {
   readonly total: number;
 };
 
-/** The tags by need, at most so many. */
+/** The tags by need, at most this many. */
 export function buildTagTable(
   { demand, steps, untaken }: TagSources,
   { supplies }: Pick<AgentIndex, 'supplies'>,
@@ -67,7 +67,7 @@ export function buildTagTable(
 
 const NONE = createCounts();
 
-/** Looks for untaken tasks at so many of the failing agents, first at the online ones. */
+/** Looks for untaken tasks at this many of the failing agents, first at the online ones. */
 const FAILING_MAX = 1_000;
 
 /** Counts the slots of untaken tasks; `countUntaken`: the tasks that an agent has not taken. */

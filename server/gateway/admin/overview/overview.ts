@@ -45,7 +45,7 @@ export type OverviewReader = Pick<AdminCalls, 'getOverview'> & {
   noteHealth(): void;
 };
 
-/** A reading is shared for so long. */
+/** A reading is shared for this long. */
 const SHARED_MS = 1_000;
 /** If the store takes longer to reply, the overview counts it as out. */
 const STORE_WITHIN_MS = 2_000;

@@ -1,7 +1,7 @@
 /**
  * Tasks as rows: what distinguishes one from others, with its times and its outcome, and without its whole
- * payload and result. Of a large payload the beginning is stored beside the state; a short one is read, and
- * its beginning cut from it. The first page has the counts of all that match, if they are asked for.
+ * payload and result. The beginning of a large payload is stored beside the state; a short one is read,
+ * and its beginning cut from it. The first page has the counts of all that match, if they are asked for.
  */
 
 import { writeCursor } from '../../../domain/cursor.ts';
@@ -15,7 +15,7 @@ import { requirePosition } from '../page-cursor.ts';
 import { endOfSearches, type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
 import { countTasks } from './task-totals.ts';
 
-/** A page ends when its tags have so many characters: writing it takes its time in one piece. */
+/** A page ends when its tags have this many characters: writing it takes its time in one piece. */
 const TAG_CHARS_MAX = 2 ** 19;
 
 /** Creates the operation. */
@@ -90,7 +90,7 @@ async function describeTaskRow(
   ];
 }
 
-/** Of a short payload, which is read for it; undefined where the task was removed meanwhile. */
+/** The beginning of a short payload, which is read for it; undefined if the task was removed meanwhile. */
 async function readPreview(
   store: SearchDeps['store'],
   request_id: string,

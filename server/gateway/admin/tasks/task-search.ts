@@ -28,7 +28,7 @@ export const LOOKED_AT_MAX = 1_000;
 const SLICE = 100;
 /** States that are read side by side in one piece. */
 const READ_AT_ONCE = 25;
-/** The searches of a call end after so long with what they have, within the time of the call. */
+/** The searches of a call end after this long with what they have, within the time of the call. */
 const SEARCH_WITHIN_MS = 2_000;
 
 export type SearchDeps = {

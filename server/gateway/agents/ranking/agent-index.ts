@@ -72,7 +72,7 @@ const NONE: ReadonlySet<string> = new Set();
 /** Tag sets that a match looks at, beginning with the rarest tag: so it costs no more with more of them. */
 const GROUPS_MAX = 500;
 const FREE_ONES = ['taking', 'untaken'] as const;
-/** Of agents with equal tags so many are asked whether they can take a task now: a match stays cheap. */
+/** At most this many agents with equal tags are asked whether they can take a task now. */
 const TAKING_LOOKED_AT_MAX = 20;
 /**
  * A task that is assigned in its submission never comes due, so no due pass refreshes the index. This is how

@@ -1,7 +1,7 @@
 /**
  * The tags that agents have: for each the groups of agents with equal tags, and what its agents have. All
  * counts are kept as agents change, which costs what an agent's own tags cost. A look at groups begins with
- * the rarest tag and ends after so many; of each tag the groups come first whose last grant is longest ago.
+ * the rarest tag and ends after this many; of each tag the groups come first whose last grant is longest ago.
  *
  *   taking    the group has a free agent that took its last push
  *   untaken   all its free agents did not take their last push
@@ -62,11 +62,11 @@ export type TagGroups = TagUse & {
   count(group: MarkedGroup, before: Candidate | undefined, after: Candidate | undefined): void;
   clear(): void;
   find(tag: string): Readonly<Counts> | undefined;
-  /** Groups that share a tag, those of the rarest tags first: of each freedom at most so many. */
+  /** Groups that share a tag, those of the rarest tags first: of each freedom at most this many. */
   look(tags: readonly string[], freedoms: readonly Freedom[], max: number): readonly Sharing[];
   /**
    * The counts of the agents with one of the tags. The most common tag is counted already; beside it at most
-   * 5,000 groups are looked at, so that beyond these it is at least so much.
+   * 5,000 groups are looked at, so that beyond these it is at least this much.
    */
   countSharing(tags: readonly string[], agentsMax: number): Readonly<Counts>;
   readonly findSimilarTags: SimilarTags['find'];

@@ -1,6 +1,6 @@
 /**
  * The agents and slots of each tag, counted as agents change, and which tags are used and which are served by
- * no agent. A reading looks at so many tags at most.
+ * no agent. A reading looks at this many tags at most.
  */
 import { type Candidate, isFailing, isFree } from '../../../domain/match.ts';
 import { findObstacle } from '../../../domain/task-match.ts';
@@ -32,11 +32,11 @@ export type TagUse = {
   tagCount(): number;
   /** The tags of agents, those with most used slots first: of very many tags 5,000, those in use first. */
   byUse(): readonly string[];
-  /** At most so many of the tags whose agents are all draining or offline. */
+  /** At most this many of the tags whose agents are all draining or offline. */
   unserved(limit: number): readonly string[];
 };
 
-/** So many tags are sorted by their use. */
+/** This many tags are sorted by their use. */
 const SORTED_MAX = 5_000;
 
 /** Creates the use of tags, without tags. */
