@@ -8,8 +8,8 @@
  * 2. `commit()` resolves when the commit is durable, and no reader sees what is not durable: `get`, `list`,
  *    `getAgentStatus`, `touch`, `feed` and `watch` wait until the last commit that touched the value is
  *    durable. The listings and `findSlots` wait likewise. These reads do not: `readAgentChanges`, because its
- *    data only ranks agents, `getForCommit`, because only a commit rests on it, and the figures `readDemand`,
- *    `readTaskCounts` and `readActivity`.
+ *    data only ranks agents, `getForCommit`, because only a commit rests on it, and the figures `readCounts`
+ *    and `readActivity`.
  * 3. Every later call on any replica sees what one call has returned.
  * 4. A revision is the id of the commit that wrote the value, and is never reused.
  * 5. For each tag the engine keeps the set of agents with a free slot. A grant succeeds only while the agent
@@ -160,10 +160,8 @@ export type Touch =
       readonly error: string | null;
     };
 
-/** How many tasks are open and wait, and for what. */
+/** For what the waiting tasks wait, and since when. */
 export type Demand = {
-  readonly openTasks: number;
-  readonly waitingTasks: number;
   /** Store time at which the oldest of the waiting tasks was submitted; null when none waits. */
   readonly oldestWaitingMs: number | null;
   /** How many tags waiting tasks ask for. */
@@ -235,16 +233,14 @@ export type Store = {
    */
   listClaimable(agent_id: string, limit: number): Promise<Claimable>;
   /**
-   * Figures for the operator, of at most `tagsMax` tags. They are counted with each commit, so a reading
-   * costs the same however many tasks there are. They may be ahead of what is durable by the commits under
-   * way.
+   * How many tasks are stored, by class, and the demand, of at most `tagsMax` tags. They are counted with
+   * each commit, so a reading costs the same however many tasks there are. They are shared by all replicas,
+   * and may be ahead of what is durable by the commits under way.
    */
-  readDemand(tagsMax: number): Promise<Demand>;
-  /** How many tasks are stored, by class. Counted and read as the demand is; shared by all replicas. */
-  readTaskCounts(): Promise<TaskCounts>;
+  readCounts(tagsMax: number): Promise<TaskCounts & Demand>;
   /**
-   * The activity in each of the last 30 steps of 30 s, oldest first. Counted and read as the demand is;
-   * shared by all replicas. After a crash the present step may be missing.
+   * The activity in each of the last 30 steps of 30 s, oldest first. Counted and read as the counts are;
+   * after a crash the present step may be missing.
    */
   readActivity(): Promise<readonly ActivityStep[]>;
   /**

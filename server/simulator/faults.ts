@@ -274,7 +274,15 @@ const FIELDS = [
 function surroundStore(store: Store, takeOutage: () => Fault | undefined): Store {
   const failing = new Set<keyof Store>([
     ...(['get', 'getForCommit', 'getAgentStatus', 'list', 'listClaimable', 'findSlots'] as const),
-    ...(['commit', 'takeDue', 'touch', 'readAgentChanges', 'readDemand', 'readTaskCounts'] as const),
+    ...([
+      'commit',
+      'takeDue',
+      'touch',
+      'readAgentChanges',
+      'readCounts',
+      'readActivity',
+      'readEnded',
+    ] as const),
   ]);
   return new Proxy(store, {
     get(target, name: keyof Store) {

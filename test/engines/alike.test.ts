@@ -164,9 +164,9 @@ function describeStatus(status: AgentStatus | undefined): unknown {
   return [record, slots, lastGrantMs, others];
 }
 
-/** The tags of the demand come in any order. */
-function sortTags(demand: Demand): Demand {
-  return { ...demand, tags: [...demand.tags].sort((a, b) => (a.tag < b.tag ? -1 : 1)) };
+/** The tags that tasks wait for come in any order. */
+function sortTags(counts: Demand): Demand {
+  return { ...counts, tags: [...counts.tags].sort((a, b) => (a.tag < b.tag ? -1 : 1)) };
 }
 
 /** Everything a caller can read, without what each engine chooses itself. */
@@ -194,10 +194,9 @@ async function readEverything(side: Side | undefined): Promise<unknown> {
     open: await Promise.all(OPEN.map((open) => list('tasks', { open }))),
     byOutcome: await Promise.all(FAILURES.map((outcome) => list('tasks', { outcome }))),
     ofSomeTime: await list('tasks', { fromMs: 11, toMs: 13 }),
-    counts: await store.readTaskCounts(),
     activity: await store.readActivity(),
     ended: await store.readEnded(),
-    demand: sortTags(await store.readDemand(50)),
+    counts: sortTags(await store.readCounts(50)),
     slots: await Promise.all(AGENTS.map((agent_id) => list('slots', { agent_id }))),
     unreported: await Promise.all(AGENTS.map((agent_id) => list('unreported', { agent_id }))),
     agents: await list('agents', {}),

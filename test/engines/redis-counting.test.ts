@@ -46,10 +46,10 @@ describe('on Redis', () => {
     await endAs(other, 't1', 'cancelled');
     await endAs(store, 't2', 'success');
     await submit(other, 't3');
-    const counts = await store.readTaskCounts();
+    const counts = await store.readCounts(0);
     const ended = fillOutcomes({ cancelled: 1, success: 1 });
-    expect(counts).toEqual({ pending: 1, running: 0, waiting: 0, ended });
-    expect(await other.readTaskCounts()).toEqual(counts);
+    expect(counts).toMatchObject({ pending: 1, running: 0, waiting: 0, ended });
+    expect(await other.readCounts(0)).toEqual(counts);
     const activity = await store.readActivity();
     expect(activity.at(-1)?.ended).toEqual(ended);
     expect(await other.readActivity()).toEqual(activity);

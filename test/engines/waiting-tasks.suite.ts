@@ -112,50 +112,50 @@ export function describeWaiters({ store, reopen }: SuiteContext): void {
   });
 
   describe('the demand', () => {
-    const NOTHING = { openTasks: 0, waitingTasks: 0, oldestWaitingMs: null, tagsTotal: 0, tags: [] };
+    const NOTHING = { pending: 0, waiting: 0, oldestWaitingMs: null, tagsTotal: 0, tags: [] };
 
     test('counts open and waiting tasks, names the tags, and says since when the oldest waits', async () => {
-      expect(await store().readDemand(10)).toEqual(NOTHING);
+      expect(await store().readCounts(10)).toMatchObject(NOTHING);
       await submit(store(), 'open');
-      expect(await store().readDemand(10)).toEqual({ ...NOTHING, openTasks: 1 });
+      expect(await store().readCounts(10)).toMatchObject({ ...NOTHING, pending: 1 });
       await wait('t2', ['b', 'c'], 20);
       await wait('t1', ['b'], 10);
-      const { tags, ...counts } = await store().readDemand(10);
-      expect(counts).toEqual({ openTasks: 3, waitingTasks: 2, oldestWaitingMs: 10, tagsTotal: 2 });
+      const { tags, ...counts } = await store().readCounts(10);
+      expect(counts).toMatchObject({ pending: 3, waiting: 2, oldestWaitingMs: 10, tagsTotal: 2 });
       expect([...tags].sort((a, b) => (a.tag < b.tag ? -1 : 1))).toEqual([
         { tag: 'b', waiting: 2, oldestMs: 10 },
         { tag: 'c', waiting: 1, oldestMs: 20 },
       ]);
       await settle(store(), 't1');
-      expect(await store().readDemand(10)).toMatchObject({
-        openTasks: 2,
-        waitingTasks: 1,
+      expect(await store().readCounts(10)).toMatchObject({
+        pending: 2,
+        waiting: 1,
         oldestWaitingMs: 20,
       });
       await settle(store(), 't2');
       await settle(store(), 'open');
-      expect(await store().readDemand(10)).toEqual(NOTHING);
+      expect(await store().readCounts(10)).toMatchObject(NOTHING);
     });
 
     test('names no more tags than were asked for', async () => {
       await wait('t1', ['a', 'b', 'c', 'd'], 10);
-      const { tags, tagsTotal } = await store().readDemand(3);
+      const { tags, tagsTotal } = await store().readCounts(3);
       expect(new Set(tags.map(({ tag }) => tag)).size).toBe(3);
       expect(tagsTotal).toBe(4);
     });
 
     test('is the same after a task that waits left and joined again', async () => {
       await wait('t1', ['z'], 30);
-      const demand = await store().readDemand(10);
-      expect(demand).toMatchObject({
-        waitingTasks: 1,
+      const counts = await store().readCounts(10);
+      expect(counts).toMatchObject({
+        waiting: 1,
         oldestWaitingMs: 30,
         tags: [{ tag: 'z', waiting: 1 }],
       });
       await setWaiting('t1', false);
-      expect(await store().readDemand(10)).toEqual({ ...NOTHING, openTasks: 1 });
+      expect(await store().readCounts(10)).toMatchObject({ ...NOTHING, pending: 1 });
       await setWaiting('t1', true);
-      expect(await store().readDemand(10)).toEqual(demand);
+      expect(await store().readCounts(10)).toEqual(counts);
     });
 
     test('is the same after a restart', async () => {
@@ -164,8 +164,8 @@ export function describeWaiters({ store, reopen }: SuiteContext): void {
       await settle(store(), 't2');
       await reopen();
       const tags = [{ tag: 'a', waiting: 1, oldestMs: 10 }];
-      const expected = { openTasks: 1, waitingTasks: 1, oldestWaitingMs: 10, tagsTotal: 1, tags };
-      expect(await store().readDemand(10)).toEqual(expected);
+      const expected = { pending: 1, waiting: 1, oldestWaitingMs: 10, tagsTotal: 1, tags };
+      expect(await store().readCounts(10)).toMatchObject(expected);
     });
   });
 

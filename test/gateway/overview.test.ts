@@ -231,9 +231,9 @@ describe.each(QUICK_STORES)('on %s, while the store is out', (_name, open) => {
     const world = await start({
       wrap: (store) => ({
         ...store,
-        readDemand(tagsMax) {
+        readCounts(tagsMax) {
           readings += 1;
-          return store.readDemand(tagsMax);
+          return store.readCounts(tagsMax);
         },
       }),
     });

@@ -12,7 +12,7 @@ import {
 import { claimableFromMs } from '../../server/domain/delivery.ts';
 import { type EndedTask, sortEnded } from '../../server/domain/ended-task.ts';
 import { endingOf } from '../../server/domain/projection.ts';
-import { isSettled, type TaskState } from '../../server/domain/task.ts';
+import type { TaskState } from '../../server/domain/task.ts';
 import {
   classifyTask,
   fillOutcomes,
@@ -121,25 +121,8 @@ export function waitingTasks(state: PlainState, tags?: readonly string[]): reado
     .map(([id]) => id);
 }
 
-/** How many tasks are open and wait, and for what. */
-export function readDemand(state: PlainState, tagsMax: number): Demand {
-  const open = allOf(state, 'task').filter(([, { value }]) => !isSettled(value));
-  const waiting = open.filter(([, { value }]) => value.waiting).map(([, { value }]) => value);
-  const tags = [...new Set(waiting.flatMap(({ task_tags }) => task_tags))].map((tag): TagDemand => {
-    const created = waiting.flatMap(({ task_tags, createdMs }) => (task_tags.includes(tag) ? createdMs : []));
-    return { tag, waiting: created.length, oldestMs: Math.min(...created) };
-  });
-  return {
-    openTasks: open.length,
-    waitingTasks: waiting.length,
-    oldestWaitingMs: waiting.length === 0 ? null : Math.min(...waiting.map(({ createdMs }) => createdMs)),
-    tagsTotal: tags.length,
-    tags: tags.slice(0, tagsMax),
-  };
-}
-
-/** How many tasks are stored, by class. */
-export function readTaskCounts(state: PlainState): TaskCounts {
+/** How many tasks are stored, and for what those wait that do. */
+export function readCounts(state: PlainState, tagsMax: number): TaskCounts & Demand {
   const counts = { pending: 0, running: 0, waiting: 0, ended: fillOutcomes() };
   for (const [, { value }] of allOf(state, 'task')) {
     if (value.waiting) counts.waiting += 1;
@@ -147,12 +130,22 @@ export function readTaskCounts(state: PlainState): TaskCounts {
     if (isOutcome(taskClass)) counts.ended[taskClass] += 1;
     else counts[taskClass] += 1;
   }
-  return counts;
+  const waiting = allOf(state, 'task').flatMap(([, { value }]) => (value.waiting ? [value] : []));
+  const tags = [...new Set(waiting.flatMap(({ task_tags }) => task_tags))].map((tag): TagDemand => {
+    const created = waiting.flatMap(({ task_tags, createdMs }) => (task_tags.includes(tag) ? createdMs : []));
+    return { tag, waiting: created.length, oldestMs: Math.min(...created) };
+  });
+  return {
+    ...counts,
+    oldestWaitingMs: waiting.length === 0 ? null : Math.min(...waiting.map(({ createdMs }) => createdMs)),
+    tagsTotal: tags.length,
+    tags: tags.slice(0, tagsMax),
+  };
 }
 
 /** How many tasks wait, and how many others are open. */
 export function levelsOf(state: PlainState): Levels {
-  const { pending, running, waiting } = readTaskCounts(state);
+  const { pending, running, waiting } = readCounts(state, 0);
   return { waiting, running: pending + running - waiting };
 }
 

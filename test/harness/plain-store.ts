@@ -25,9 +25,8 @@ import {
   listClaimable,
   type PlainState,
   readActivity,
-  readDemand,
+  readCounts,
   readEnded,
-  readTaskCounts,
   readValue,
   slotsOf,
   waitingTasks,
@@ -82,8 +81,7 @@ function createReads(
   | 'readAgentChanges'
   | 'list'
   | 'listClaimable'
-  | 'readDemand'
-  | 'readTaskCounts'
+  | 'readCounts'
   | 'readActivity'
   | 'readEnded'
   | 'findSlots'
@@ -104,8 +102,7 @@ function createReads(
       return { items: items.map(({ item }) => item) as never, next };
     },
     listClaimable: async (agent_id, limit) => listClaimable(state, agent_id, limit),
-    readDemand: async (tagsMax) => readDemand(state, tagsMax),
-    readTaskCounts: async () => readTaskCounts(state),
+    readCounts: async (tagsMax) => readCounts(state, tagsMax),
     readActivity: async () => readActivity(state),
     readEnded: async () => readEnded(state),
     findSlots: async (agent_id, request_ids) =>

@@ -5,18 +5,8 @@ import type { TaskCounts } from '../../domain/task-counts.ts';
 import type { Demand } from '../../ports/store.ts';
 import type { Generation } from './generation.ts';
 
-/** How many tasks are stored. */
-export function readTaskCounts({ settledCounts, indexes }: Generation): TaskCounts {
-  return {
-    pending: indexes.size('open', 'pending'),
-    running: indexes.size('open', 'running'),
-    waiting: indexes.size('waiting', ''),
-    ended: settledCounts.read(),
-  };
-}
-
-/** How many tasks are open and wait, and at most this many of the tags that these ask for. */
-export function readDemand({ tasks, indexes }: Generation, tagsMax: number): Demand {
+/** How many tasks are stored, and the demand, of at most `tagsMax` tags. */
+export function readCounts({ settledCounts, indexes }: Generation, tagsMax: number): TaskCounts & Demand {
   const tags = indexes.listParts('waiting-for', tagsMax).map((tag) => ({
     tag,
     waiting: indexes.size('waiting-for', tag),
@@ -24,8 +14,10 @@ export function readDemand({ tasks, indexes }: Generation, tagsMax: number): Dem
   }));
   const oldest = indexes.first('waiting', '');
   return {
-    openTasks: tasks.count(),
-    waitingTasks: indexes.size('waiting', ''),
+    pending: indexes.size('open', 'pending'),
+    running: indexes.size('open', 'running'),
+    waiting: indexes.size('waiting', ''),
+    ended: settledCounts.read(),
     oldestWaitingMs: oldest === undefined ? null : timeOf(oldest),
     tagsTotal: indexes.countParts('waiting-for'),
     tags,

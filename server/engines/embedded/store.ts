@@ -28,7 +28,7 @@ import { createDueTimer, type DueTimer } from '../due-timer.ts';
 import { createNotifications, type Notifications } from '../notifications.ts';
 import { watchTopic } from '../watch.ts';
 import { applyBatch } from './apply.ts';
-import { readActivity, readDemand, readEnded, readTaskCounts } from './counts.ts';
+import { readActivity, readCounts, readEnded } from './counts.ts';
 import { type FeedSlice, feedTopic, readFeed } from './feed.ts';
 import type { Generation } from './generation.ts';
 import { buildAgentStatus, listClaimable, listPage } from './lists.ts';
@@ -118,8 +118,7 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
   return {
     nowMs,
     ...createReads(engine),
-    readDemand: async (tagsMax) => readDemand(engine.generations.current(), tagsMax),
-    readTaskCounts: async () => readTaskCounts(engine.generations.current()),
+    readCounts: async (tagsMax) => readCounts(engine.generations.current(), tagsMax),
     readActivity: async () => readActivity(engine.generations.current(), nowMs()),
     readEnded: async () => await readEnded(engine.generations.current()),
     ...createWrites(engine),

@@ -116,8 +116,7 @@ export const scripts = {
   feed: readScript('feed', 'no-writes', ['prelude', 'epoch']),
   claimable: readScript('claimable', 'no-writes', TIMED),
   findSlots: readScript('find_slots', 'no-writes', ['prelude', 'epoch']),
-  demand: readScript('demand', 'no-writes', ['prelude', 'epoch']),
-  taskCounts: readScript('task_counts', 'no-writes', ['prelude', 'epoch']),
+  counts: readScript('counts', 'no-writes', ['prelude', 'epoch']),
   activity: readScript('activity', 'no-writes', TIMED),
   lastEnded: readScript('last_ended', 'no-writes', ['prelude', 'epoch']),
   /** Commits of which one adds a task or an agent. */

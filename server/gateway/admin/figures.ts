@@ -14,7 +14,7 @@ const TAGS_MAX = 1_000;
 
 /** Creates the reader of figures over the store and this process's copy of the agents. */
 export function createFigures(deps: {
-  readonly store: Pick<Store, 'nowMs' | 'readDemand'>;
+  readonly store: Pick<Store, 'nowMs' | 'readCounts'>;
   readonly clock: Clock;
   readonly agentIndex: Pick<AgentIndex, 'refresh' | 'figures' | 'isServed'>;
 }): Figures {
@@ -23,17 +23,18 @@ export function createFigures(deps: {
     agents: agentIndex.figures,
     async readTasks() {
       const startedMs = clock.monotonicMs();
-      const demand = await store.readDemand(TAGS_MAX);
+      const counts = await store.readCounts(TAGS_MAX);
       const readMs = clock.monotonicMs() - startedMs;
       await agentIndex.refresh();
-      const running = Math.min(demand.openTasks, agentIndex.figures().usedSlots);
+      const open = counts.pending + counts.running;
+      const running = Math.min(open, agentIndex.figures().usedSlots);
       return {
-        pending: demand.openTasks - running,
+        pending: open - running,
         running,
-        waiting: demand.waitingTasks,
-        oldestWaitingMs: Math.max(0, store.nowMs() - (demand.oldestWaitingMs ?? store.nowMs())),
-        waitingTags: demand.tags.length,
-        tagsWithoutAgent: demand.tags.filter(({ tag }) => !agentIndex.isServed(tag)).length,
+        waiting: counts.waiting,
+        oldestWaitingMs: Math.max(0, store.nowMs() - (counts.oldestWaitingMs ?? store.nowMs())),
+        waitingTags: counts.tags.length,
+        tagsWithoutAgent: counts.tags.filter(({ tag }) => !agentIndex.isServed(tag)).length,
         readMs,
       };
     },

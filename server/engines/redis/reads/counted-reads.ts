@@ -12,7 +12,7 @@ import {
 import { readEnded, sortEnded } from '../../../domain/ended-task.ts';
 import { OUTCOMES } from '../../../domain/history-record.ts';
 import { fillOutcomes, type TaskCounts } from '../../../domain/task-counts.ts';
-import type { Store, TagDemand } from '../../../ports/store.ts';
+import type { Demand, Store, TagDemand } from '../../../ports/store.ts';
 import type { Reply } from '../client/client.ts';
 import type { Connection } from '../connection/connection.ts';
 import { scripts } from '../scripts.ts';
@@ -23,10 +23,7 @@ const WITHOUT_SUCCESS = OUTCOMES.filter((outcome) => outcome !== 'success');
 /** The methods of the port, over a connection. */
 export function createCountedReads(
   connection: Pick<Connection, 'call'>,
-): Pick<
-  Store,
-  'listClaimable' | 'readDemand' | 'readTaskCounts' | 'readActivity' | 'readEnded' | 'findSlots'
-> {
+): Pick<Store, 'listClaimable' | 'readCounts' | 'readActivity' | 'readEnded' | 'findSlots'> {
   return {
     async listClaimable(agent_id, limit) {
       const reply = await connection.call(scripts.claimable, [agent_id, String(limit)]);
@@ -37,21 +34,9 @@ export function createCountedReads(
       };
     },
 
-    async readDemand(tagsMax) {
-      const reply = await connection.call(scripts.demand, [String(tagsMax)]);
-      const [openTasks, waitingTasks, oldest, tagsTotal, tags] = reply as readonly Reply[];
-      return {
-        openTasks: Number(openTasks),
-        waitingTasks: Number(waitingTasks),
-        oldestWaitingMs: oldest === '' ? null : msOf(oldest),
-        tagsTotal: Number(tagsTotal),
-        tags: (tags as readonly (readonly Reply[])[]).map(parseTag),
-      };
-    },
-
-    async readTaskCounts() {
-      const reply = await connection.call(scripts.taskCounts, WITHOUT_SUCCESS);
-      return parseTaskCounts(reply as readonly Reply[]);
+    async readCounts(tagsMax) {
+      const reply = await connection.call(scripts.counts, [String(tagsMax), ...WITHOUT_SUCCESS]);
+      return parseCounts(reply as readonly Reply[]);
     },
 
     async readActivity() {
@@ -81,12 +66,20 @@ function parseTag([tag, waiting, oldest]: readonly Reply[]): TagDemand {
   return { tag: String(tag), waiting: Number(waiting), oldestMs: msOf(oldest) };
 }
 
-function parseTaskCounts([pending, running, waiting, succeeded, others]: readonly Reply[]): TaskCounts {
-  const counts = fillOutcomes();
+function parseCounts(reply: readonly Reply[]): TaskCounts & Demand {
+  const [pending, running, waiting, success, others, oldest, tagsTotal, tags] = reply;
+  const ended = fillOutcomes({ success: Number(success) });
   for (const [index, outcome] of WITHOUT_SUCCESS.entries())
-    counts[outcome] = Number((others as readonly Reply[])[index]);
-  counts.success = Number(succeeded);
-  return { pending: Number(pending), running: Number(running), waiting: Number(waiting), ended: counts };
+    ended[outcome] = Number((others as readonly Reply[])[index]);
+  return {
+    pending: Number(pending),
+    running: Number(running),
+    waiting: Number(waiting),
+    ended,
+    oldestWaitingMs: oldest === '' ? null : msOf(oldest),
+    tagsTotal: Number(tagsTotal),
+    tags: (tags as readonly (readonly Reply[])[]).map(parseTag),
+  };
 }
 
 function parseActivity([nowMs, openTasks, waitingTasks, steps]: readonly Reply[]): readonly ActivityStep[] {

@@ -5,6 +5,7 @@
  */
 import type { ActivityStep } from '../../../domain/activity.ts';
 import { isFailing } from '../../../domain/match.ts';
+import type { TaskCounts } from '../../../domain/task-counts.ts';
 import type { TagDemand } from '../../../ports/admin.ts';
 import type { Demand } from '../../../ports/store.ts';
 import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
@@ -13,7 +14,7 @@ import { createCounts } from '../../agents/ranking/tag-supply.ts';
 
 /** The readings for the tags. */
 export type TagSources = {
-  readonly demand: Demand;
+  readonly counts: TaskCounts & Demand;
   readonly steps: readonly ActivityStep[];
   readonly untaken: UntakenSlots;
 };
@@ -30,11 +31,11 @@ export type TagTable = {
 
 /** The tags by need, at most this many. */
 export function buildTagTable(
-  { demand, steps, untaken }: TagSources,
+  { counts, steps, untaken }: TagSources,
   { supplies }: Pick<AgentIndex, 'supplies'>,
   tagsMax: number,
 ): TagTable {
-  const waiting = new Map(demand.tags.map((one) => [one.tag, one]));
+  const waiting = new Map(counts.tags.map((one) => [one.tag, one]));
   const noAgent = countNoAgent(steps);
   const unserved = supplies.unserved(tagsMax);
   const asked = new Set([...waiting.keys(), ...noAgent.keys(), ...unserved]);

@@ -123,8 +123,8 @@ async function readStore(
   { store, agentIndex, untakenTasks }: Deps,
   knownUnmatched: readonly UnmatchedTask[],
 ): Promise<Reading> {
-  const [demand, steps, waiting, ended] = await Promise.all([
-    store.readDemand(TAGS_MAX),
+  const [counts, steps, waiting, ended] = await Promise.all([
+    store.readCounts(TAGS_MAX),
     store.readActivity(),
     store.list('waiting', {}, { limit: OLDEST_MAX }),
     store.readEnded(),
@@ -141,10 +141,10 @@ async function readStore(
   const failures = groupFailures(ended, nowMs, STORE_LIMITS.endedMax);
   const { total: agentTotal } = describeAgentCounts(agentIndex.figures());
   const untaken = countUntakenSlots(agentIndex, untakenTasks.count);
-  const table = buildTagTable({ demand, steps, untaken }, agentIndex, TAGS_MAX);
+  const table = buildTagTable({ counts, steps, untaken }, agentIndex, TAGS_MAX);
   return {
     nowMs,
-    demand,
+    counts,
     steps,
     untaken,
     agentTotal,
@@ -176,11 +176,12 @@ async function readUnmatched(
 }
 
 function createEmptyReading(nowMs: number): Reading {
-  const demand = { openTasks: 0, waitingTasks: 0, oldestWaitingMs: null, tagsTotal: 0, tags: [] };
+  const none = { pending: 0, running: 0, waiting: 0, ended: fillOutcomes() };
+  const counts = { ...none, oldestWaitingMs: null, tagsTotal: 0, tags: [] };
   const untaken = { total: 0, byTag: new Map<string, number>() };
   return {
     nowMs,
-    demand,
+    counts,
     steps: [],
     untaken,
     agentTotal: 0,
@@ -195,7 +196,8 @@ type Condition = { readonly ok: boolean; readonly error: string | null; readonly
 
 function describeOverview(deps: Deps, reading: Reading, condition: Condition, tagsMax: number): Overview {
   const { agentIndex, pushRecords, settings, limits } = deps;
-  const { nowMs, demand, steps, table, failures, unmatched } = reading;
+  const { nowMs, counts, steps, table, failures, unmatched } = reading;
+  const openTasks = counts.pending + counts.running;
   const figures = agentIndex.figures();
   const ended = sumOutcomes(steps);
   const problems = listProblems({
@@ -209,7 +211,7 @@ function describeOverview(deps: Deps, reading: Reading, condition: Condition, ta
     isSecretPublic: settings.isSecretPublic,
     isMetricsPublic: settings.isMetricsPublic,
     limits: [
-      { what: 'open tasks', setting: 'OPEN_TASKS_MAX', count: demand.openTasks, max: limits.openTasksMax },
+      { what: 'open tasks', setting: 'OPEN_TASKS_MAX', count: openTasks, max: limits.openTasksMax },
       { what: 'agents', setting: 'AGENTS_MAX', count: reading.agentTotal, max: limits.agentsMax },
     ],
   });
@@ -218,7 +220,7 @@ function describeOverview(deps: Deps, reading: Reading, condition: Condition, ta
     time: nowMs / 1_000,
     console: settings.consoleMode,
     store: { kind: settings.storeKind, ok, since: sinceMs / 1_000, error },
-    tasks: levelsOf(demand.openTasks, demand.waitingTasks),
+    tasks: levelsOf(openTasks, counts.waiting),
     slots: describeSlots(figures, reading.untaken.total),
     agents: describeAgentCounts(figures),
     window: (STEP_MS * STEPS_MAX) / 1_000,

@@ -48,7 +48,7 @@ function isByClassAlone({ status, outcome, waiting, ...others }: TaskFilter): bo
 }
 
 async function readCounts({ store }: SearchDeps, filter: TaskFilter): Promise<Counted> {
-  const { pending, running, waiting, ended } = await store.readTaskCounts();
+  const { pending, running, waiting, ended } = await store.readCounts(0);
   const open =
     (isWanted(filter, 'pending', null) ? pending : 0) + (isWanted(filter, 'running', null) ? running : 0);
   const waitingWanted = open > 0 ? waiting : 0;
