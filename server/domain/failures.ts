@@ -159,7 +159,7 @@ const UUID_CHARS = 36;
 const DASH = 0x2d;
 
 /**
- * An error with `#` in @@ each number and id: equal for errors that differ in these alone. For example,
+ * An error with `#` instead of each number and id: equal for errors that differ in these alone. For example,
  * both `timed out after 12000 ms` and `timed out after 950.5 ms` become `timed out after # ms`. One pass over
  * the characters, without a regular expression: each reading of the overview may fold 500 errors.
  */
