@@ -37,6 +37,11 @@ const SCREENS: readonly Screen[] = [
   { name: 'overview', path: () => '', shows: 'Demand and supply by tag' },
   { name: 'tasks', path: () => 'tasks', shows: 'product-shots-v13' },
   { name: 'tasks of a filter', path: () => 'tasks?status=failed&tag=gpu2', shows: 'No agent' },
+  {
+    name: 'failed tasks by cause',
+    path: () => 'tasks?outcome=failed,timeout,agent_lost&ended=15m&by=cause',
+    shows: 'Most tasks first',
+  },
   { name: 'no task matches', path: () => 'tasks?tag=none', shows: 'No task matches' },
   {
     name: 'a task without an agent',

@@ -79,7 +79,9 @@ describe('the console', () => {
     });
     expect(submitted.status).toBe(200);
     await page.getByText(/No agent has the tag/).waitFor();
-    await page.getByRole('link', { name: '1 problem now' }).waitFor();
+    // Nothing waits for it: a note, and no problem.
+    await page.locator('#wrong').getByText('Note:').waitFor();
+    await page.getByRole('link', { name: 'No problems' }).waitFor();
   });
 
   test('says so when the gateway is gone, keeps what was read in grey, and is live again by itself', async () => {

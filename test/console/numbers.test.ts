@@ -91,8 +91,10 @@ describe('the counters', () => {
       cancelled: 5,
       no_agent: 7,
     };
-    const text = show({ ended });
+    const text = show({ ended, failures: { ...OVERVIEW.failures, ended: 1_500, failed: 1_230 } });
     expect(text).toContain('Failed in 15 min 1,230 1,000 reported, 200 timed out, 30 lost');
+    const few = show({ ended, failures: { ...OVERVIEW.failures, ended: 500, failed: 70, since: 1 } });
+    expect(few).toContain('Failed in 15 min 70 of the last 500 that ended');
     expect(text).toContain('Found no agent in 15 min 7 ');
   });
 

@@ -105,7 +105,8 @@ test('Problems and warnings are counted apart.', () => {
   const of = (...severities: readonly string[]) =>
     describeProblems(severities.map((severity) => ({ severity })));
   expect(of('problem', 'warning', 'problem')).toBe('2 problems, 1 warning');
-  expect(of('warning')).toBe('1 warning');
+  expect(of('warning', 'note')).toBe('1 warning');
+  expect(of('note')).toBe('');
   expect(of()).toBe('');
 });
 

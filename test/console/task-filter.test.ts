@@ -14,6 +14,7 @@ import {
   type Token,
   writeTokens,
 } from '../../server/console/routing/filter.ts';
+import { windowStartMs } from '../../server/domain/failures.ts';
 
 const tokens = (...pairs: readonly (readonly [string, string])[]): readonly Token[] =>
   pairs.map(([key, value]) => ({ key, value }));
@@ -55,6 +56,7 @@ describe('what is typed', () => {
     [' tag=a=b ', 'tag', 'a=b'],
     ['status=pending,failed', 'status', 'pending,failed'],
     ['since=15m', 'since', '15m'],
+    ['ended=15m', 'ended', '15m'],
     ['6e1fcc2f', 'id', '6e1fcc2f'],
     ['…6E1FCC2F', 'id', '6e1fcc2f'],
     ['01a2009a-2218-7a08-a6cb-6eb8683f4e13', 'id', '01a2009a-2218-7a08-a6cb-6eb8683f4e13'],
@@ -75,6 +77,7 @@ describe('what is typed', () => {
     ['status=waiting', 'Write waiting=true for the tasks that wait for an agent.'],
     ['waiting=maybe', 'waiting= is true or false: whether a task waits for an agent.'],
     ['since=yesterday', 'since= is a time such as 15m, 1h or 2d.'],
+    ['ended=yesterday', 'ended= is a time such as 15m, 1h or 2d.'],
     ['id=abc', 'An id is found whole, or by its last 8 characters or more.'],
   ])('%j: %s', (text, fault) => {
     expect(readTyped(text, TASK_KEYS)).toEqual({ kind: 'fault', text: fault });
@@ -124,6 +127,12 @@ describe('the query', () => {
       tag: 'a,b',
       created_after: 6_360,
     });
+  });
+
+  test('has the window of the overview as what ended in 15 minutes', () => {
+    const nowMs = 1_763_611_420_500;
+    const { ended_after, error } = buildTaskQuery(tokens(['ended', '15m'], ['error', 'a, b']), nowMs / 1_000);
+    expect([ended_after, error]).toEqual([windowStartMs(nowMs) / 1_000, 'a, b']);
   });
 
   test.each([true, false])('asks for tasks that wait: %s', (waiting) => {

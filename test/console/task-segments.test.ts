@@ -9,20 +9,21 @@ import {
 import { describeTotal } from '../../server/console/pages/tasks/total-words.ts';
 import { readTokens, TASK_KEYS, writeTokens } from '../../server/console/routing/filter.ts';
 
-const ALL: readonly TaskSegment[] = ['waiting', 'running', 'success', 'failed', 'cancelled'];
-const FAILED = 'outcome=failed,timeout,no_agent,agent_lost';
+const ALL: readonly TaskSegment[] = ['waiting', 'running', 'success', 'failed', 'no_agent', 'cancelled'];
+const FAILED = 'outcome=failed,timeout,agent_lost';
 const tokensOf = (search: string) => readTokens(search, TASK_KEYS);
 
 test.each<[string, readonly TaskSegment[]]>([
   ['', ALL],
   ['?waiting=true', ['waiting']],
-  ['?waiting=false', ['running', 'success', 'failed', 'cancelled']],
+  ['?waiting=false', ['running', 'success', 'failed', 'no_agent', 'cancelled']],
   ['?status=pending', ['waiting']],
   ['?status=running&waiting=false', ['running']],
   ['?status=pending,running', ['waiting', 'running']],
-  ['?status=failed', ['failed', 'cancelled']],
+  ['?status=failed', ['failed', 'no_agent', 'cancelled']],
   ['?outcome=cancelled', ['cancelled']],
-  ['?outcome=no_agent', ['failed']],
+  ['?outcome=no_agent', ['no_agent']],
+  ['?outcome=timeout', ['failed']],
   ['?outcome=success&waiting=true', []],
 ])('The filter %j shows %j.', (search, shown) => {
   expect(readSegments(tokensOf(search))).toEqual(shown);
@@ -37,8 +38,10 @@ test.each<[string, TaskSegment, string]>([
   ['?waiting=true', 'waiting', ''],
   ['?waiting=true', 'running', '?status=pending,running'],
   ['?status=running&waiting=false', 'waiting', '?status=pending,running'],
-  ['?outcome=cancelled', 'failed', '?status=failed'],
-  ['?status=success,failed', 'cancelled', '?outcome=success,failed,timeout,no_agent,agent_lost'],
+  ['?outcome=cancelled', 'failed', '?outcome=failed,timeout,agent_lost,cancelled'],
+  ['?outcome=no_agent,cancelled', 'failed', '?status=failed'],
+  ['', 'no_agent', '?outcome=no_agent'],
+  ['?status=success,failed', 'cancelled', '?outcome=success,failed,timeout,agent_lost,no_agent'],
   // No filter shows these two together.
   ['?waiting=true', 'failed', `?${FAILED}`],
   [`?${FAILED}`, 'waiting', '?waiting=true'],
@@ -55,11 +58,11 @@ describe('counts', () => {
   const counts = {
     waiting: 11,
     by_status: { pending: 9, running: 14, success: 5, failed: 7 },
-    by_outcome: { cancelled: 3 },
+    by_outcome: { no_agent: 1, cancelled: 3 },
   };
 
   test('each task is counted once', () => {
-    expect(ALL.map((name) => countSegment(counts, name))).toEqual([11, 12, 5, 4, 3]);
+    expect(ALL.map((name) => countSegment(counts, name))).toEqual([11, 12, 5, 3, 1, 3]);
   });
 
   test.each([

@@ -236,7 +236,7 @@ describeEachStore('on %s', (_name, open) => {
     const { problems } = await readOverview(world);
     expect(problems.map(shorten)).toEqual(['note tag_without_agent gpu2']);
     expect(problems[0]?.text).toMatch(
-      /^No agent has one of the tags `gpu2`, `zh-em`\. 1 task ended without an agent, 3 min( 1 s)? ago\.$/,
+      /^No agent has any of the tags `gpu2`, `zh-em`\. 1 task ended without an agent, 3 min( 1 s)? ago\.$/,
     );
     expect(problems[0]?.since).toBeLessThan(world.store.nowMs() / 1_000 - 180);
     await submit(world, { task_tags: ['gpu2'] });
@@ -258,7 +258,7 @@ describeEachStore('on %s', (_name, open) => {
     await submit(world, { task_tags: ['one', 'two'], queue_timeout: 600 });
     const [problem, ...others] = (await readOverview(world)).problems;
     expect(others).toEqual([]);
-    expect(problem?.text).toMatch(/^No agent has one of the tags `one`, `two`\. 1 task waits, for /);
+    expect(problem?.text).toMatch(/^No agent has any of the tags `one`, `two`\. 1 task waits, for /);
     await submit(world, { task_tags: ['three'], queue_timeout: 600 });
     expect((await readOverview(world)).problems).toHaveLength(2);
   });

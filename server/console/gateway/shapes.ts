@@ -14,6 +14,7 @@ export type {
   AgentPush,
   AgentQuery,
   CancellationReceipt,
+  FailureGroup,
   GatewayOverview,
   ListedAgent,
   OverviewProblem,

@@ -8,6 +8,7 @@ import { usePageTitle } from '../parts/page-title.ts';
 import { PartFailed } from '../parts/part-failed.tsx';
 import { Counters } from './overview/counters.tsx';
 import { DemandPanel } from './overview/demand.tsx';
+import { FailingPanel } from './overview/failing.tsx';
 import { FirstSteps } from './overview/first-steps.tsx';
 import { OldestPanel } from './overview/oldest.tsx';
 import { countNewProblems, WrongPanel } from './overview/wrong.tsx';
@@ -57,6 +58,7 @@ function Figures({ overview }: { readonly overview: GatewayOverview }): VNode {
       <Counters overview={overview} now={now} />
       <div class="cols overview" {...pointer}>
         <div class="stack">
+          <FailingPanel overview={overview} now={now} />
           <DemandPanel overview={overview} now={now} />
         </div>
         <div class="stack">

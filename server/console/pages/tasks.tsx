@@ -15,10 +15,12 @@ import { PartFailed } from '../parts/part-failed.tsx';
 import { Segments } from '../parts/segments.tsx';
 import { announce } from '../parts/toast.tsx';
 import {
+  addToken,
   findFault,
   OUTCOMES,
   readTokens,
   readValue,
+  removeToken,
   STATUSES,
   TASK_KEYS,
   type Token,
@@ -26,6 +28,7 @@ import {
 } from '../routing/filter.ts';
 import { address, changeSearch, hrefOf, navigate } from '../routing/routes.ts';
 import { writeFormQuery } from './task/verdicts.ts';
+import { CausePanel, CauseSwitch, canGroup } from './tasks/causes.tsx';
 import { NoRows } from './tasks/no-rows.tsx';
 import { Pager } from './tasks/pager.tsx';
 import {
@@ -46,21 +49,24 @@ import { describeTotal } from './tasks/total-words.ts';
 export function TasksPage(): VNode {
   const { search } = address.value;
   const tokens = readTokens(search, TASK_KEYS);
-  const cursor = new URLSearchParams(search).get('cursor');
+  const parameters = new URLSearchParams(search);
+  const cursor = parameters.get('cursor');
+  const isByCause = parameters.get('by') === 'cause' && canGroup(tokens);
   const fault = findFault(tokens, TASK_KEYS);
   usePageTitle('Tasks');
   const change = (next: readonly Token[]): void => changeSearch(writeTokens(next, TASK_KEYS));
-  return <TasksBody key={fault} {...{ tokens, cursor, fault }} onChange={change} />;
+  return <TasksBody key={fault} {...{ tokens, cursor, fault, isByCause }} onChange={change} />;
 }
 
 type BodyProps = {
   readonly tokens: readonly Token[];
   readonly cursor: string | null;
   readonly fault: string | null;
+  readonly isByCause: boolean;
   readonly onChange: (tokens: readonly Token[]) => void;
 };
 
-function TasksBody({ tokens, cursor, fault, onChange }: BodyProps): VNode {
+function TasksBody({ tokens, cursor, fault, isByCause, onChange }: BodyProps): VNode {
   // A filter that the gateway would refuse is not sent.
   const tasks = useTaskList(fault === null ? tokens : [], cursor);
   const [selection, setSelection] = useState<RowSelection>(NO_SELECTION);
@@ -89,20 +95,35 @@ function TasksBody({ tokens, cursor, fault, onChange }: BodyProps): VNode {
       {fault !== null && <p class="t-bad refusal">{fault}</p>}
       <div class="barline">
         <StatusSegments {...{ tokens, counts, onChange }} />
+        {canGroup(tokens) && (
+          <CauseSwitch isOn={isByCause} onToggle={() => changeSearch(writeGrouped(tokens, !isByCause))} />
+        )}
         <NewRows count={newCount} hasMissing={tasks.list?.hasMissing ?? false} onShow={tasks.showNew} />
         <span class="grow" />
-        <LiveNote watch={tasks.watch} order="Newest first" />
+        <LiveNote
+          watch={tasks.watch}
+          order={
+            isByCause
+              ? 'Most tasks first'
+              : readValue(tokens, 'ended') === null
+                ? 'Newest first'
+                : 'Last ended first'
+          }
+        />
       </div>
-      <TaskPanel {...{ tasks, tokens, cursor, selection, onChange }}>
-        {(pinned, missingTags) => (
-          <TaskTable
-            rows={tasks.list?.shown ?? []}
-            {...{ selection, pinned, missingTags }}
-            onToggle={toggle}
-            onTogglePage={() => setSelection(togglePage(selection, shown))}
-          />
-        )}
-      </TaskPanel>
+      {isByCause && <CausePanel tokens={tokens} />}
+      {!isByCause && (
+        <TaskPanel {...{ tasks, tokens, cursor, selection, onChange }}>
+          {(pinned, missingTags) => (
+            <TaskTable
+              rows={tasks.list?.shown ?? []}
+              {...{ selection, pinned, missingTags }}
+              onToggle={toggle}
+              onTogglePage={() => setSelection(togglePage(selection, shown))}
+            />
+          )}
+        </TaskPanel>
+      )}
       {selection.ids.size > 0 && (
         <SelectedTasks
           {...{ tokens, selection, counts }}
@@ -117,6 +138,12 @@ function TasksBody({ tokens, cursor, fault, onChange }: BodyProps): VNode {
       )}
     </>
   );
+}
+
+/** The groups are those of the last 15 minutes, so the list beside them is of the same tasks. */
+function writeGrouped(tokens: readonly Token[], isByCause: boolean): string {
+  const ended = addToken(removeToken(tokens, 'since'), { key: 'ended', value: '15m' });
+  return `${writeTokens(ended, TASK_KEYS)}${isByCause ? '&by=cause' : ''}`;
 }
 
 type RowCommands = {
@@ -157,6 +184,7 @@ function TaskFilterBar({ tokens, onChange }: FilterProps): VNode {
     ...STATUSES.map((status) => `status=${status}`),
     ...OUTCOMES.map((outcome) => `outcome=${outcome}`),
     ...['15m', '1h', '24h'].map((since) => `since=${since}`),
+    'ended=15m',
     ...TASK_KEYS.all.map((key) => `${key}=`),
   ];
   return (
@@ -178,6 +206,7 @@ const SEGMENTS = [
   { value: 'running', label: 'Running', icon: 'running', tone: 't-run' },
   { value: 'success', label: 'Success', icon: 'success', tone: 't-ok' },
   { value: 'failed', label: 'Failed', icon: 'failed', tone: 't-bad' },
+  { value: 'no_agent', label: 'No agent', icon: 'no_agent', tone: 't-bad' },
   { value: 'cancelled', label: 'Cancelled', icon: 'cancelled', tone: 'muted' },
 ] as const satisfies readonly { readonly value: TaskSegment; readonly [key: string]: string }[];
 

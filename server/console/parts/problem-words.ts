@@ -1,15 +1,20 @@
-/** How many problems and warnings there are, in words, the same everywhere. Pure. */
+/** How many problems and warnings there are, in words, the same everywhere; notes do not count. Pure. */
 import { formatCount } from './format.ts';
 
 type Severities = readonly { readonly severity: string }[];
 
-/** How many are problems; all others are warnings. */
+/** How many are problems, and how many warnings. */
 export function countProblems(problems: Severities): {
   readonly problems: number;
   readonly warnings: number;
 } {
-  const serious = problems.filter(({ severity }) => severity === 'problem').length;
-  return { problems: serious, warnings: problems.length - serious };
+  const count = (isCounted: (severity: string) => boolean): number =>
+    problems.filter(({ severity }) => isCounted(severity)).length;
+  return {
+    problems: count((severity) => severity === 'problem'),
+    // A severity of a later version is shown as a warning.
+    warnings: count((severity) => severity !== 'problem' && severity !== 'note'),
+  };
 }
 
 /** `2 problems, 1 warning`; empty if there are none. */

@@ -20,13 +20,15 @@ export type Typed =
 export const STATUSES = ['pending', 'running', 'success', 'failed'] as const;
 export const OUTCOMES = ['success', 'failed', 'cancelled', 'timeout', 'no_agent', 'agent_lost'] as const;
 export const TASK_KEYS: FilterKeys = {
-  all: ['waiting', 'status', 'outcome', 'tag', 'type', 'session', 'agent', 'id', 'since'],
+  all: ['waiting', 'status', 'outcome', 'tag', 'type', 'session', 'agent', 'id', 'since', 'ended', 'error'],
   lists: ['status', 'outcome'],
 };
 /** The end of an id finds a task from this many characters on. */
 const ID_MIN = 8;
 const ID = /^[0-9a-f-]{8,}$/i;
 const SINCE = /^(\d{1,4})(s|m|h|d)$/;
+/** Seconds of a step of the overview. */
+const OVERVIEW_STEP = 30;
 const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
 /** Reads the tokens of an address; keys that are not of this page, and empty values, are left out. */
@@ -79,7 +81,8 @@ function checkToken(token: Token, keys: FilterKeys): Typed {
   if (key === 'waiting' && value !== 'true' && value !== 'false') {
     return fault('waiting= is true or false: whether a task waits for an agent.');
   }
-  if (key === 'since' && !SINCE.test(value)) return fault('since= is a time such as 15m, 1h or 2d.');
+  if ((key === 'since' || key === 'ended') && !SINCE.test(value))
+    return fault(`${key}= is a time such as 15m, 1h or 2d.`);
   if (key === 'id' && value.length < ID_MIN && keys.lists.includes('outcome')) {
     return fault(`An id is found whole, or by its last ${ID_MIN} characters or more.`);
   }
@@ -113,11 +116,14 @@ export type TaskFilterQuery = {
   readonly agent?: string;
   readonly id?: string;
   readonly created_after?: number;
+  readonly ended_after?: number;
+  readonly error?: string;
 };
 
 /**
  * The query of tokens. `since` counts from `nowSeconds`, in steps of a sixtieth of it, so that reads which
- * follow each other ask for the same.
+ * follow each other ask for the same; `ended` in the steps of the overview, so that both count the same
+ * tasks.
  */
 export function buildTaskQuery(tokens: readonly Token[], nowSeconds: number): TaskFilterQuery {
   const query: Record<string, string | number | boolean | readonly string[]> = {};
@@ -128,6 +134,10 @@ export function buildTaskQuery(tokens: readonly Token[], nowSeconds: number): Ta
         const step = Math.max(Math.floor(seconds / 60), 1);
         query.created_after = Math.floor((nowSeconds - seconds) / step) * step;
       }
+    } else if (key === 'ended') {
+      const seconds = readSince(value);
+      const stepStart = Math.floor(nowSeconds / OVERVIEW_STEP) * OVERVIEW_STEP;
+      if (seconds !== null) query.ended_after = Math.max(0, stepStart + OVERVIEW_STEP - seconds);
     } else if (key === 'waiting') query[key] = value === 'true';
     else if (TASK_KEYS.lists.includes(key)) query[key] = value.split(',');
     else if (TASK_KEYS.all.includes(key)) query[key] = value;

@@ -76,7 +76,8 @@ function Problems(): VNode | null {
   const problems = overview.value.value?.problems;
   if (!problems || live.value.kind === 'unreachable') return null;
   const href = `${hrefOf({ page: 'overview' })}#wrong`;
-  if (problems.length === 0) {
+  const { problems: serious, warnings } = countProblems(problems);
+  if (serious + warnings === 0) {
     return (
       <a class="problems ok" href={href}>
         <Icon name="check" />
@@ -85,7 +86,6 @@ function Problems(): VNode | null {
     );
   }
   const text = describeProblems(problems);
-  const { problems: serious, warnings } = countProblems(problems);
   return (
     <a class={`problems ${serious > 0 ? 'bad' : 'wait'}`} href={href} aria-label={`${text} now`}>
       <Icon name={serious > 0 ? 'alert' : 'warn'} />

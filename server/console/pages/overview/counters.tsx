@@ -1,6 +1,7 @@
-/** The five counters of the Overview. Each number leads to the tasks that make it. */
+/** The five counters of the Overview. Each number leads to the tasks that make it, or to their causes. */
 import type { VNode } from 'preact';
 import type { GatewayOverview } from '../../gateway/shapes.ts';
+import { FAILED_OUTCOMES } from '../../parts/failure-table.tsx';
 import { formatAge, formatDuration, formatNumber } from '../../parts/format.ts';
 import { Sparkline } from '../../parts/sparkline.tsx';
 import { hrefOf } from '../../routing/routes.ts';
@@ -13,9 +14,8 @@ type Props = {
 
 /** The counters. */
 export function Counters({ overview, now }: Props): VNode {
-  const { tasks, slots, ended, series, window: span, median_seconds } = overview;
+  const { tasks, slots, ended, failures, series, window: span, median_seconds } = overview;
   const minutes = Math.round(span / 60);
-  const failed = ended.failed + ended.timeout + ended.agent_lost;
   const since = `since=${minutes}m`;
   return (
     <dl class="panel counters" aria-label={`Counters, last ${minutes} minutes`}>
@@ -37,13 +37,12 @@ export function Counters({ overview, now }: Props): VNode {
       </Counter>
       <Counter
         label={`Failed in ${minutes} min`}
-        value={failed}
-        search={`?outcome=failed,timeout,agent_lost&${since}`}
+        value={failures.failed}
+        href={failures.failed > 0 ? `${hrefOf({ page: 'overview' })}#failing` : undefined}
+        search={`?outcome=${FAILED_OUTCOMES}&ended=${minutes}m`}
       >
-        <Sparkline values={series.failed} />
-        {failed === 0
-          ? 'none'
-          : `${formatNumber(ended.failed)} reported, ${formatNumber(ended.timeout)} timed out, ${formatNumber(ended.agent_lost)} lost`}
+        <Sparkline values={series.failed} tone={failures.failed > 0 ? 'bad' : undefined} />
+        {describeFailed(overview)}
       </Counter>
       <Counter
         label={`Found no agent in ${minutes} min`}
@@ -61,16 +60,18 @@ type CounterProps = {
   readonly label: string;
   readonly value: number;
   readonly search: string;
+  /** Where it leads instead of to the tasks. */
+  readonly href?: string | undefined;
   /** The line and the note below. */
   readonly children: readonly [VNode, string];
 };
 
-function Counter({ label, value, search, children: [line, note] }: CounterProps): VNode {
+function Counter({ label, value, search, href, children: [line, note] }: CounterProps): VNode {
   return (
     <div class="counter">
       <dt>{label}</dt>
       <dd class="v">
-        <a href={hrefOf({ page: 'tasks' }, search)}>{formatNumber(value)}</a>
+        <a href={href ?? hrefOf({ page: 'tasks' }, search)}>{formatNumber(value)}</a>
       </dd>
       <dd class="s">{line}</dd>
       <dd class="n" title={note}>
@@ -84,6 +85,12 @@ function Counter({ label, value, search, children: [line, note] }: CounterProps)
 function describeSlots({ used, free, unusable }: GatewayOverview['slots']): string {
   const all = `${formatNumber(used)} of ${formatNumber(used + free)} slots used`;
   return unusable > 0 ? `${all}, ${formatNumber(unusable)} unusable` : all;
+}
+
+function describeFailed({ ended, failures }: GatewayOverview): string {
+  if (failures.failed === 0) return 'none';
+  if (failures.since !== null) return 'of the last 500 that ended';
+  return `${formatNumber(ended.failed)} reported, ${formatNumber(ended.timeout)} timed out, ${formatNumber(ended.agent_lost)} lost`;
 }
 
 function describeOldest({ oldest_waiting }: GatewayOverview, now: number): string {

@@ -2,12 +2,13 @@
 import type { VNode } from 'preact';
 import type { OverviewProblem } from '../../gateway/shapes.ts';
 import { CodedText } from '../../parts/coded-text.tsx';
+import { FAILED_OUTCOMES } from '../../parts/failure-table.tsx';
 import { formatCoarse } from '../../parts/format.ts';
 import { useHeldOrder } from '../../parts/held-order.ts';
-import { Icon } from '../../parts/icon.tsx';
+import { Icon, type IconName } from '../../parts/icon.tsx';
 import { NewRows } from '../../parts/new-rows.tsx';
 import { Panel } from '../../parts/panel.tsx';
-import { describeProblems } from '../../parts/problem-words.ts';
+import { countProblems, describeProblems } from '../../parts/problem-words.ts';
 import { hrefOf } from '../../routing/routes.ts';
 
 type Props = {
@@ -21,6 +22,7 @@ type Props = {
 /** The panel. */
 export function WrongPanel({ problems, newCount, now, onShowNew }: Props): VNode {
   const { rows, hold } = useHeldOrder(problems, keyOf);
+  const { problems: serious, warnings } = countProblems(problems);
   const right = (
     <>
       <NewRows count={newCount} onShow={onShowNew} />
@@ -29,15 +31,18 @@ export function WrongPanel({ problems, newCount, now, onShowNew }: Props): VNode
   );
   return (
     <Panel title="Wrong now" id="wrong" right={right}>
-      {problems.length === 0 ? (
+      {serious + warnings === 0 && (
         <div class="in">
           <p class="verdict t-ok">
             <Icon name="check" />
             Nothing is wrong.
           </p>
-          <p class="muted">Every waiting tag has an agent, pushes are taken, the store answers.</p>
+          <p class="muted">
+            Every waiting tag has an agent, pushes are taken, tasks succeed, the store answers.
+          </p>
         </div>
-      ) : (
+      )}
+      {rows.length > 0 && (
         <ul class="wrong" {...hold}>
           {rows.map((problem) => (
             <ProblemEntry key={keyOf(problem)} problem={problem} now={now} />
@@ -48,8 +53,8 @@ export function WrongPanel({ problems, newCount, now, onShowNew }: Props): VNode
   );
 }
 
-function keyOf({ code, tag, agent_id }: OverviewProblem): string {
-  return `${code}\n${tag ?? ''}\n${agent_id ?? ''}`;
+function keyOf({ code, tag, agent_id, task_type }: OverviewProblem): string {
+  return `${code}\n${tag ?? ''}\n${agent_id ?? ''}\n${task_type ?? ''}`;
 }
 
 /** How many problems are there now that are not among those shown. Pure. */
@@ -61,14 +66,23 @@ export function countNewProblems(
   return present.filter((problem) => !keys.has(keyOf(problem))).length;
 }
 
+type Look = { readonly icon: IconName; readonly tone: string; readonly name: string };
+
+const WARNING: Look = { icon: 'warn', tone: 't-wait', name: 'Warning' };
+const LOOKS: Readonly<Record<string, Look>> = {
+  problem: { icon: 'alert', tone: 't-bad', name: 'Problem' },
+  warning: WARNING,
+  note: { icon: 'info', tone: 'muted', name: 'Note' },
+};
+
 function ProblemEntry({ problem, now }: { readonly problem: OverviewProblem; readonly now: number }): VNode {
   const { severity, text, help, since } = problem;
-  const isSerious = severity === 'problem';
+  const { icon, tone, name } = LOOKS[severity] ?? WARNING;
   return (
-    <li>
-      <Icon name={isSerious ? 'alert' : 'warn'} class={isSerious ? 't-bad' : 't-wait'} />
+    <li {...(severity === 'note' && { class: 'muted' })}>
+      <Icon name={icon} class={tone} />
       <p>
-        <span class="vh">{isSerious ? 'Problem: ' : 'Warning: '}</span>
+        <span class="vh">{name}: </span>
         <CodedText text={text} />
       </p>
       <span class="since">{since !== null && formatCoarse(now - since, 60)}</span>
@@ -80,7 +94,16 @@ function ProblemEntry({ problem, now }: { readonly problem: OverviewProblem; rea
 }
 
 function ProblemLink({ problem }: { readonly problem: OverviewProblem }): VNode | null {
-  const { tag, agent_id } = problem;
+  const { tag, agent_id, task_type } = problem;
+  if (task_type !== null) {
+    const agent = agent_id === null ? '' : `&agent=${encodeURIComponent(agent_id)}`;
+    const search = `?outcome=${FAILED_OUTCOMES}&ended=15m&type=${encodeURIComponent(task_type)}${agent}`;
+    return (
+      <a class="link" href={hrefOf({ page: 'tasks' }, search)}>
+        Show the tasks
+      </a>
+    );
+  }
   if (agent_id !== null) {
     return (
       <a class="link" href={hrefOf({ page: 'agent', agent_id })}>

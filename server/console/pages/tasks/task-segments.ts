@@ -1,25 +1,32 @@
 /**
- * The buttons above the list of tasks: which of the five groups a filter shows, the filter that shows some of
+ * The buttons above the list of tasks: which of the six groups a filter shows, the filter that shows some of
  * them, and how many tasks each has. Pure.
  *
  *   waiting     waits for an agent, also after one did not take it     `waiting=true`
  *   running     is assigned to an agent                                `status=running&waiting=false`
  *   success     succeeded                                              `status=success`
- *   failed      failed in any way but by being cancelled               `outcome=failed,timeout,…`
+ *   failed      its agent reported it, it took too long or was lost     `outcome=failed,timeout,agent_lost`
+ *   no_agent    found no agent                                         `outcome=no_agent`
  *   cancelled   was cancelled                                          `outcome=cancelled`
  */
-import { addToken, OUTCOMES, readValue, removeToken, type Token } from '../../routing/filter.ts';
+import { addToken, readValue, removeToken, type Token } from '../../routing/filter.ts';
 
-export type TaskSegment = 'waiting' | 'running' | 'success' | 'failed' | 'cancelled';
+export type TaskSegment = 'waiting' | 'running' | 'success' | 'failed' | 'no_agent' | 'cancelled';
 
-const SEGMENTS: readonly TaskSegment[] = ['waiting', 'running', 'success', 'failed', 'cancelled'];
-const FAILURES = OUTCOMES.filter((outcome) => outcome !== 'success' && outcome !== 'cancelled');
+const SEGMENTS: readonly TaskSegment[] = ['waiting', 'running', 'success', 'failed', 'no_agent', 'cancelled'];
+/** The outcomes of each group of tasks that ended, by status. */
+const ENDED = {
+  success: { status: 'success', outcomes: ['success'] },
+  failed: { status: 'failed', outcomes: ['failed', 'timeout', 'agent_lost'] },
+  no_agent: { status: 'failed', outcomes: ['no_agent'] },
+  cancelled: { status: 'failed', outcomes: ['cancelled'] },
+} as const;
 
 /** The counts that the buttons show, as `listTasks` returns them. */
 export type SegmentCounts = {
   readonly waiting: number;
   readonly by_status: Readonly<Record<'pending' | 'running' | 'success' | 'failed', number>>;
-  readonly by_outcome: Readonly<Record<'cancelled', number>>;
+  readonly by_outcome: Readonly<Record<'cancelled' | 'no_agent', number>>;
 };
 
 /** How many tasks a button adds. */
@@ -32,9 +39,10 @@ export function countSegment({ waiting, by_status, by_outcome }: SegmentCounts, 
     case 'success':
       return by_status.success;
     case 'failed':
-      return Math.max(by_status.failed - by_outcome.cancelled, 0);
+      return Math.max(by_status.failed - by_outcome.cancelled - by_outcome.no_agent, 0);
+    case 'no_agent':
     case 'cancelled':
-      return by_outcome.cancelled;
+      return by_outcome[name];
   }
 }
 
@@ -44,14 +52,18 @@ export function readSegments(tokens: readonly Token[]): readonly TaskSegment[] {
   const outcomes = readValue(tokens, 'outcome')?.split(',') ?? null;
   const waiting = readValue(tokens, 'waiting');
   const hasStatus = (status: string): boolean => statuses?.includes(status) ?? true;
-  const hasEnded = (status: string, some: readonly string[]): boolean =>
-    waiting !== 'true' && hasStatus(status) && (outcomes?.some((one) => some.includes(one)) ?? true);
+  const hasEnded = (name: keyof typeof ENDED): boolean => {
+    const some: readonly string[] = ENDED[name].outcomes;
+    const isAsked = outcomes?.some((one) => some.includes(one)) ?? true;
+    return waiting !== 'true' && hasStatus(ENDED[name].status) && isAsked;
+  };
   const isShown: Readonly<Record<TaskSegment, boolean>> = {
     waiting: outcomes === null && waiting !== 'false' && (waiting === 'true' || hasStatus('pending')),
     running: outcomes === null && waiting !== 'true' && hasStatus('running'),
-    success: hasEnded('success', ['success']),
-    failed: hasEnded('failed', FAILURES),
-    cancelled: hasEnded('failed', ['cancelled']),
+    success: hasEnded('success'),
+    failed: hasEnded('failed'),
+    no_agent: hasEnded('no_agent'),
+    cancelled: hasEnded('cancelled'),
   };
   return SEGMENTS.filter((name) => isShown[name]);
 }
@@ -83,13 +95,15 @@ function writeSegments(tokens: readonly Token[], chosen: readonly TaskSegment[])
 type SegmentFilter = { readonly status?: string; readonly outcome?: string; readonly waiting?: string };
 
 function writeFilter(chosen: readonly TaskSegment[]): SegmentFilter | null {
-  const [waits, runs, succeeds, fails, cancels] = SEGMENTS.map((name) => chosen.includes(name));
+  const [waits, runs, succeeds, fails, unmatched, cancels] = SEGMENTS.map((name) => chosen.includes(name));
   if (chosen.length === 0 || chosen.length === SEGMENTS.length) return {};
   if (waits && !runs) return chosen.length === 1 ? { waiting: 'true' } : null;
-  if (fails !== cancels) {
+  if (fails !== cancels || fails !== unmatched) {
     // Only their outcomes are different, and an open task has none.
     if (runs) return null;
-    const outcomes = [...(succeeds ? ['success'] : []), ...(fails ? FAILURES : ['cancelled'])];
+    const outcomes = (['success', 'failed', 'no_agent', 'cancelled'] as const)
+      .filter((name) => chosen.includes(name))
+      .flatMap((name) => ENDED[name].outcomes);
     return { outcome: outcomes.join(',') };
   }
   const statuses = [

@@ -52,13 +52,13 @@ export function describeStoreDown(sinceMs: number, error: string): OverviewProbl
 
 const URGENCY: readonly string[] = ['problem', 'warning', 'note'];
 
-/** All problems but that of the store. */
+/** All but that of the store. Of equally urgent ones, those that name an agent or a type come before tags. */
 export function listProblems(sources: ProblemSources): readonly OverviewProblem[] {
   const { nowMs, failures, agentIndex } = sources;
   return [
-    ...listTagProblems(sources),
     ...listAgentProblems(sources),
     ...listFailureProblems(failures, nowMs, agentIndex),
+    ...listTagProblems(sources),
     ...sources.limits.filter(isNear).map(describeLimit),
     ...(sources.isSecretPublic ? [DEFAULT_SECRET] : []),
     ...(sources.isMetricsPublic ? [PUBLIC_METRICS] : []),

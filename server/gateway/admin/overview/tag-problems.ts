@@ -95,12 +95,12 @@ function classify({ waiting, no_agent, agents }: TagDemand, agoMs: number): Over
   return agents > 0 ? 'warning' : 'note';
 }
 
-/** ``the tag `a` ``, ``one of the tags `a`, `b` `` */
+/** ``the tag `a` ``, ``any of the tags `a`, `b` `` */
 function nameTags(tags: readonly string[]): string {
   const names = tags.map((tag) => `\`${tag}\``);
   const shown = names.slice(0, SHOWN_MAX).join(', ');
   const more = names.length > SHOWN_MAX ? ` and ${names.length - SHOWN_MAX} more` : '';
-  return names.length === 1 ? `the tag ${shown}` : `one of the tags ${shown}${more}`;
+  return names.length === 1 ? `the tag ${shown}` : `any of the tags ${shown}${more}`;
 }
 
 /** When the last task ended without an agent for the tag: to 30 s if the task is not known. */

@@ -1,0 +1,51 @@
+/** The list of failed tasks by cause: those that the overview counts, as far as the filter matches them. */
+import type { VNode } from 'preact';
+import { useConsole } from '../../gateway/console.ts';
+import { FailureTable } from '../../parts/failure-table.tsx';
+import { readValue, type Token } from '../../routing/filter.ts';
+import { readSegments } from './task-segments.ts';
+
+/** Whether the filter shows failed tasks alone: these can be grouped. */
+export function canGroup(tokens: readonly Token[]): boolean {
+  const segments = readSegments(tokens);
+  return segments.length === 1 && segments[0] === 'failed';
+}
+
+type SwitchProps = { readonly isOn: boolean; readonly onToggle: () => void };
+
+/** The button that groups them, and back. */
+export function CauseSwitch({ isOn, onToggle }: SwitchProps): VNode {
+  return (
+    <fieldset class="seg" aria-label="Grouping">
+      <button type="button" aria-pressed={isOn} onClick={onToggle}>
+        By cause
+      </button>
+    </fieldset>
+  );
+}
+
+/** The groups. */
+export function CausePanel({ tokens }: { readonly tokens: readonly Token[] }): VNode {
+  const { overview, time } = useConsole();
+  const read = overview.value.value;
+  const [type, agent] = [readValue(tokens, 'type'), readValue(tokens, 'agent')];
+  const outcomes = readValue(tokens, 'outcome')?.split(',');
+  const groups = read?.failures.groups.filter(
+    ({ task_type, agent_id, outcome }) =>
+      (type === null || type === task_type) &&
+      (agent === null || agent === agent_id) &&
+      (outcomes === undefined || outcomes.includes(outcome)),
+  );
+  return (
+    <section class="panel">
+      {read && groups && groups.length > 0 && (
+        <FailureTable groups={groups} window={read.window} now={time.shown.value} />
+      )}
+      {groups?.length === 0 && (
+        <div class="in">
+          <p class="b">No such task failed in the last 15 minutes.</p>
+        </div>
+      )}
+    </section>
+  );
+}
