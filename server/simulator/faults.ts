@@ -21,54 +21,12 @@ import type { OperationId } from '../http/request/contract.ts';
 import type { ServedOperation } from '../http/serve-operation.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Store, StoreUnavailable } from '../ports/store.ts';
-
-/** The names. If another one is given, the error lists them. */
-const FAULTS = [
-  'unauthorized',
-  'too_many_streams',
-  'busy',
-  'no_response',
-  'delay',
-  'lose_response',
-  'cut_stream',
-  'repeat_event',
-  'store_outage',
-] as const;
-
-export type FaultName = (typeof FAULTS)[number];
-
-/** A fault to add. */
-export type Fault = {
-  readonly fault: FaultName;
-  /** The operation that it is about; default: each. An outage of the store is about none. */
-  readonly operation?: OperationId | undefined;
-  /** How often it happens; default: until it is removed. */
-  readonly times?: number | undefined;
-  /** Seconds of the world's time: of a `delay`, how long the call waits. Default 1. */
-  readonly seconds?: number | undefined;
-  /** Of `busy` and `too_many_streams`: the `Retry-After`, in seconds. */
-  readonly retry_after?: number | undefined;
-  /** Of `cut_stream`: how many events still arrive. Default 0: open streams are cut at once. */
-  readonly after_events?: number | undefined;
-  /** Of `cut_stream`, in place of events: how many bytes of events still arrive. */
-  readonly after_bytes?: number | undefined;
-};
-
-/** An added fault, and how often it has happened. */
-export type AddedFault = Fault & { readonly id: string; readonly happened: number };
+import { type AddedFault, FAULTS, type Fault, type FaultName, type Faults, OPERATIONS } from './fault.ts';
 
 /** The caller gets no response: its connection ends. */
 export class NoResponse extends Error {
   override readonly name = 'NoResponse';
 }
-
-export type Faults = {
-  add(fault: Fault): AddedFault;
-  list(): readonly AddedFault[];
-  /** Removes one; false if there is none of this id. */
-  remove(id: string): boolean;
-  clear(): void;
-};
 
 /** The faults, and how a world has them happen. */
 export type FaultStage = Faults & {
@@ -259,6 +217,9 @@ const PROBLEMS: Partial<Record<FaultName, () => Problem>> = {
 function requireFault(fault: Fault): void {
   if (!FAULTS.includes(fault.fault)) {
     throw new TypeError(`There is no fault \`${fault.fault}\`. There are ${FAULTS.join(', ')}.`);
+  }
+  if (fault.operation !== undefined && !OPERATIONS.includes(fault.operation)) {
+    throw new TypeError(`There is no operation \`${fault.operation}\`. There are ${OPERATIONS.join(', ')}.`);
   }
   const unknown = Object.keys(fault).find((name) => !FIELDS.includes(name as keyof Fault));
   if (unknown !== undefined) {

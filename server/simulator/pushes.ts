@@ -9,11 +9,9 @@ import { PUSH_LIMITS } from '../push/limits.ts';
 import { buildPushRequest } from '../push/push-request.ts';
 import { buildUnknown, buildUntaken, classifyResponse } from '../push/response-outcome.ts';
 import { createSigner } from '../push/signature.ts';
+import type { PushHandler } from './agent-script.ts';
 import { describeHeaders, type Transcript } from './transcript.ts';
 import type { Activity } from './virtual-clock.ts';
-
-/** Takes a push and responds to it, as a server would: `(request) => agent.fetch(request)`. */
-export type PushHandler = (request: Request) => Response | Promise<Response>;
 
 /** No process listens at the endpoint: the agent certainly does not have the task. */
 export class ConnectionRefused extends Error {

@@ -10,12 +10,13 @@
  *
  * One simulator has any number of worlds, which know nothing of each other: itself, and those by a name.
  */
-import { type Faults, NoResponse } from './faults.ts';
+import type { Agents, PushHandler } from './agent-script.ts';
+import type { Faults } from './fault.ts';
+import { NoResponse } from './faults.ts';
+import type { WorldClock } from './moving-time.ts';
 import { createProblem, SimulatorProblem } from './problem-responses.ts';
-import type { PushHandler } from './pushes.ts';
-import type { Agents } from './scripted-agents.ts';
 import { createWorld, type WorldSettings } from './world.ts';
-import { createWorldClock, type WorldClock } from './world-clock.ts';
+import { createWorldClock } from './world-clock.ts';
 
 export type SimulatorOptions = {
   /** A whole number, from which ids and random numbers follow. Default 1. */

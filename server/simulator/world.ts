@@ -18,10 +18,11 @@ import { type Contract, loadContract } from '../http/request/contract.ts';
 import type { Log } from '../ports/log.ts';
 import type { Observer } from '../ports/observer.ts';
 import { type Store, StoreUnavailable } from '../ports/store.ts';
+import type { Agents, PushHandler } from './agent-script.ts';
 import { type AnswerRequest, createAnswerRequest } from './answer-requests.ts';
 import { createFaults, type FaultStage } from './faults.ts';
-import { type CountedPusher, createWorldPusher, type PushHandler } from './pushes.ts';
-import { type AgentStage, type Agents, type CallApi, createAgents } from './scripted-agents.ts';
+import { type CountedPusher, createWorldPusher } from './pushes.ts';
+import { type AgentStage, type CallApi, createAgents } from './scripted-agents.ts';
 import { createSeededRandom, type SeededRandom } from './seeded-random.ts';
 import { createTranscript, type Transcript } from './transcript.ts';
 import {

@@ -68,9 +68,13 @@ const config: KnipConfig = {
       entry: [
         ...['main.ts', 'process-setup.js', 'engines/embedded/sqlite/*-thread.ts', 'console/main.tsx'],
         'bin/task-gateway-server.js',
-        'simulator/index.ts',
       ],
       project: ['**/*.{ts,tsx,js}'],
+    },
+    'server/simulator': {
+      // Put in place of modules of Node by the bundler.
+      entry: ['index.ts', 'build.js', 'bundle.vite.ts', 'bundled/*.ts'],
+      project: ['**/*.{ts,js}'],
     },
     sdk: {
       entry: ['cli/main.ts', 'agent/heartbeat-thread.ts', 'examples/**/*.{js,ts}'],

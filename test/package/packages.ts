@@ -2,7 +2,7 @@
  * What is published, in the order in which it is: a package joins the release by an entry here. Each entry
  * says what the package needs of the others, and has a program that uses it where it is installed alone.
  */
-import { REQUIRED, USED_CONFORMANCE, USED_CONTRACT, USED_SERVER } from './programs.ts';
+import { REQUIRED, USED_CONFORMANCE, USED_CONTRACT, USED_SERVER, USED_SIMULATOR } from './programs.ts';
 
 export type PublishedPackage = {
   /** The folder of its workspace. */
@@ -23,5 +23,6 @@ export const PACKAGES: readonly PublishedPackage[] = [
   { folder: 'generated', name: 'contract', needs: [], program: USED_CONTRACT },
   { folder: 'sdk', name: 'sdk', needs: ['generated'], isLibrary: true, program: REQUIRED },
   { folder: 'server', name: 'server', needs: ['generated'], page: 'PACKAGE.md', program: USED_SERVER },
+  { folder: 'server/simulator', name: 'simulator', needs: [], program: USED_SIMULATOR },
   { folder: 'test/conformance', name: 'conformance', needs: [], program: USED_CONFORMANCE },
 ];

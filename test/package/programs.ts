@@ -66,6 +66,22 @@ export const USED_CONFORMANCE = `const { spawn, execFileSync } = require('node:c
         }
         use().catch((error) => { console.error(error, error.stdout); process.exit(1); });`;
 
+/** Has a scripted agent do a task in a simulated world, without the SDK. */
+export const USED_SIMULATOR = `async function use() {
+          const { createSimulator } = await import('@task-gateway/simulator');
+          const world = createSimulator();
+          const { baseUrl, auth, fetch } = world.options;
+          await world.agents.add({ tags: ['x'], after: 30 });
+          const body = JSON.stringify({ auth, task_type: 'x', task_tags: ['x'], payload: { text: '你好' } });
+          const submitted = await fetch(new Request(baseUrl + '/api/cli/tasks', { method: 'POST', body }));
+          const { request_id } = await submitted.json();
+          await world.clock.advance(31);
+          const headers = { authorization: 'Bearer ' + auth };
+          const task = await (await fetch(new Request(baseUrl + '/api/cli/tasks/' + request_id, { headers }))).json();
+          if (task.status !== 'success') throw new Error('The task did not end: ' + JSON.stringify(task));
+        }
+        use().catch((error) => { console.error(error); process.exit(1); });`;
+
 /**
  * Starts the gateway by the command of its package, looks at its pages, submits a task, stops it by a signal
  * to npx, starts it again and finds the task in it; then copies its database.

@@ -200,7 +200,7 @@ const METAPHORS: readonly WordRule[] = [
     instead: 'random',
     words: /\bchances?\b/,
     frozenIn:
-      /^sdk\/(clock|waiting|agent\/registration)\.ts$|^server\/simulator\/world-clock\.ts$|^test\/sdk\/sdk-clock\.ts$/,
+      /^sdk\/(clock|waiting|agent\/registration)\.ts$|^server\/simulator\/(world-clock|moving-time)\.ts$|^test\/sdk\/sdk-clock\.ts$/,
     bites: 'const chance = Math.random;',
   },
   {

@@ -1,7 +1,9 @@
 /** The faults of a world: each happens where, and as often as, the test says; all else is as without it. */
 import { describe, expect, test } from 'vitest';
 import { createClient } from '../../sdk/index.ts';
+import { OPERATIONS } from '../../server/simulator/fault.ts';
 import { createSimulator, type World } from '../../server/simulator/index.ts';
+import { readWholeDocument } from '../../server/simulator/whole-document.ts';
 
 const TASK = { task_type: 't', task_tags: ['pdf'], payload: {}, queue_timeout: 60 };
 
@@ -167,4 +169,12 @@ test('an unknown fault is refused with the list of the known ones', () => {
     'There is no fault `earthquake`. There are unauthorized, too_many_streams, busy',
   );
   expect(() => world.faults.add({ fault: 'busy', time: 1 } as never)).toThrow('no field `time`');
+  const nowhere = { fault: 'busy', operation: 'getTasks' } as never;
+  expect(() => world.faults.add(nowhere)).toThrow('no operation `getTasks`. There are submitTask, getTask');
+  const { paths } = readWholeDocument() as {
+    paths: Record<string, Record<string, { operationId?: string }>>;
+  };
+  const documented = Object.values(paths).flatMap((path) => Object.values(path));
+  const ids = documented.flatMap(({ operationId = [] }) => operationId);
+  expect([...OPERATIONS].sort()).toEqual(ids.sort());
 });

@@ -71,6 +71,9 @@ describe('a scripted agent', () => {
     await expect(world.agents.add({ tags: ['pdf'], max_concurrent: -1 })).rejects.toThrow(
       /not registered: 422 .*max_concurrent/,
     );
+    await expect(world.agents.add({ tags: ['pdf'], does: 'sleep' as never })).rejects.toThrow(
+      'no behaviour `sleep`. There are succeed, fail',
+    );
   });
 });
 

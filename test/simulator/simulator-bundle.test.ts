@@ -1,0 +1,123 @@
+/**
+ * The simulator as it is published: one module that imports nothing, which runs a task in Node and in a
+ * browser.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type * as Sdk from '../../sdk/index.ts';
+import type * as Simulator from '../../server/simulator/index.ts';
+import { readBlocks } from '../harness/readme-blocks.ts';
+import { bundle } from '../package/bundle.ts';
+import { launchBrowser, openForeignPage } from '../resilience/browser-page.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+let folder: string;
+let code: string;
+
+declare global {
+  /** What the page has loaded. */
+  var pageSdk: typeof Sdk;
+  var pageSimulator: typeof Simulator;
+}
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-simulator-'));
+  const args = [
+    'server/simulator/bundle.vite.ts',
+    '--logLevel',
+    'warn',
+    '--configLoader',
+    'native',
+    '--outDir',
+    folder,
+  ];
+  const vite = join(ROOT, 'node_modules/.bin/vite');
+  const built = spawnSync(process.execPath, [vite, 'build', '--config', ...args, '--emptyOutDir'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  if (built.status !== 0) throw new Error(built.stderr);
+  code = readFileSync(join(folder, 'index.js'), 'utf8');
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs in Node and in a page: an agent dies after half of a task, another one does the next. */
+async function tryOut(sdk: typeof Sdk, simulator: typeof Simulator): Promise<readonly unknown[]> {
+  const world = simulator.createSimulator({ pushSecrets: ['whsec_c2lnbnM='], seed: 5 });
+  const client = sdk.createClient({ ...world.options, adminAuth: world.adminAuth });
+  await world.agents.add({ tags: ['pdf'], agent_id: 'dies', does: 'die', after: 30 });
+  const task = { task_type: 't', task_tags: ['pdf'], payload: { text: '你好' }, cli_session_id: 's' };
+  const { request_id } = await client.submitTask(task, { idempotencyKey: 'k' });
+  await world.clock.advance(600);
+  const died = await client.getTask(request_id);
+  await world.agents.add({ tags: ['pdf'], agent_id: 'works', after: 5, progress: [10] });
+  const { result } = await world.clock.runUntil(client.runTask(task));
+  const { agents } = await client.listAgents({ limit: 5 });
+  const wrong = await client.submitTask({ ...task, task_tags: 'pdf' as never }).catch((error) => error.code);
+  const lines = world.transcript().split('\n');
+  const signed = lines.find((line) => line.includes('"kind":"push"')) ?? '';
+  return [
+    died.error_info,
+    died.progress,
+    result,
+    agents.map((one) => one.agent_id),
+    wrong,
+    request_id,
+    signed,
+  ];
+}
+
+const EXPECTED = ['timeout', 50, { output: 'done' }, ['dies', 'works'], 'validation_failed'];
+
+test('The package has no dependencies, and its page shows what the page of the SDK runs.', () => {
+  const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+  const manifest = JSON.parse(read('server/simulator/package.json'));
+  expect([manifest.dependencies, manifest.peerDependencies, manifest.optionalDependencies]).toEqual([
+    ...[undefined, undefined, undefined],
+  ]);
+  const [block] = readBlocks(read('server/simulator/README.md'));
+  expect(read('sdk/TESTING.md')).toContain(block?.text);
+});
+
+describe('the bundle', () => {
+  test('imports nothing, and needs no module of Node', () => {
+    // The samples in the document it holds import the SDK.
+    const imports = ts.preProcessFile(code, true, false).importedFiles.map(({ fileName }) => fileName);
+    expect(imports).toEqual([]);
+    expect(code).not.toMatch(/["']node:\w+["']/);
+    expect(readFileSync(join(folder, 'LICENSES.md'), 'utf8')).toContain('noble');
+  });
+
+  test('runs tasks in Node and in a browser, with the same ids and signatures as the sources', {
+    tags: 'chromium',
+  }, async () => {
+    const sources = await tryOut(
+      await import('../../sdk/index.ts'),
+      await import('../../server/simulator/index.ts'),
+    );
+    expect(sources.slice(0, 5)).toEqual(EXPECTED);
+    const inNode = await import(/* @vite-ignore */ join(folder, 'index.js'));
+    expect(await tryOut(await import('../../sdk/index.ts'), inNode)).toEqual(sources);
+
+    const browser = await launchBrowser();
+    try {
+      const { page, stop } = await openForeignPage(browser);
+      const sdkCode = await bundle(`import * as sdk from '@task-gateway/sdk'; globalThis.pageSdk = sdk;`);
+      await page.addScriptTag({ content: sdkCode, type: 'module' });
+      const loading = `const url = URL.createObjectURL(new Blob([${JSON.stringify(code)}], { type: 'text/javascript' }));
+        globalThis.pageSimulator = await import(url);`;
+      await page.addScriptTag({ content: loading, type: 'module' });
+      await page.waitForFunction(() => globalThis.pageSimulator !== undefined);
+      const inPage = await page.evaluate(`(${tryOut})(globalThis.pageSdk, globalThis.pageSimulator)`);
+      expect(inPage).toEqual(sources);
+      await stop();
+    } finally {
+      await browser.close();
+    }
+  });
+});
