@@ -64,7 +64,7 @@ function generateFiles(): ReadonlyMap<string, string> {
     addDocument(files, 'agent.3.2', readAgent('3.2'));
     files.set('gateway.d.ts', generateTypes(folder, typed));
     files.set('agent.d.ts', generateTypes(folder, agent));
-    files.set('conformance/requirements.json', buildRequirements());
+    for (const [name, text] of buildRequirements(gateway)) files.set(`conformance/${name}`, text);
     for (const [name, text] of readDocsFiles(specFolder)) files.set(`docs/${name}`, text);
     for (const [name, text] of buildConsoleFiles(specFolder)) files.set(`console/${name}`, text);
     return files;

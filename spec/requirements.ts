@@ -1,19 +1,107 @@
 /**
- * The requirements that the conformance kit checks, as they are published: those of the specification, which
- * are written by hand in `requirements/specification.json`.
+ * The requirements of the conformance kit, as they are published. Those of the specification (L0) are written
+ * by hand in `requirements/specification.json`. For L1, `requirements/guide.json` names sections of the
+ * guide: each of their sentences and rows is one requirement. The file also has the reasons why a sentence is
+ * not scored.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Json } from './document.ts';
+import { listGuideStatements } from './statements.ts';
 
-const FILE = join(import.meta.dirname, 'requirements/specification.json');
+const FOLDER = join(import.meta.dirname, 'requirements');
+/** Words of a sentence that its id has at least. */
+const ID_WORDS = 4;
 
-type Requirement = { readonly id: string; readonly text: string };
+type Requirement = {
+  readonly id: string;
+  readonly role: string;
+  readonly level: string;
+  readonly strength: string;
+  readonly text: string;
+  readonly document: string;
+  readonly where: readonly string[];
+  readonly not_scored?: string;
+};
+type GuidePart = {
+  /** The required sections, each with the first word of its sentences' ids. */
+  readonly sections: Readonly<Record<string, string>>;
+  /** The reasons why no check looks at a sentence, by the sentence's id. */
+  readonly not_scored: Readonly<Record<string, string>>;
+};
 
-/** The text of `requirements.json`. Throws an error where two requirements have one id. */
-export function buildRequirements(): string {
-  const all: readonly Requirement[] = JSON.parse(readFileSync(FILE, 'utf8'));
+/** The requirements, for a program and for a reader: `requirements.json` and `REQUIREMENTS.md`. */
+export function buildRequirements(document: Json): ReadonlyMap<string, string> {
+  const all = [...readFile<readonly Requirement[]>('specification.json'), ...readGuide(document)];
   const ids = all.map(({ id }) => id);
   const twice = ids.filter((id, index) => ids.indexOf(id) !== index);
   if (twice.length > 0) throw new Error(`Two requirements have one id: ${twice.join(', ')}.`);
-  return `${JSON.stringify(all, null, 2)}\n`;
+  return new Map([
+    ['requirements.json', `${JSON.stringify(all, null, 2)}\n`],
+    ['REQUIREMENTS.md', renderPage(all)],
+  ]);
+}
+
+function readFile<T>(name: string): T {
+  return JSON.parse(readFileSync(join(FOLDER, name), 'utf8'));
+}
+
+/** Throws an error where the guide lacks a section or a sentence of `guide.json`. */
+function readGuide(document: Json): readonly Requirement[] {
+  const { sections, not_scored } = readFile<GuidePart>('guide.json');
+  const statements = listGuideStatements(document);
+  const found = Object.entries(sections).flatMap(([where, prefix]) => {
+    const texts = statements.filter((one) => one.where === where).map(({ text }) => text);
+    if (texts.length === 0) throw new Error(`The guide has no section "${where}".`);
+    return texts.map((text): Requirement => {
+      const id = `${prefix}.${nameText(text, texts)}`;
+      const reason = not_scored[id];
+      return {
+        id,
+        role: 'gateway',
+        level: 'L1',
+        strength: 'must',
+        text,
+        document: 'guide',
+        where: [where],
+        ...(reason === undefined ? {} : { not_scored: reason }),
+      };
+    });
+  });
+  const unknown = Object.keys(not_scored).filter((id) => !found.some((one) => one.id === id));
+  if (unknown.length > 0) throw new Error(`The guide has no sentence ${unknown.join(', ')}.`);
+  return found;
+}
+
+/** The first words of a text, as many as no other text of its section begins with. */
+function nameText(text: string, others: readonly string[]): string {
+  const words = wordsOf(text);
+  for (let count = ID_WORDS; count < words.length; count += 1) {
+    const name = words.slice(0, count).join('-');
+    const same = others.filter((one) => wordsOf(one).slice(0, count).join('-') === name);
+    if (same.length === 1) return name;
+  }
+  return words.join('-');
+}
+
+function wordsOf(text: string): readonly string[] {
+  return text.toLowerCase().match(/[a-z0-9]+/g) ?? [];
+}
+
+/** Each sentence with an anchor, which is its id. */
+function renderPage(all: readonly Requirement[]): string {
+  const rows = all.map(({ id, level, strength, text, not_scored }) => {
+    const note = not_scored === undefined ? strength : `not scored: ${not_scored}`;
+    return `| <a id="${id}"></a>\`${id}\` | ${level} | ${text.replaceAll('|', '\\|')} | ${note} |`;
+  });
+  return [
+    '# Requirements of a Task Gateway',
+    '',
+    'L0 is the letter of the specification, L1 what the guide decides beyond it. An id stays the same while its sentence does.',
+    '',
+    '| Id | Level | Sentence | |',
+    '|---|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n');
 }

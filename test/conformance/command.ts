@@ -16,6 +16,7 @@ Checks whether a gateway is a Task Gateway. Its secrets: GATEWAY_AUTH and ADMIN_
 
   --gateway URL         the gateway under test
   --agent-host ADDRESS  where the kit's agents listen and the gateway reaches them (127.0.0.1)
+  --level LEVEL         only requirements of this level: L0 the specification, L1 the guide
   --only ID             only requirements whose ids begin so, such as "event."
   --seed NUMBER         decides the values that are sent, names apart (one of the clock)
   --baseline FILE       JSON: ids of requirements that are expected to fail, each with its reason
@@ -30,6 +31,7 @@ Exit codes: 0 conforms; 1 does not, or the baseline is stale; 2 the kit itself f
 const OPTIONS = {
   gateway: { type: 'string' },
   'agent-host': { type: 'string' },
+  level: { type: 'string' },
   only: { type: 'string' },
   seed: { type: 'string' },
   baseline: { type: 'string' },
@@ -62,7 +64,7 @@ export async function runCommand(words: readonly string[], version: string): Pro
 }
 
 type Values = Readonly<
-  Partial<Record<'agent-host' | 'only' | 'seed' | 'baseline' | 'json' | 'junit', string>>
+  Partial<Record<'agent-host' | 'level' | 'only' | 'seed' | 'baseline' | 'json' | 'junit', string>>
 > & {
   readonly all: boolean;
 };
@@ -71,11 +73,12 @@ async function check(gateway: string, values: Values, version: string): Promise<
   if (!/^https?:\/\//.test(gateway) || !URL.canParse(gateway))
     throw new UsageError(`--gateway must be a URL such as http://127.0.0.1:8080, not "${gateway}".`);
   const seed = readSeed(values.seed);
-  const baseline = readBaseline(values.baseline, values.only ?? '');
+  const baseline = readBaseline(values.baseline, values);
   const { GATEWAY_AUTH = 'task-gateway-default-secret', ADMIN_AUTH } = process.env;
   const { only, 'agent-host': agentHost } = values;
   if (only !== undefined && !REQUIREMENTS.some(({ id, role }) => role === 'gateway' && id.startsWith(only)))
     throw new UsageError(`--only ${only}: no requirement begins so; --list prints them.`);
+  const level = readLevel(values.level);
   const head: ReportHead = {
     kitVersion: version,
     kitHash: hashKit(),
@@ -93,6 +96,7 @@ async function check(gateway: string, values: Values, version: string): Promise<
     signal: ending.signal,
     ...(ADMIN_AUTH ? { adminAuth: ADMIN_AUTH } : {}),
     ...(only === undefined ? {} : { only }),
+    ...(level === undefined ? {} : { level }),
     ...(agentHost === undefined ? {} : { agentHost }),
   });
   process.off('SIGINT', end).off('SIGTERM', end);
@@ -109,12 +113,20 @@ function readSeed(text: string | undefined): number {
   throw new UsageError(`--seed must be a whole number from 0 and below 2^32, not "${text}".`);
 }
 
+function readLevel(text: string | undefined): 'L0' | 'L1' | undefined {
+  if (text === undefined || text === 'L0' || text === 'L1') return text;
+  throw new UsageError(`--level must be L0 or L1, not "${text}".`);
+}
+
 /** Of a part of the requirements, the entries of that part. */
-function readBaseline(file: string | undefined, only: string): Baseline {
+function readBaseline(file: string | undefined, { only = '', level }: Values): Baseline {
   if (file === undefined) return {};
   try {
     const all = Object.entries(parseBaseline(readFileSync(file, 'utf8')));
-    return Object.fromEntries(all.filter(([id]) => id.startsWith(only)));
+    const others = REQUIREMENTS.filter((one) => level !== undefined && one.level !== level).map(
+      ({ id }) => id,
+    );
+    return Object.fromEntries(all.filter(([id]) => id.startsWith(only) && !others.includes(id)));
   } catch (error) {
     throw new UsageError(`--baseline ${file}: ${error instanceof Error ? error.message : error}.`);
   }

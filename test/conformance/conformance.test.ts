@@ -9,15 +9,15 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createSimulator, type Simulator } from '../../server/simulator/index.ts';
 import { findFreePort } from '../harness/free-port.ts';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
 import { startRedis } from '../harness/redis-process.ts';
-import { findComplaints, tryControls } from './control-table.ts';
-import { CONTROLS } from './controls.ts';
+import { CONTROLS, findComplaints, tryControls } from './control-table.ts';
 import { serveMinimalGateway } from './minimal-gateway.ts';
 import { CONTROL_SECRETS } from './planted-faults.ts';
 import { REQUIREMENTS } from './requirements.ts';
-import { CHECKS, runChecks } from './run-checks.ts';
+import { CHECKS, type RunOptions, runChecks } from './run-checks.ts';
 import { exitCodeOf, summarize } from './verdicts.ts';
 
 const { gateway: auth, admin: adminAuth } = CONTROL_SECRETS;
@@ -31,14 +31,14 @@ afterAll(async () => {
   await gateway?.stop();
 });
 
-async function verdictsOn(gatewayUrl: string, more: { limitMs?: number; signal?: AbortSignal } = {}) {
+async function verdictsOn(gatewayUrl: string, more: Partial<RunOptions> = {}) {
   const { verdicts } = await runChecks({ gatewayUrl, auth, adminAuth, seed: 7, ...more });
   return verdicts;
 }
 
 /** Those that are no pass and are scored, each with what was found. */
-async function complaintsOn(gatewayUrl: string): Promise<readonly string[]> {
-  const verdicts = await verdictsOn(gatewayUrl);
+async function complaintsOn(gatewayUrl: string, more: Partial<RunOptions> = {}): Promise<readonly string[]> {
+  const verdicts = await verdictsOn(gatewayUrl, more);
   const { passed, applicable } = summarize(verdicts);
   console.log(`figure: conformance-must ${passed} of ${applicable}`);
   return verdicts
@@ -78,11 +78,50 @@ describe('a gateway that conforms', () => {
     expect(await complaintsOn(shared.baseUrl)).toEqual([]);
   });
 
-  test('the minimal one', async () => {
+  test('the minimal one, to the letter of the specification', async () => {
     const minimal = await serveMinimalGateway(0, CONTROL_SECRETS);
     onTestFinished(() => minimal.close());
-    expect(await complaintsOn(minimal.url)).toEqual([]);
+    expect(await complaintsOn(minimal.url, { level: 'L0' })).toEqual([]);
   }, 60_000);
+});
+
+describe('the simulator', () => {
+  /** It serves the API alone, and no bytes come to it. */
+  const known = Object.fromEntries([
+    ...REQUIREMENTS.filter(({ id }) => id.startsWith('paths.')).map(({ id }) => [
+      id,
+      'It has no paths beside the API.',
+    ]),
+    ['order.the-documents-livez-and', 'It has no paths beside the API.'],
+    ['order.bytes-that-are-no', 'Its requests have no bytes.'],
+  ]);
+
+  test('does as the gateway does, in all that comes to it', async () => {
+    const simulator = createSimulator({ auth, adminAuth });
+    const ended = new AbortController();
+    const moved = moveTime(simulator, ended.signal);
+    const verdicts = await verdictsOn('http://simulator.test', {
+      send: (url, init) => simulator.fetch(new Request(url, init)),
+    });
+    ended.abort();
+    await moved;
+    const { unexpected, counts, passed } = summarize(verdicts, known);
+    console.log(`figure: conformance-must-simulator ${passed}, of which expected not to pass ${counts.fail}`);
+    expect(unexpected.map(({ requirement, detail }) => `${requirement.id}: ${detail}`)).toEqual([]);
+    expect(counts.error).toBe(0);
+    expect(summarize(verdicts.filter(({ requirement }) => requirement.level === 'L0')).passed).toBe(60);
+  }, 60_000);
+
+  /** Its time passes as the kit's does. */
+  async function moveTime({ clock }: Simulator, signal: AbortSignal): Promise<void> {
+    let lastMs = performance.now();
+    while (!signal.aborted) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      const nowMs = performance.now();
+      await clock.advance((nowMs - lastMs) / 1_000);
+      lastMs = nowMs;
+    }
+  }
 });
 
 describe('a subject that is no gateway passes nothing', () => {

@@ -4,10 +4,20 @@
  */
 import { writeFileSync } from 'node:fs';
 import { startGateway } from '../harness/gateway-process.ts';
-import { CONTROLS } from './controls.ts';
+import { type Control, SPECIFICATION_CONTROLS } from './controls.ts';
+import { GUIDE_CONTROLS } from './guide-controls.ts';
 import { CONTROL_SECRETS } from './planted-faults.ts';
+import { REQUIREMENTS, type Requirement } from './requirements.ts';
 import { runChecks } from './run-checks.ts';
 import type { Send } from './subject.ts';
+import { TRANSITION_CONTROLS } from './transition-controls.ts';
+
+/** All of them, by the requirement whose check must find the fault. */
+export const CONTROLS: Readonly<Record<string, Control>> = {
+  ...SPECIFICATION_CONTROLS,
+  ...TRANSITION_CONTROLS,
+  ...GUIDE_CONTROLS,
+};
 
 /** The controls that are tried at the same time. */
 const CONTROLS_AT_ONCE = 8;
@@ -16,22 +26,28 @@ const LIMIT_MS = 4_000;
 /** The checks that found a fault or were kept from looking, by the requirement whose control planted it. */
 export type Found = ReadonlyMap<string, readonly string[]>;
 
-/** Runs the whole kit once for each control against the gateway at `baseUrl`. */
+/** Runs the checks of its level once for each control against the gateway at `baseUrl`. */
 export async function tryControls(baseUrl: string): Promise<Found> {
   const found = new Map<string, readonly string[]>();
   const waiting = Object.entries(CONTROLS);
   const work = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift())
-      found.set(next[0], await findComplaints(baseUrl, next[1].plant));
+      found.set(next[0], await findComplaints(baseUrl, next[1].plant, levelOf(next[0])));
   };
   await Promise.all(Array.from({ length: CONTROLS_AT_ONCE }, work));
   return new Map(Object.keys(CONTROLS).map((id) => [id, found.get(id) ?? []]));
+}
+
+/** The level of a requirement. */
+function levelOf(id: string): Requirement['level'] | undefined {
+  return REQUIREMENTS.find((one) => one.id === id)?.level;
 }
 
 /** Runs the kit with a fault in front of the gateway; throws an error where the kit itself fails. */
 export async function findComplaints(
   baseUrl: string,
   plant: (send: Send) => Send,
+  level?: Requirement['level'],
 ): Promise<readonly string[]> {
   const { gateway: auth, admin: adminAuth } = CONTROL_SECRETS;
   const send = plant((url, init) => fetch(url, { ...init, redirect: 'manual' }));
@@ -42,6 +58,7 @@ export async function findComplaints(
     seed: 1,
     limitMs: LIMIT_MS,
     send,
+    ...(level === undefined ? {} : { level }),
   });
   const [broken] = verdicts.filter(({ outcome }) => outcome === 'error');
   if (broken) throw new Error(`${broken.requirement.id}: ${broken.detail}`);
@@ -60,7 +77,7 @@ function renderTable(found: Found): string {
     '# The controls of the kit',
     '',
     'A check counts only if it was seen to fail. For each one a fault is planted between the kit and a gateway that',
-    'conforms, and the whole kit is run: the check of that row must find it, here and in every change of the kit.',
+    'conforms, and all checks of its level are run: the check of that row must find it, at every change of the kit.',
     'Checks that look at the same response may find it too.',
     '',
     '| Requirement | The fault that is planted | Also found by |',

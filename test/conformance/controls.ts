@@ -40,7 +40,7 @@ const status = (calls: RegExp, from: number, to: number) =>
   changeResponses(calls, (answer) => (answer.status === from ? { ...answer, status: to } : answer));
 
 /** The controls, by the requirement whose check must find the fault. */
-export const CONTROLS: Readonly<Record<string, Control>> = {
+export const SPECIFICATION_CONTROLS: Readonly<Record<string, Control>> = {
   'match.by-tags': {
     fault: 'A task goes to another agent than the one with its tag.',
     plant: changeTasks((task) =>

@@ -46,8 +46,15 @@ export type Kit = {
   see<T>(scenario: (kit: Kit) => Promise<T>): Promise<T>;
   /** Asks again until something is found; throws a finding that names it where that takes too long. */
   until<T>(what: string, find: () => T | undefined | Promise<T | undefined>): Promise<T>;
-  /** Registers an agent with a tag of its own that takes each push and does nothing. */
-  startAgent(more?: Fields): Promise<Agent>;
+  /**
+   * Registers an agent with a tag of its own that responds to each push with a status, 202 by default, and
+   * does nothing else.
+   */
+  startAgent(more?: Fields, pushStatus?: number): Promise<Agent>;
+  /** The bodies that were pushed to an agent. */
+  pushesTo(agent: Agent): readonly string[];
+  /** Sends a call of an agent with the secret, its `agent_id` and more. */
+  callAs(agent: Pick<Agent, 'agent_id'>, path: string, more?: Fields): Promise<Answer>;
   /** Submits a task; returns the response, whatever it is. */
   submit(tags: readonly string[], more?: Fields): Promise<Answer>;
   /** Reads a task. */
@@ -57,6 +64,8 @@ export type Kit = {
   openStream(session: string): Promise<EventStream>;
   /** Throws an error of the kit itself where it cannot listen. */
   start(): Promise<void>;
+  /** Unregisters the agents of this run. */
+  leave(): Promise<void>;
   close(): void;
 };
 
@@ -70,8 +79,14 @@ export function createKit(options: KitOptions): Kit {
   const prefix = `kit-${randomBytes(4).toString('hex')}`;
   const random = createRandom(seed);
   const played = new Map<unknown, Promise<unknown>>();
-  const agents = createServer((request, response) => {
-    request.resume().once('end', () => response.writeHead(202).end());
+  const pushes = new Map<string, string[]>();
+  const statuses = new Map<string, number>();
+  const agents = createServer(async (request, response) => {
+    const path = request.url ?? '';
+    let body = '';
+    for await (const text of request.setEncoding('utf8')) body += text;
+    pushes.set(path, [...(pushes.get(path) ?? []), body]);
+    response.writeHead(statuses.get(path) ?? 202).end();
   });
   let names = 0;
 
@@ -97,14 +112,18 @@ export function createKit(options: KitOptions): Kit {
         await new Promise((resolve) => setTimeout(resolve, POLL_MS));
       }
     },
-    async startAgent(more = {}) {
+    async startAgent(more = {}, pushStatus = 202) {
       const agent_id = kit.name('agent');
       const tag = kit.name('tag');
       const endpoint = `http://${agentHost}:${(agents.address() as AddressInfo).port}/${agent_id}`;
+      statuses.set(`/${agent_id}`, pushStatus);
       const usual = { auth, agent_id, endpoint, agent_tags: [tag], max_concurrent: 10, current_load: 0 };
       const registered = await subject.call('POST', '/api/agent/register', { json: { ...usual, ...more } });
       return { agent_id, tag, registered };
     },
+    pushesTo: ({ agent_id }) => pushes.get(`/${agent_id}`) ?? [],
+    callAs: ({ agent_id }, path, more = {}) =>
+      subject.call('POST', `/api/agent/${path}`, { json: { auth, agent_id, ...more } }),
     submit(tags, more = {}) {
       const usual = {
         auth,
@@ -136,6 +155,10 @@ export function createKit(options: KitOptions): Kit {
       return stream;
     },
     start: () => listen(agents, agentHost),
+    async leave() {
+      for (const path of statuses.keys())
+        await kit.callAs({ agent_id: path.slice(1) }, 'unregister').catch(() => {});
+    },
     close() {
       subject.close();
       agents.closeAllConnections();

@@ -30,7 +30,8 @@ export function changeResponses(calls: RegExp, change: (answer: Answered, sent: 
       { status: response.status, headers, body: await response.text() },
       init.body ?? '',
     );
-    return new Response(changed.body, { status: changed.status, headers: changed.headers });
+    const isBare = init.method === 'HEAD' || [204, 304].includes(changed.status);
+    return new Response(isBare ? null : changed.body, { status: changed.status, headers: changed.headers });
   };
 }
 
@@ -39,6 +40,31 @@ export function changeBodies(calls: RegExp, change: (body: Fields) => Fields): P
   return changeResponses(calls, (answer) =>
     answer.status < 300 ? { ...answer, body: JSON.stringify(change(JSON.parse(answer.body))) } : answer,
   );
+}
+
+/** Changes the code of the problems that some calls get. */
+export function changeCode(calls: RegExp, from: string, to: string): Plant {
+  return changeResponses(calls, (answer) => ({
+    ...answer,
+    body: answer.body.replace(`"code":"${from}"`, `"code":"${to}"`),
+  }));
+}
+
+/** Changes one header of the responses to some calls. An absent one is empty; an empty one is left out. */
+export function changeHeaders(calls: RegExp, name: string, change: (value: string) => string): Plant {
+  return changeResponses(calls, (answer) => {
+    const { [name]: value = '', ...headers } = answer.headers;
+    const changed = change(value);
+    return { ...answer, headers: changed === '' ? headers : { ...headers, [name]: changed } };
+  });
+}
+
+/** Changes the JSON objects that some calls send. */
+export function changeRequests(calls: RegExp, change: (body: Fields) => Fields): Plant {
+  return (send) => (url, init) => {
+    if (!calls.test(callOf(url, init)) || !init.body?.startsWith('{"')) return send(url, init);
+    return send(url, { ...init, body: JSON.stringify(change(JSON.parse(init.body))) });
+  };
 }
 
 /** Changes tasks wherever a response is one. */

@@ -3,8 +3,12 @@ import { CALL_CHECKS } from './call-checks.ts';
 import type { Check } from './check.ts';
 import { Finding, NotScored } from './findings.ts';
 import { createKit, type Kit, type KitOptions } from './kit.ts';
+import { ORDER_CHECKS } from './order-checks.ts';
+import { PATH_CHECKS } from './path-checks.ts';
 import { REQUIREMENTS, type Requirement } from './requirements.ts';
+import { SECRET_CHECKS } from './secret-checks.ts';
 import { TASK_CHECKS } from './task-checks.ts';
+import { TRANSITION_CHECKS } from './transition-checks.ts';
 
 /** `error`: the kit itself failed, which counts neither for nor against the subject. */
 export type Outcome = 'pass' | 'fail' | 'warn' | 'not_scored' | 'error';
@@ -24,6 +28,8 @@ export type Run = {
 };
 
 export type RunOptions = KitOptions & {
+  /** Only requirements of this level; of all where it is absent. */
+  readonly level?: Requirement['level'];
   /** Only requirements whose ids begin so. */
   readonly only?: string;
   /** Ends the run: what was not checked by then is an error of the kit. */
@@ -31,7 +37,14 @@ export type RunOptions = KitOptions & {
 };
 
 /** Every check, by the id of the requirement that it looks at. */
-export const CHECKS: Readonly<Record<string, Check>> = { ...TASK_CHECKS, ...CALL_CHECKS };
+export const CHECKS: Readonly<Record<string, Check>> = {
+  ...TASK_CHECKS,
+  ...CALL_CHECKS,
+  ...TRANSITION_CHECKS,
+  ...ORDER_CHECKS,
+  ...SECRET_CHECKS,
+  ...PATH_CHECKS,
+};
 
 /** Few enough for a gateway that bounds its callers. */
 const CHECKS_AT_ONCE = 12;
@@ -39,10 +52,13 @@ const CHECKS_AT_ONCE = 12;
 /** Never rejects: what fails in the kit is a verdict too. */
 export async function runChecks(options: RunOptions): Promise<Run> {
   const startedMs = performance.now();
-  const { only = '', signal = new AbortController().signal } = options;
+  const { level, only = '', signal = new AbortController().signal } = options;
   const kit = createKit(options);
   signal.addEventListener('abort', () => kit.close());
-  const asked = REQUIREMENTS.filter(({ role, id }) => role === 'gateway' && id.startsWith(only));
+  const asked = REQUIREMENTS.filter(
+    (one) =>
+      one.role === 'gateway' && one.id.startsWith(only) && (level === undefined || one.level === level),
+  );
   const verdicts = new Map<Requirement, Verdict>();
   const waiting = [...asked];
   try {
@@ -52,6 +68,7 @@ export async function runChecks(options: RunOptions): Promise<Run> {
         verdicts.set(next, await check(kit, next, dead, signal));
     };
     await Promise.all(Array.from({ length: CHECKS_AT_ONCE }, work));
+    if (dead === undefined && !signal.aborted) await kit.leave();
   } finally {
     kit.close();
   }

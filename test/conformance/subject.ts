@@ -20,6 +20,8 @@ type Sent = {
   readonly query?: Readonly<Record<string, string>>;
   /** Sent as JSON; absent fields are left out. */
   readonly json?: unknown;
+  /** Sent as it is, instead of JSON. */
+  readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
@@ -76,24 +78,31 @@ export function createSubject(baseUrl: string, send: Send, limitMs: number): Sub
   return {
     baseUrl: root,
     version: () => version,
-    async call(method, path, { query = {}, json, headers = {} } = {}) {
+    async call(method, path, { query = {}, json, body: given, headers = {} } = {}) {
       const search = new URLSearchParams(query).toString();
       const url = `${root}${path}${search === '' ? '' : `?${search}`}`;
       const call = `${method} ${path}`;
       const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(limitMs)]);
-      const body = json === undefined ? {} : { body: JSON.stringify(json) };
-      const type: Record<string, string> = json === undefined ? {} : { 'content-type': 'application/json' };
+      const text = given ?? (json === undefined ? undefined : JSON.stringify(json));
+      const body = text === undefined ? {} : { body: text };
+      const type: Record<string, string> = text === undefined ? {} : { 'content-type': 'application/json' };
       const response = await request(
         call,
         url,
         { method, headers: { ...type, ...headers }, ...body },
         signal,
       );
-      const text = await response.text().catch((error: unknown) => {
+      const received = await response.text().catch((error: unknown) => {
         if (closing.signal.aborted) throw new Error('The run was ended.', { cause: error });
         throw new Finding(`${call}: the response was cut off (${explainError(error)}).`);
       });
-      return { call, status: response.status, headers: response.headers, text, json: parseJson(text) };
+      return {
+        call,
+        status: response.status,
+        headers: response.headers,
+        text: received,
+        json: parseJson(received),
+      };
     },
     async openStream(query, headers = {}) {
       const url = `${root}/api/cli/events?${new URLSearchParams(query)}`;
@@ -114,6 +123,17 @@ export function requireObject(answer: Answer): Fields {
   requireThat(status >= 200 && status < 300, `${call}: ${status} ${text.slice(0, 200)}; must be a 2xx.`);
   requireThat(isFields(json), `${call}: the body is ${printValue(json ?? text)}, and must be a JSON object.`);
   return json;
+}
+
+/** Throws a finding unless a response is a problem of this status and code. */
+export function requireProblem(answer: Answer, status: number, code: string, when: string): void {
+  requireStatus(answer, status, when);
+  const { call, json } = answer;
+  const seen = isFields(json) ? [json.code, json.status] : [];
+  requireThat(
+    seen[0] === code && seen[1] === status,
+    `${call} ${when}: the problem is ${printValue(json)}; must have the code ${code} and the status ${status}.`,
+  );
 }
 
 /** Throws a finding where a response has another status. */

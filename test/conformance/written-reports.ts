@@ -1,6 +1,6 @@
 /** The reports of a run: for a terminal, as JSON to attach to a release, and as JUnit for CI. */
 import type { Outcome, Run, Verdict } from './run-checks.ts';
-import type { Baseline, Summary } from './verdicts.ts';
+import { type Baseline, type Summary, summarize } from './verdicts.ts';
 
 /** What a report says of the run beside its verdicts. */
 export type ReportHead = {
@@ -40,9 +40,22 @@ export function printReport(
     ...shown.flatMap((verdict) => describeVerdict(verdict, baseline)),
     ...stale.map((id) => `STALE  ${id}\n  The baseline expects it to fail, and it does not: take it out.`),
     ...(shown.length + stale.length > 0 ? [''] : []),
-    `MUST ${summary.passed} of ${summary.applicable} applicable`,
+    `MUST ${summary.passed} of ${summary.applicable} applicable${describeLevels(run)}`,
     `${counts.fail} failed, ${counts.warn} warnings, ${counts.not_scored} not scored, ${counts.error} harness errors`,
   ].join('\n');
+}
+
+/** The MUSTs of each level, where there are several. */
+function describeLevels({ verdicts }: Run): string {
+  const levels = [...new Set(verdicts.map(({ requirement }) => requirement.level))];
+  if (levels.length < 2) return '';
+  const parts = levels.map((level) => {
+    const { passed, applicable } = summarize(
+      verdicts.filter(({ requirement }) => requirement.level === level),
+    );
+    return `${level} ${passed} of ${applicable}`;
+  });
+  return ` (${parts.join(', ')})`;
 }
 
 function describeVerdict({ requirement, outcome, detail }: Verdict, baseline: Baseline): readonly string[] {

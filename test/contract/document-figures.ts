@@ -10,7 +10,7 @@ import {
   listOperationStatements,
   measureDocument,
   type Statement,
-} from './statements.ts';
+} from '../../spec/statements.ts';
 import { ADVICE, POLICY, type StatementTests, TESTS_OF_GUIDE } from './tests-of-guide.ts';
 import { TESTS_OF_OPERATIONS } from './tests-of-operations.ts';
 

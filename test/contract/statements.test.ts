@@ -1,12 +1,12 @@
 /** What the document states is held by tests, and is said once. */
 import { describe, expect, test } from 'vitest';
+import { listGuideStatements, listOperationStatements, measureDocument } from '../../spec/statements.ts';
 import {
   findTestedInGuide,
   findTestedInOperations,
   readPublished,
   renderFigures,
 } from './document-figures.ts';
-import { listGuideStatements, listOperationStatements, measureDocument } from './statements.ts';
 
 const document = readPublished();
 const guide = findTestedInGuide(document);

@@ -2,7 +2,7 @@
  * What a document states in words: its sentences and the rows of its tables, each with where it stands. Of
  * these its size is measured, and how much of them is said twice.
  */
-import { isJson, type Json, listOperations } from '../../spec/document.ts';
+import { isJson, type Json, listOperations } from './document.ts';
 
 /** One sentence, or one row of a table with its titles left out. */
 export type Statement = {

@@ -1,0 +1,276 @@
+/** The checks of the guide's section "The life of a task" (L1). */
+import type { Check } from './check.ts';
+import { type Fields, isFields, requireEqual, requireThat } from './findings.ts';
+import type { Agent, Kit } from './kit.ts';
+import { type Answer, requireObject, requireProblem } from './subject.ts';
+
+const ENDED = ['success', 'failed'];
+
+/** Reads a task together with how its headers say it ended. */
+async function outcomeOf(kit: Kit, request_id: unknown): Promise<string | null> {
+  const answer = await kit.subject.call('GET', `/api/cli/tasks/${request_id}`, { query: { auth: kit.auth } });
+  requireObject(answer);
+  return answer.headers.get('task-outcome');
+}
+
+function until(kit: Kit, request_id: unknown, what: string, is: (task: Fields) => boolean): Promise<Fields> {
+  return kit.until(what, async () => {
+    const task = await kit.get(request_id);
+    return is(task) ? task : undefined;
+  });
+}
+
+const ended = (kit: Kit, id: unknown) =>
+  until(kit, id, 'the task ends', ({ status }) => ENDED.includes(String(status)));
+const runs = (kit: Kit, id: unknown, { agent_id }: Agent) =>
+  until(
+    kit,
+    id,
+    `${agent_id} has the task`,
+    (task) => task.agent_id === agent_id && task.status === 'running',
+  );
+
+/** A task that waits for an agent that never comes. */
+async function waiting(kit: Kit, more: Fields): Promise<unknown> {
+  return requireObject(await kit.submit([kit.name('nowhere')], { queue_timeout: 60, ...more })).request_id;
+}
+
+/** A running task and the agent that has taken it. */
+async function running(kit: Kit, more: Fields = {}, registration: Fields = {}) {
+  const agent = await kit.startAgent(registration);
+  const { request_id } = requireObject(await kit.submit([agent.tag], more));
+  await runs(kit, request_id, agent);
+  return { agent, request_id };
+}
+
+/** The end of a pending task: no agent, and this text. */
+function requireEnd(task: Fields, agent_id: unknown, error_info: string): void {
+  const { status } = task;
+  requireEqual(
+    [status, task.agent_id, task.error_info],
+    ['failed', agent_id, error_info],
+    'The task that ended',
+  );
+}
+
+/** The agent's next heartbeat names a task that has ended otherwise than by its report. */
+async function requireCancelled(kit: Kit, agent: Agent, request_id: unknown): Promise<void> {
+  await kit.until('a heartbeat names it in `cancelled_request_ids`', async () => {
+    const { cancelled_request_ids: ids } = requireObject(
+      await kit.callAs(agent, 'heartbeat', { request_ids: [request_id] }),
+    );
+    return Array.isArray(ids) && ids.includes(request_id) ? true : undefined;
+  });
+}
+
+/** A task whose first agent is busy, so that another one gets it, and the first reports its end after all. */
+async function moved(kit: Kit) {
+  const first = await kit.startAgent({}, 503);
+  const { request_id } = requireObject(await kit.submit([first.tag]));
+  await kit.until('the task is pushed', () => (kit.pushesTo(first).length > 0 ? true : undefined));
+  const second = await kit.startAgent({ agent_tags: [first.tag] });
+  const task = await runs(kit, request_id, second);
+  const beat = requireObject(await kit.callAs(first, 'heartbeat', { request_ids: [request_id] }));
+  const reported = await kit.report(first, request_id, { result: { output: 'after all' } });
+  return { first, request_id, task, beat, reported, done: await kit.get(request_id), second };
+}
+
+/** What an agent reports in turn, and the task after each report. */
+async function reported(kit: Kit) {
+  const { agent, request_id } = await running(kit);
+  const other = await kit.startAgent();
+  const foreign = await kit.report(other, request_id, {});
+  const started = await kit.report(agent, request_id, {
+    status: 'running',
+    progress: 40,
+    result: { reply: 'first' },
+  });
+  await kit.report(agent, request_id, { status: 'running', progress: 50, result: { reply: 'second' } });
+  const between = await kit.get(request_id);
+  const finished = await kit.report(agent, request_id, { result: { output: 'done' } });
+  const done = await kit.get(request_id);
+  const late = await kit.report(agent, request_id, { status: 'failed', error_info: 'late' });
+  const cancel = await kit.cancel(request_id);
+  return { agent, foreign, started, between, finished, done, late, cancel, after: await kit.get(request_id) };
+}
+
+/** A task that its agent reports as failed, with a text that the gateway uses itself. */
+async function reportedFailed(kit: Kit) {
+  const { agent, request_id } = await running(kit);
+  const report = await kit.report(agent, request_id, {
+    status: 'failed',
+    progress: 10,
+    error_info: 'timeout',
+  });
+  return { agent, request_id, report, done: await ended(kit, request_id) };
+}
+
+/** A task whose agent is silent for longer than it said it would be. */
+async function lost(kit: Kit) {
+  const { agent, request_id } = await running(kit, {}, { lost_after: 1 });
+  return { agent, request_id, done: await ended(kit, request_id) };
+}
+
+/** A task that its agent never reports on. */
+async function late(kit: Kit) {
+  const { agent, request_id } = await running(kit, { timeout: 1 });
+  return { agent, request_id, done: await ended(kit, request_id) };
+}
+
+/** A running task that is cancelled. */
+async function cancelled(kit: Kit) {
+  const { agent, request_id } = await running(kit);
+  requireObject(await kit.cancel(request_id));
+  return { agent, request_id, done: await kit.get(request_id) };
+}
+
+/** A pending task without an agent, as it waits and as it ends. */
+async function unmatched(kit: Kit) {
+  const request_id = await waiting(kit, { queue_timeout: 0.5 });
+  return { before: await kit.get(request_id), request_id, done: await ended(kit, request_id) };
+}
+
+function requireAccepted(answer: Answer, accepted: boolean): void {
+  requireEqual(requireObject(answer).accepted, accepted, '`accepted`');
+}
+
+/** The checks, by their requirements. */
+export const TRANSITION_CHECKS: Readonly<Record<string, Check>> = {
+  'task-life.pending-an-agent-qualifies': async (kit) => {
+    const { agent, request_id } = await running(kit);
+    const [push = ''] = await kit.until('the push', () =>
+      kit.pushesTo(agent)[0] ? kit.pushesTo(agent) : undefined,
+    );
+    requireThat(push.includes(String(request_id)), 'The push lacks the `request_id`.');
+    const { error_info } = await kit.get(request_id);
+    requireEqual(error_info, null, '`error_info` of a running task');
+    const puller = await kit.startAgent({ endpoint: 'pull' });
+    const pulled = requireObject(await kit.submit([puller.tag]));
+    const claimed = requireObject(await kit.callAs(puller, 'claim', { wait: 5 }));
+    requireEqual([claimed.request_id, claimed.status], [pulled.request_id, 'running'], 'The claimed task');
+    await kit.cancel(request_id);
+  },
+  'task-life.pending-no-agent-qualifies': async (kit) => {
+    const { before, done } = await kit.see(unmatched);
+    requireEqual(before.status, 'pending', '`status` during `queue_timeout`');
+    requireEnd(done, null, '无可用 Agent');
+  },
+  'task-life.pending-canceltask-failed-null': async (kit) => {
+    const request_id = await waiting(kit, {});
+    requireObject(await kit.cancel(request_id));
+    requireEnd(await kit.get(request_id), null, 'cancelled by user');
+  },
+  'task-life.pending-timeout-is-over': async (kit) =>
+    requireEnd(await ended(kit, await waiting(kit, { timeout: 1 })), null, 'timeout'),
+  'task-life.running-the-task-moves': async (kit) => {
+    const { task, beat, request_id, second } = await kit.see(moved);
+    requireEqual(
+      [task.status, task.agent_id, task.error_info],
+      ['running', second.agent_id, null],
+      'The moved task',
+    );
+    requireEqual(beat.cancelled_request_ids, [request_id], '`cancelled_request_ids` of the former agent');
+  },
+  'task-life.running-reportresult-with-running': async (kit) => {
+    const { agent, started, between } = await kit.see(reported);
+    requireAccepted(started, true);
+    const { status, agent_id, progress, error_info } = between;
+    requireEqual(
+      [status, agent_id, progress, error_info],
+      ['running', agent.agent_id, 50, null],
+      'The running task',
+    );
+  },
+  'task-life.running-reportresult-with-success': async (kit) => {
+    const { agent, finished, done } = await kit.see(reported);
+    requireAccepted(finished, true);
+    requireEqual(
+      [done.status, done.agent_id, done.error_info],
+      ['success', agent.agent_id, null],
+      'The task',
+    );
+  },
+  'task-life.running-reportresult-with-failed': async (kit) => {
+    const { agent, report, done } = await kit.see(reportedFailed);
+    requireAccepted(report, true);
+    requireEnd(done, agent.agent_id, 'timeout');
+  },
+  'task-life.running-canceltask-failed-unchanged': async (kit) => {
+    const { agent, request_id, done } = await kit.see(cancelled);
+    requireEnd(done, agent.agent_id, 'cancelled by user');
+    await requireCancelled(kit, agent, request_id);
+  },
+  'task-life.running-timeout-is-over': async (kit) => {
+    const { agent, request_id, done } = await kit.see(late);
+    requireEnd(done, agent.agent_id, 'timeout');
+    await requireCancelled(kit, agent, request_id);
+  },
+  'task-life.running-no-contact-for': async (kit) => {
+    const { agent, request_id, done } = await kit.see(lost);
+    requireThat(
+      /^agent lost: no contact for \d+ s$/.test(String(done.error_info)),
+      `It ended with ${done.error_info}.`,
+    );
+    requireEqual([done.status, done.agent_id], ['failed', agent.agent_id], 'The lost task');
+    await requireCancelled(kit, agent, request_id);
+  },
+  'task-life.success-failed-reportresult-unchanged': async (kit) => {
+    const { late, done, after } = await kit.see(reported);
+    requireAccepted(late, false);
+    requireEqual(after, done, 'The task after a late report');
+  },
+  'task-life.success-failed-canceltask-unchanged': async (kit) => {
+    const { cancel, done, after } = await kit.see(reported);
+    requireProblem(cancel, 400, 'task_terminal', 'of a task that has ended');
+    requireEqual(after, done, 'The task after a late cancel');
+  },
+  'task-life.pending-running-success-or': async (kit) => {
+    const { before, done: failed } = await kit.see(unmatched);
+    const { between, done } = await kit.see(reported);
+    const seen = [before.status, failed.status, between.status, done.status];
+    requireEqual(seen, ['pending', 'failed', 'running', 'success'], 'The statuses');
+  },
+  'task-life.a-task-that-is': async (kit) => {
+    const { done, after } = await kit.see(reported);
+    requireEqual(
+      [done.status, after.status, after.error_info],
+      ['success', 'success', null],
+      'The task that has ended',
+    );
+  },
+  'task-life.for-a-program-task': async (kit) => {
+    const ends: readonly (readonly [unknown, string])[] = [
+      [(await kit.see(reported)).done.request_id, 'success'],
+      [(await kit.see(reportedFailed)).request_id, 'failed'],
+      [(await kit.see(cancelled)).request_id, 'cancelled'],
+      [(await kit.see(late)).request_id, 'timeout'],
+      [(await kit.see(unmatched)).request_id, 'no_agent'],
+      [(await kit.see(lost)).request_id, 'agent_lost'],
+    ];
+    for (const [request_id, expected] of ends)
+      requireEqual(await outcomeOf(kit, request_id), expected, '`Task-Outcome`');
+  },
+  'task-life.error-info-is-for': async (kit) => {
+    const { request_id, done } = await kit.see(reportedFailed);
+    requireEqual(done.error_info, 'timeout', 'The text of the agent');
+    requireEqual(await outcomeOf(kit, request_id), 'failed', '`Task-Outcome` of a failure called timeout');
+  },
+  'task-life.a-result-counts-from': async (kit) => {
+    const { first, reported: report, done } = await kit.see(moved);
+    requireAccepted(report, true);
+    requireEqual(
+      [done.status, done.agent_id],
+      ['success', first.agent_id],
+      'The task that a former agent ended',
+    );
+  },
+  'task-life.from-an-agent-that': async (kit) => {
+    const { foreign } = await kit.see(reported);
+    requireProblem(foreign, 400, 'agent_mismatch', 'of an agent that never had the task');
+  },
+  'task-life.of-the-results-that': async (kit) => {
+    const { done } = await kit.see(reported);
+    const { reply, output } = isFields(done.result) ? done.result : {};
+    requireEqual([reply, output], ['first', 'done'], '`reply` and `output`');
+  },
+};
