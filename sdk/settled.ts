@@ -5,11 +5,11 @@
 import type { FailedTask, SuccessfulTask, Task, TaskOutcome } from './contract.ts';
 
 /** The `error_info` of a task that was cancelled. */
-export const CANCELLED_TEXT = 'cancelled by user';
+const CANCELLED_TEXT = 'cancelled by user';
 /** The `error_info` of a task whose own `timeout` passed. */
 export const TIMEOUT_TEXT = 'timeout';
 /** The `error_info` of a task for which no agent qualified. */
-export const NO_AGENT_TEXT = '无可用 Agent';
+const NO_AGENT_TEXT = '无可用 Agent';
 
 /**
  * Whether a task has reached a terminal state: it succeeded or failed, and will not change any more. A

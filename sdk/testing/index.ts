@@ -1,3 +1,2 @@
-/** The public entry `@task-gateway/sdk/testing`: tests of clients and agents, without a test framework. */
-export { createFakeGateway, type FakeGateway, type FakeGatewayOptions } from './gateway.ts';
+/** The public entry `@task-gateway/sdk/testing`: tests of a handler by itself, without a test framework. */
 export { type HandlerInput, type HandlerOutcome, runHandler } from './run-handler.ts';

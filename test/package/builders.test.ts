@@ -15,16 +15,18 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const LIMITS = { timeout: 170_000, maxBuffer: 10_000_000 };
 const NODES = [process.execPath, '/usr/bin/node'].filter((node) => existsSync(node));
 const MAIN = `async function main() {
-    const gateway = createFakeGateway();
-    const agent = createAgent({ ...gateway.options, tags: ['x'], handler: () => 'done' });
-    await agent.start();
-    const task = await createClient(gateway.options).runTask({ task_type: 't', task_tags: ['x'], payload: {} });
-    await agent.stop();
-    if (task.result.output !== 'done') throw new Error('a wrong result');
+    const fetch = async () => new Response('{}', { status: 404 });
+    const gateway = { baseUrl: 'http://gateway.test', auth: 'x', fetch, logLevel: 'off' };
+    const handler = () => 'done';
+    createAgent({ ...gateway, tags: ['x'], handler });
+    const error = await createClient(gateway).getTask('t').catch((thrown) => thrown);
+    if (!(error instanceof NotFoundError)) throw new Error('a wrong error');
+    const { result } = await runHandler(handler);
+    if (result.output !== 'done') throw new Error('a wrong result');
   }`;
-const IMPORTS = `import { createClient } from '@task-gateway/sdk';
+const IMPORTS = `import { createClient, NotFoundError } from '@task-gateway/sdk';
   import { createAgent } from '@task-gateway/sdk/agent';
-  import { createFakeGateway } from '@task-gateway/sdk/testing';`;
+  import { runHandler } from '@task-gateway/sdk/testing';`;
 const REQUIRES = IMPORTS.replaceAll(/import (.*) from (.*);/g, 'const $1 = require($2);');
 let project: string;
 

@@ -20,16 +20,18 @@ export const STORY = `import { createClient, NotFoundError, TaskFailedError } fr
       const seen = { result, same: events[0].request_id === request_id && events[0].result.output === result.output };
       console.log(JSON.stringify({ ...seen, none: none instanceof TaskFailedError && none.code, missing: missing instanceof NotFoundError }));`;
 
-/** The same from CommonJS, on a gateway in memory. */
-export const REQUIRED = `const { createClient } = require('@task-gateway/sdk');
+/** The same entries from CommonJS, without a gateway. */
+export const REQUIRED = `const { createClient, NotFoundError } = require('@task-gateway/sdk');
         const { createAgent } = require('@task-gateway/sdk/agent');
-        const { createFakeGateway } = require('@task-gateway/sdk/testing');
-        const { options } = createFakeGateway();
-        const agent = createAgent({ ...options, agentId: 'a', tags: ['x'], handler: () => 'required' });
-        agent.start()
-          .then(() => createClient(options).runTask({ task_type: 'x', task_tags: ['x'], payload: {} }))
+        const { runHandler } = require('@task-gateway/sdk/testing');
+        const fetch = async () => new Response('{}', { status: 404 });
+        const gateway = { baseUrl: 'http://gateway.test', auth: 'x', fetch, logLevel: 'off' };
+        const handler = () => 'required';
+        createAgent({ ...gateway, tags: ['x'], handler });
+        createClient(gateway).getTask('t')
+          .then(() => { throw new Error('There is no such task.'); }, (error) => { if (!(error instanceof NotFoundError)) throw error; })
+          .then(() => runHandler(handler))
           .then(({ result }) => console.log(result.output))
-          .then(() => agent.stop())
           .then(() => import('@task-gateway/sdk'))
           .then((sdk) => { if (sdk.createClient !== createClient) throw new Error('It is there twice.'); });`;
 
@@ -176,17 +178,17 @@ export const PROGRAM = `import { createClient, TaskFailedError, type Task } from
 export const AGENT = `import { createAgent, type Handler } from '@task-gateway/sdk/agent';
     const handler: Handler = async (task, { progress }) => { progress(1); return { output: task.task_type }; };
     export const agent = createAgent({ baseUrl: 'http://127.0.0.1:8080', auth: 'x', agentId: 'a', tags: [], handler });
-    import { createFakeGateway, runHandler } from '@task-gateway/sdk/testing';
-    export const output: string | undefined = (await runHandler(handler)).result?.output;
-    export const fake = createAgent({ ...createFakeGateway().options, tags: [], handler });`;
+    import { runHandler } from '@task-gateway/sdk/testing';
+    export const output: string | undefined = (await runHandler(handler)).result?.output;`;
 
 /** The same of a program that is CommonJS, compiled for Node 16's rules. */
 export const COMMONJS = `import { createClient, TaskFailedError, type Task } from '@task-gateway/sdk';
     import { createAgent, type Handler } from '@task-gateway/sdk/agent';
-    import { createFakeGateway } from '@task-gateway/sdk/testing';
+    import { runHandler } from '@task-gateway/sdk/testing';
     import type { components } from '@task-gateway/contract';
     const handler: Handler = ({ task_type }) => task_type;
-    createAgent({ ...createFakeGateway().options, tags: [], handler });
+    createAgent({ auth: 'x', tags: [], handler });
+    void runHandler(handler);
     const client = createClient();
     export const read = async (): Promise<components['schemas']['TaskInfo'] & Task> => client.getTask('t');
     export const check = (error: unknown) => error instanceof TaskFailedError && error.task.error_info;`;

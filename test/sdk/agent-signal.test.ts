@@ -12,9 +12,9 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { lockFile } from '../../sdk/agent/file-lock.ts';
 import { type Agent, type AgentOptions, createAgent, runAgent } from '../../sdk/agent/index.ts';
 import { type AbortError, createClient } from '../../sdk/index.ts';
-import { createFakeGateway } from '../../sdk/testing/index.ts';
 import { flushMicrotasks } from '../harness/fake-clock.ts';
 import { createSdkClock, elapse, until } from './sdk-clock.ts';
+import { createSimulatedGateway } from './simulated-gateway.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'task-gateway-agent-signal-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -41,7 +41,7 @@ const RUNS: Readonly<Record<string, Run>> = {
 
 /** Runs an agent, and aborts it at one of its points; with 0 at none. */
 async function abortAt(run: Run, at: number) {
-  const gateway = createFakeGateway();
+  const gateway = createSimulatedGateway();
   const clock = createSdkClock();
   await createClient(gateway.options).submitTask(submission);
   const controller = new AbortController();
@@ -127,8 +127,8 @@ describe.each(Object.entries(RUNS))('%s', (name, run) => {
       // Without an error nothing waited: the handler was at work, or the last response had come.
       await elapse(aborted.clock, error ? (error.stopped as Promise<void>) : (aborted.agent as Agent).stop());
       expect(aborted.agent?.state, what).toBe('stopped');
-      expect(aborted.gateway.agents(), what).toEqual([]);
-      const statuses = aborted.gateway.tasks().map(({ status }) => status);
+      expect(await aborted.gateway.agents(), what).toEqual([]);
+      const statuses = (await aborted.gateway.tasks()).map(({ status }) => status);
       // A task that the agent never took is left to the gateway.
       if (aborted.ended.fired !== undefined) expect(statuses, what).not.toContain('running');
       expect(aborted.ended.fired ?? false, what).toBe(aborted.ended.wasWorking);
@@ -138,7 +138,7 @@ describe.each(Object.entries(RUNS))('%s', (name, run) => {
   });
 
   test('is ended by a signal that had fired before, and has asked for nothing', async () => {
-    const gateway = createFakeGateway();
+    const gateway = createSimulatedGateway();
     let asked = 0;
     const auth = () => {
       asked += 1;
@@ -158,7 +158,7 @@ describe.each(Object.entries(RUNS))('%s', (name, run) => {
     const before = ports();
     for (let ticks = 0; ticks < 40; ticks += 1) {
       const outbox = join(folder, `${name}-${ticks}`);
-      const gateway = createFakeGateway({ push: async () => new Response(null, { status: 503 }) });
+      const gateway = createSimulatedGateway({ push: () => new Response(null, { status: 503 }) });
       const controller = new AbortController();
       const options = { ...gateway.options, tags: ['x'], outbox, listen: {}, signal: controller.signal };
       const ending: Promise<AbortError | undefined> = run(
@@ -173,7 +173,7 @@ describe.each(Object.entries(RUNS))('%s', (name, run) => {
       controller.abort();
       const error = await ending;
       await error?.stopped;
-      expect(gateway.agents()).toEqual([]);
+      expect(await gateway.agents()).toEqual([]);
       await (await lockFile(outbox)).release();
     }
     await until(() => ports() === before, 'the ports are closed');
@@ -181,7 +181,7 @@ describe.each(Object.entries(RUNS))('%s', (name, run) => {
 });
 
 test('Its handlers’ signals fire in the same call, and a later stop resolves when the agent has stopped.', async () => {
-  const gateway = createFakeGateway();
+  const gateway = createSimulatedGateway();
   const controller = new AbortController();
   const working = Promise.withResolvers<AbortSignal>();
   const agent = createAgent({
@@ -202,7 +202,7 @@ test('Its handlers’ signals fire in the same call, and a later stop resolves w
   expect(signal).toMatchObject({ aborted: true, reason: { code: 'agent_stopped' } });
   expect(agent.state).toBe('draining');
   await agent.stop();
-  expect({ state: agent.state, agents: gateway.agents() }).toEqual({ state: 'stopped', agents: [] });
+  expect({ state: agent.state, agents: await gateway.agents() }).toEqual({ state: 'stopped', agents: [] });
   const failed = { request_id, status: 'failed', error_info: expect.stringContaining('stopped') };
-  expect(gateway.tasks()).toEqual([expect.objectContaining(failed)]);
+  expect(await gateway.tasks()).toEqual([expect.objectContaining(failed)]);
 });

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSteppedClock } from '../harness/stepped-clock.ts';
 import { someTask } from './scripted-fetch.ts';
 import { until } from './sdk-clock.ts';
-import { type ServedGateway, serveFakeGateway } from './served-gateway.ts';
+import { type ServedGateway, serveSimulatedGateway } from './served-gateway.ts';
 
 const HOUR_MS = 3_600_000;
 const ROOT = join(import.meta.dirname, '../..');
@@ -40,7 +40,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   pending = { server, url, reads: () => reads };
-  gateway = await serveFakeGateway({ heartbeatSeconds: 1 });
+  gateway = await serveSimulatedGateway(1);
 });
 
 afterAll(async () => {
@@ -109,6 +109,6 @@ test('The heartbeat thread sends heartbeats while a handler blocks.', async () =
   await until(() => printed().includes('taken'), 'the agent takes the task');
   const countHeartbeats = () => gateway.calls.filter(({ operation }) => operation === 'heartbeat').length;
   const before = countHeartbeats();
-  await until(() => gateway.tasks()[0]?.status === 'success', 'the task is done');
+  await expect.poll(async () => (await gateway.tasks())[0]?.status).toBe('success');
   expect(countHeartbeats() - before).toBeGreaterThanOrEqual(2);
 });

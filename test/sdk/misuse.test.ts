@@ -5,11 +5,11 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { type AgentOptions, createAgent } from '../../sdk/agent/index.ts';
 import { createClient, type SubscribeOptions, type TaskSubmission } from '../../sdk/index.ts';
-import { createFakeGateway } from '../../sdk/testing/index.ts';
 import { AUTH, connect, submission } from './calls-fixture.ts';
 import { json, someTask } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
 import { elapse } from './sdk-clock.ts';
+import { createSimulatedGateway } from './simulated-gateway.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -185,7 +185,7 @@ test.each([
 test.each(['drainMs', 'graceMs'])(
   'An agent’s stop() refuses a %s that is no number, and can be repeated.',
   async (name) => {
-    const fake = createFakeGateway();
+    const fake = createSimulatedGateway();
     const started = createAgent({ ...agent, ...fake.options });
     await started.start();
     const error = { code: 'invalid_option', message: expect.stringContaining(name) };

@@ -5,8 +5,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createClient } from '../../sdk/index.ts';
 import { until } from './sdk-clock.ts';
-import { type ServedGateway, serveFakeGateway } from './served-gateway.ts';
+import { type ServedGateway, serveSimulatedGateway } from './served-gateway.ts';
 
 let gateway: ServedGateway;
 let folder: string;
@@ -15,7 +16,7 @@ let printed: string;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'task-gateway-process-'));
-  gateway = await serveFakeGateway({ heartbeatSeconds: 1 });
+  gateway = await serveSimulatedGateway(1);
   await startAgent();
 });
 
@@ -63,12 +64,18 @@ async function submit(payload: Record<string, unknown>): Promise<string> {
   return request_id;
 }
 
-const taskOf = (request_id: string) => gateway.tasks().find((task) => task.request_id === request_id);
+const taskOf = async (request_id: string) =>
+  (await gateway.tasks()).find((task) => task.request_id === request_id);
+
+/** Resolves when a task has this status. */
+async function untilStatus(request_id: string, status: string): Promise<void> {
+  await expect.poll(async () => (await taskOf(request_id))?.status).toBe(status);
+}
 
 test('An agent sends heartbeats with the ids of its tasks while its handler blocks the event loop.', async () => {
   const request_id = await submit({ block_ms: 4_500 });
   const fromMs = gateway.calls.at(-1)?.atMs ?? 0;
-  await until(() => taskOf(request_id)?.status === 'success', 'the task is done');
+  await untilStatus(request_id, 'success');
   const resultMs = gateway.calls.findLast(({ operation }) => operation === 'result')?.atMs ?? 0;
   const during = gateway.calls.filter(
     ({ operation, atMs }) => operation === 'heartbeat' && atMs > fromMs && atMs < resultMs - 200,
@@ -83,12 +90,12 @@ test('An agent sends heartbeats with the ids of its tasks while its handler bloc
 
 test('An agent that the gateway no longer knows registers again at once, even while its handler blocks.', async () => {
   const request_id = await submit({ block_ms: 4_000 });
-  gateway.forgetAgents();
-  await until(() => gateway.agents().length === 1, 'the agent registers again');
-  expect(taskOf(request_id)?.status).toBe('running');
+  await gateway.forgetAgents();
+  await expect.poll(() => gateway.agents()).toHaveLength(1);
+  expect((await taskOf(request_id))?.status).toBe('running');
   const again = gateway.calls.findLast(({ operation }) => operation === 'register');
   expect(again?.body).toMatchObject({ agent_tags: ['own'], max_concurrent: 2, request_ids: [request_id] });
-  await until(() => taskOf(request_id)?.status === 'success', 'the task is done');
+  await untilStatus(request_id, 'success');
 });
 
 test('On SIGTERM an agent announces its draining, finishes, reports, unregisters and exits with 0, in this order.', async () => {
@@ -98,7 +105,7 @@ test('On SIGTERM an agent announces its draining, finishes, reports, unregisters
   const [code] = await once(child, 'close');
   expect(printed).toMatch(/end\n$/);
   expect(code).toBe(0);
-  expect(taskOf(request_id)).toMatchObject({ status: 'success', result: { output: 'lasted' } });
+  expect(await taskOf(request_id)).toMatchObject({ status: 'success', result: { output: 'lasted' } });
   // A claim may have been in progress when the signal came.
   const calls = gateway.calls
     .slice(before)
@@ -119,7 +126,7 @@ test('A second SIGTERM stops a running task: it is reported as failed, and the a
   child.kill('SIGTERM');
   const [code] = await once(child, 'exit');
   expect(code).toBe(0);
-  expect(taskOf(request_id)).toMatchObject({
+  expect(await taskOf(request_id)).toMatchObject({
     status: 'failed',
     error_info: 'the agent was stopped before the task was done',
   });
@@ -129,8 +136,8 @@ test('A second SIGTERM stops a running task: it is reported as failed, and the a
 test('A handler that throws what has no text, and a listener that fails, end neither the process nor another task.', async () => {
   const other = await submit({ last_ms: 1_500 });
   const request_id = await submit({ throws: 'nothing that has a text' });
-  await until(() => taskOf(request_id)?.status === 'failed', 'the task fails');
-  await until(() => taskOf(other)?.status === 'success', 'the other task is done');
+  await untilStatus(request_id, 'failed');
+  await untilStatus(other, 'success');
   expect(child.exitCode).toBeNull();
 });
 
@@ -138,9 +145,9 @@ test('Neither a promise that a handler leaves without an end nor a listener of i
   const other = await submit({ last_ms: 2_500 });
   const request_id = await submit({ throws: 'beside the handler', last_ms: 60_000 });
   await until(() => printed.includes('A promise is left'), 'the rejection is printed');
-  gateway.cancel(request_id);
+  await createClient(gateway.options).cancelTask(request_id);
   await until(() => printed.includes('derived signal rejects later'), 'the listeners are printed');
-  await until(() => taskOf(other)?.status === 'success', 'the other task is done');
+  await untilStatus(other, 'success');
   const directs = ['the signal throws', 'the signal rejects', 'a linked signal rejects'];
   for (const what of [...directs, 'a derived signal throws', 'a derived signal rejects']) {
     expect(printed).toContain(`A listener of ${what}.`);
@@ -168,15 +175,15 @@ test('A second process on the same outbox does not start, and says why.', async 
 
 test('An outcome that an agent could not report before it was killed is reported after a restart, without working again.', async () => {
   const request_id = await submit({ last_ms: 500 });
-  gateway.fail();
+  gateway.world.faults.add({ fault: 'no_response' });
   const kept = () => readFileSync(join(folder, 'outbox'), 'utf8');
   await until(() => kept().includes(request_id), 'the outcome is kept');
   await kill();
-  gateway.recover();
-  expect(taskOf(request_id)?.status).toBe('running');
+  gateway.world.faults.clear();
+  expect((await taskOf(request_id))?.status).toBe('running');
   await startAgent();
-  await until(() => taskOf(request_id)?.status === 'success', 'the outcome is reported');
-  expect(taskOf(request_id)?.result).toEqual({ output: 'lasted' });
+  await untilStatus(request_id, 'success');
+  expect((await taskOf(request_id))?.result).toEqual({ output: 'lasted' });
   expect(printed).not.toContain('taken');
   await until(() => kept() === '', 'the outbox is empty');
 });

@@ -183,12 +183,12 @@ describe('each program of the pages runs', () => {
     expect(await run('runHandler(')).toEqual({ code: 0, error: '', out: '' });
   });
 
-  test('each failure is forced on the fake gateway', async () => {
-    expect(await run('gateway.expire(')).toEqual({ code: 0, error: '', out: '' });
+  test('each failure is forced in a simulated world', async () => {
+    expect(await run("fault: 'busy'")).toEqual({ code: 0, error: '', out: '' });
   });
 
   test('an app is tried with an agent that dies after half of its task, in a simulated world', async () => {
-    expect(await run('createSimulator(')).toEqual({ code: 0, error: '', out: '' });
+    expect(await run("does: 'die'")).toEqual({ code: 0, error: '', out: '' });
   });
 
   test('each failure that a mock can show is forced on it', async () => {
@@ -206,7 +206,7 @@ describe('each program of the pages runs', () => {
     const small = await startGateway({ GATEWAY_AUTH: AUTH, ...settings });
     try {
       const failed = /^task-gateway: task \S+ \(t\) failed: Error: no data$/m;
-      expect(await run('lost_after: 1', small.baseUrl)).toEqual({
+      expect(await run('lost_after: 1 }', small.baseUrl)).toEqual({
         code: 0,
         error: expect.stringMatching(failed),
         out: '',
@@ -224,7 +224,7 @@ describe('each program of the pages runs', () => {
       .map((line) => line.split('|').map((cell) => cell.trim()));
     expect(rows).toHaveLength(10);
     const [settings = ''] = /^STORE=memory: .*/m.exec(PAGES) ?? [];
-    const columns = ['gateway.expire(', "auth: 'any'", 'lost_after: 1'].map(
+    const columns = ["fault: 'busy'", "auth: 'any'", 'lost_after: 1 }'].map(
       (words) => programs.find((program) => program.includes(words)) ?? '',
     );
     for (const [, failure = '', ...cells] of rows) {

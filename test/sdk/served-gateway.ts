@@ -1,7 +1,10 @@
-/** The fake gateway on a real port, for agents in separate processes. It records the calls it receives. */
+/**
+ * A simulated gateway on a real port, for agents in separate processes. It records the calls it receives, and
+ * asks agents for heartbeats at an interval of the test.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createFakeGateway, type FakeGateway, type FakeGatewayOptions } from '../../sdk/testing/index.ts';
+import { createSimulatedGateway, type SimulatedGateway } from './simulated-gateway.ts';
 
 /** A call, and when it was received: milliseconds since the server started. */
 type ServedCall = {
@@ -10,15 +13,15 @@ type ServedCall = {
   readonly atMs: number;
 };
 
-export type ServedGateway = FakeGateway & {
+export type ServedGateway = SimulatedGateway & {
   readonly url: string;
   readonly calls: readonly ServedCall[];
   close(): Promise<void>;
 };
 
-/** Serves a fake gateway on a free port of the loopback. */
-export async function serveFakeGateway(options?: FakeGatewayOptions): Promise<ServedGateway> {
-  const gateway = createFakeGateway(options);
+/** Serves a simulated gateway on a free port of the loopback. */
+export async function serveSimulatedGateway(heartbeatSeconds: number): Promise<ServedGateway> {
+  const gateway = createSimulatedGateway();
   const calls: ServedCall[] = [];
   const startMs = performance.now();
   const server = createServer(async (incoming, outgoing) => {
@@ -38,8 +41,13 @@ export async function serveFakeGateway(options?: FakeGatewayOptions): Promise<Se
     });
     try {
       const response = await gateway.options.fetch(request, { signal: disconnected.signal });
-      outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-      outgoing.end(Buffer.from(await response.arrayBuffer()));
+      const text = await response.text();
+      const hurried = text.replace(/"heartbeat_interval":\d+/, `"heartbeat_interval":${heartbeatSeconds}`);
+      outgoing.writeHead(response.status, {
+        ...Object.fromEntries(response.headers),
+        'content-length': Buffer.byteLength(hurried),
+      });
+      outgoing.end(hurried);
     } catch {
       outgoing.destroy();
     }

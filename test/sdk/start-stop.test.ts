@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { lockFile } from '../../sdk/agent/file-lock.ts';
 import { type Agent, createAgent } from '../../sdk/agent/index.ts';
-import { createFakeGateway } from '../../sdk/testing/index.ts';
+import { createSimulatedGateway } from './simulated-gateway.ts';
 
 const RUNS = 60;
 const folder = mkdtempSync(join(tmpdir(), 'task-gateway-life-cycle-'));
@@ -28,8 +28,8 @@ async function takeTurns(count: number): Promise<void> {
 function createWholeAgent(isDown: boolean) {
   agents += 1;
   const outbox = join(folder, `${agents}.outbox`);
-  const gateway = createFakeGateway({ push: async () => new Response(null, { status: 503 }) });
-  if (isDown) gateway.fail();
+  const gateway = createSimulatedGateway({ push: () => new Response(null, { status: 503 }) });
+  if (isDown) gateway.world.faults.add({ fault: 'no_response' });
   const agent = createAgent({
     ...gateway.options,
     agentId: 'a',
@@ -66,7 +66,8 @@ test('Whatever the schedule, an agent that was stopped has nothing open and is n
       const { agent, gateway, outbox } = createWholeAgent(isDown);
       await runSchedule(agent, steps);
       expect(agent.state).toBe('stopped');
-      expect(gateway.agents()).toEqual([]);
+      gateway.world.faults.clear();
+      expect(await gateway.agents()).toEqual([]);
       await (await lockFile(outbox)).release();
       expect(await countPorts()).toBe(before);
       await expect(agent.start()).rejects.toMatchObject({ code: 'invalid_option' });
@@ -76,7 +77,7 @@ test('Whatever the schedule, an agent that was stopped has nothing open and is n
 }, 60_000);
 
 test('A registration that is under way when the agent stops leaves no agent behind.', async () => {
-  const gateway = createFakeGateway();
+  const gateway = createSimulatedGateway();
   const waiting: (() => void)[] = [];
   const fetch: typeof gateway.options.fetch = async (request, init) => {
     if (!request.url.endsWith('/register')) return await gateway.options.fetch(request, init);
@@ -96,5 +97,5 @@ test('A registration that is under way when the agent stops leaves no agent behi
   for (const release of waiting) release();
   await Promise.all([started, stopped]);
   await takeTurns(5);
-  expect(gateway.agents()).toEqual([]);
+  expect(await gateway.agents()).toEqual([]);
 });
