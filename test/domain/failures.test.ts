@@ -79,12 +79,15 @@ describe('errors that differ in numbers and ids alone are one', () => {
   test.each(['1a ', 'deadbeef1-', '1.', 'abcdef00-', '0000-', 'a'])('in linear time: %s', (piece) => {
     const time = (chars: number): number => {
       const text = piece.repeat(Math.ceil(chars / piece.length));
-      const fromMs = performance.now();
-      for (let round = 0; round < 5; round += 1) foldError(text);
-      return performance.now() - fromMs;
+      // The quickest of five: on a busy machine any one of them may wait.
+      const tookMs = Array.from({ length: 5 }, () => {
+        const fromMs = performance.now();
+        foldError(text);
+        return performance.now() - fromMs;
+      });
+      return Math.min(...tookMs);
     };
-    time(20_000);
-    expect(time(400_000)).toBeLessThan(Math.max(400, 200 * time(20_000)));
+    expect(time(400_000)).toBeLessThan(Math.max(100, 200 * time(20_000)));
   });
 });
 
