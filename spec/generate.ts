@@ -26,6 +26,8 @@ import { addLinks } from './links.ts';
 import { cutAdminDocument, cutClientDocument, requireUnion } from './published-documents.ts';
 import { buildRequirements } from './requirements.ts';
 import { shareParts } from './shared-parts.ts';
+import { buildStates } from './states.ts';
+import { buildVectors } from './vectors.ts';
 
 const specFolder = dirname(fileURLToPath(import.meta.url));
 const generatedFolder = join(specFolder, '..', 'generated');
@@ -64,7 +66,9 @@ function generateFiles(): ReadonlyMap<string, string> {
     addDocument(files, 'agent.3.2', readAgent('3.2'));
     files.set('gateway.d.ts', generateTypes(folder, typed));
     files.set('agent.d.ts', generateTypes(folder, agent));
-    for (const [name, text] of buildRequirements(gateway)) files.set(`conformance/${name}`, text);
+    for (const [name, text] of [...buildRequirements(gateway), ...buildVectors(gateway)])
+      files.set(`conformance/${name}`, text);
+    files.set('conformance/states.json', buildStates());
     for (const [name, text] of readDocsFiles(specFolder)) files.set(`docs/${name}`, text);
     for (const [name, text] of buildConsoleFiles(specFolder)) files.set(`console/${name}`, text);
     return files;

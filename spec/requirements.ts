@@ -30,7 +30,7 @@ type GuidePart = {
   readonly not_scored: Readonly<Record<string, string>>;
 };
 
-/** The requirements, for a program and for a reader: `requirements.json` and `REQUIREMENTS.md`. */
+/** `requirements.json`, and `REQUIREMENTS.md` for readers. Throws an error if two of them have one id. */
 export function buildRequirements(document: Json): ReadonlyMap<string, string> {
   const all = [...readFile<readonly Requirement[]>('specification.json'), ...readGuide(document)];
   const ids = all.map(({ id }) => id);
@@ -46,7 +46,7 @@ function readFile<T>(name: string): T {
   return JSON.parse(readFileSync(join(FOLDER, name), 'utf8'));
 }
 
-/** Throws an error where the guide lacks a section or a sentence of `guide.json`. */
+/** Throws an error if the guide lacks a section or a sentence of `guide.json`. */
 function readGuide(document: Json): readonly Requirement[] {
   const { sections, not_scored } = readFile<GuidePart>('guide.json');
   const statements = listGuideStatements(document);

@@ -12,6 +12,7 @@ export type StreamEvent = {
 export function createEventParser(): (text: string) => readonly StreamEvent[] {
   let rest = '';
   let isFirst = true;
+  let isAfterReturn = false;
   let data: string[] = [];
   let type = '';
   let id = '';
@@ -40,9 +41,14 @@ export function createEventParser(): (text: string) => readonly StreamEvent[] {
     }
     const events: StreamEvent[] = [];
     for (;;) {
-      // A CR at the very end may be the first half of CR LF.
-      const end = /\r\n|\n|\r(?!$)/.exec(rest);
+      // The LF of a CR LF may come with the next characters.
+      if (isAfterReturn && rest !== '') {
+        rest = rest.replace(/^\n/, '');
+        isAfterReturn = false;
+      }
+      const end = /\r\n|\n|\r/.exec(rest);
       if (!end) return events;
+      isAfterReturn = end[0] === '\r';
       const event = takeLine(rest.slice(0, end.index));
       rest = rest.slice(end.index + end[0].length);
       if (event) events.push(event);
