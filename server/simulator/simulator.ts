@@ -11,6 +11,7 @@
  * One simulator has any number of worlds, which know nothing of each other: itself, and those by a name.
  */
 import type { Agents, PushHandler } from './agent-script.ts';
+import { CONTROL_ROOT, createControl } from './control.ts';
 import type { Faults } from './fault.ts';
 import { NoResponse } from './faults.ts';
 import type { WorldClock } from './moving-time.ts';
@@ -66,8 +67,8 @@ export type World = {
 
 export type Simulator = World & {
   /**
-   * Responds to a request to any of the worlds as a `fetch` of the platform would: it resolves with a 4xx
-   * too. Rejects if the caller aborts, or if a fault takes the response away.
+   * Responds to a request to any of the worlds, or to `/__sim/`, as a `fetch` of the platform would: it
+   * resolves with a 4xx too. Rejects if the caller aborts, or if a fault takes the response away.
    */
   fetch(request: Request, init?: RequestInit): Promise<Response>;
   /** The world of this name; it is created by its first use. */
@@ -118,6 +119,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     const signal = init?.signal ?? request.signal;
     try {
       const world = find(name);
+      if (path.startsWith(CONTROL_ROOT)) return await control(world, request, path);
       return await world.answer(request, path, signal);
     } catch (error) {
       if (error instanceof SimulatorProblem) return createProblem(error);
@@ -127,10 +129,12 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     }
   }
 
+  const worldNames = (): readonly string[] => [...worlds.keys()].filter((name) => name !== '');
+  const control = createControl(worldNames);
   return Object.assign(find(''), {
     fetch,
     world: find,
-    worldNames: () => [...worlds.keys()].filter((name) => name !== ''),
+    worldNames,
   });
 }
 

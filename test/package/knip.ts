@@ -22,7 +22,7 @@ const config: KnipConfig = {
         'test/http/handlers.check.ts',
         'test/**/*.test-d.ts',
         // Scripts that are `exec node …`, which knip does not read; `npm start` is one too.
-        ...['test/e2e/demo.ts', 'test/e2e/mock.ts'],
+        ...['test/e2e/demo.ts', 'test/e2e/mock.ts', 'test/e2e/simulator.ts'],
         // Processes of their own, and what is loaded into one.
         'test/bench/sketch.ts',
         'test/bench/redis-driver-process.ts',

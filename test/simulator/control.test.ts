@@ -1,0 +1,135 @@
+/** The simulator over HTTP: its own paths, its worlds, and what it refuses. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createClient } from '../../sdk/index.ts';
+import { startGateway } from '../harness/gateway-process.ts';
+import { type ServedSimulator, serveSimulator } from '../harness/served-simulator.ts';
+
+let served: ServedSimulator;
+beforeAll(async () => {
+  served = await serveSimulator({});
+});
+afterAll(() => served.stop());
+
+/** Calls a path of a world's `/__sim/`; returns the status and the JSON, or the text. */
+async function call(world: string, method: string, path: string, body?: unknown) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const url = `${served.url}/worlds/${world}/__sim/${path}`;
+  const response = await fetch(url, { method, ...(text !== undefined && { body: text }) });
+  const read = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json') && !path.startsWith('transcript');
+  return { status: response.status, body: isJson && read !== '' ? JSON.parse(read) : read };
+}
+
+/** A client of a world, which tries each call once. */
+function createWorldClient(world: string) {
+  const { auth } = served.simulator.options;
+  return createClient({ baseUrl: `${served.url}/worlds/${world}`, auth, maxRetries: 0, logLevel: 'off' });
+}
+
+const TASK = { task_type: 't', task_tags: ['pdf'], payload: { text: '你好' } };
+
+describe('over HTTP', () => {
+  test('an agent dies after half of a task, ten minutes pass, and the transcript has it', async () => {
+    const added = await call('story', 'POST', 'agents', { tags: ['pdf'], does: 'die', after: 30 });
+    expect(added).toMatchObject({ status: 200, body: { agent_id: 'agent-1', alive: true } });
+    const client = createWorldClient('story');
+    const { request_id } = await client.submitTask(TASK);
+    const { now } = (await call('story', 'GET', 'clock')).body;
+    expect((await call('story', 'POST', 'clock/advance', { seconds: 600 })).body.now).toBe(now + 600);
+    expect(await client.getTask(request_id)).toMatchObject({ error_info: 'timeout', progress: 50 });
+    expect((await call('story', 'GET', 'agents')).body.agents).toMatchObject([{ alive: false }]);
+    expect((await call('story', 'DELETE', 'agents/agent-1')).status).toBe(204);
+    expect((await call('story', 'GET', 'transcript')).body).toContain('"kind":"push"');
+    expect((await call('story', 'GET', 'worlds')).body.worlds).toContain('story');
+    expect((await call('story', 'POST', 'reset')).status).toBe(204);
+    await expect(client.getTask(request_id)).rejects.toMatchObject({ status: 404 });
+  });
+
+  test('a fault takes the response away, another one cuts the stream, and each is listed until then', async () => {
+    const client = createWorldClient('faults');
+    const { request_id } = await client.submitTask({ ...TASK, queue_timeout: 60 });
+    const { id } = (await call('faults', 'POST', 'faults', { fault: 'busy' })).body;
+    expect((await call('faults', 'GET', 'faults')).body.faults).toMatchObject([{ id, happened: 0 }]);
+    expect((await call('faults', 'DELETE', `faults/${id}`)).status).toBe(204);
+    await call('faults', 'POST', 'faults', { fault: 'no_response', operation: 'getTask', times: 1 });
+    await expect(client.getTask(request_id)).rejects.toMatchObject({ code: 'connection_failed' });
+    expect((await client.getTask(request_id)).status).toBe('pending');
+    const { auth } = served.simulator.options;
+    const url = `${served.url}/worlds/faults/api/cli/events?cli_session_id=s&auth=${auth}`;
+    const stream = await fetch(url);
+    await call('faults', 'POST', 'faults', { fault: 'cut_stream', times: 1 });
+    await expect(stream.text()).rejects.toThrow();
+  });
+
+  test('the time jumps to what is due', async () => {
+    const { now } = (await call('jumps', 'GET', 'clock')).body;
+    await createWorldClient('jumps').submitTask({ ...TASK, queue_timeout: 30 });
+    expect(await call('jumps', 'POST', 'clock/auto')).toEqual({ status: 200, body: { now: now + 30 } });
+  });
+});
+
+describe('refused is', () => {
+  test.each<[string, string, string, unknown, number, string, RegExp]>([
+    [
+      'an unknown fault',
+      'POST',
+      'faults',
+      { fault: 'fire' },
+      422,
+      'validation_failed',
+      /There are unauthorized/,
+    ],
+    [
+      'an unknown behaviour',
+      'POST',
+      'agents',
+      { tags: [], does: 'nap' },
+      422,
+      'validation_failed',
+      /succeed/,
+    ],
+    ['an agent without tags', 'POST', 'agents', {}, 422, 'validation_failed', /`tags` must be/],
+    ['a time that goes back', 'POST', 'clock/advance', { seconds: -1 }, 422, 'validation_failed', /0 to/],
+    [
+      'a time that is no number',
+      'POST',
+      'clock/advance',
+      { seconds: '1' },
+      422,
+      'validation_failed',
+      /number/,
+    ],
+    ['a body that is no object', 'POST', 'faults', '[]', 400, 'malformed_body', /not a JSON object/],
+    ['a wrong method', 'DELETE', 'clock', undefined, 405, 'method_not_allowed', /Send GET/],
+    ['an unknown path', 'GET', 'weather', undefined, 404, 'not_found', /There are GET clock/],
+    ['an unknown agent', 'DELETE', 'agents/none', undefined, 404, 'not_found', /GET the list/],
+  ])('%s', async (_what, method, path, body, status, code, detail) => {
+    const refused = await call('refused', method, path, body);
+    expect(refused).toMatchObject({ status, body: { status, code, detail: expect.stringMatching(detail) } });
+  });
+
+  test('a jump while a push is open', async () => {
+    const world = served.simulator.world('busy');
+    const response = Promise.withResolvers<Response>();
+    world.agents.handle('http://agent.test/', () => response.promise);
+    const client = createWorldClient('busy');
+    await client.registerAgent({ agent_id: 'a', endpoint: 'http://agent.test/', agent_tags: ['pdf'] });
+    await client.submitTask(TASK);
+    expect(await call('busy', 'POST', 'clock/auto')).toMatchObject({
+      status: 409,
+      body: { code: 'world_busy' },
+    });
+    response.resolve(new Response(null, { status: 202 }));
+  });
+});
+
+test('The gateway itself has none of these paths.', async () => {
+  const gateway = await startGateway();
+  try {
+    for (const path of ['/__sim/clock', '/__sim/', '/worlds/a/__sim/clock']) {
+      expect((await fetch(gateway.baseUrl + path)).status, path).toBe(404);
+    }
+  } finally {
+    await gateway.stop();
+  }
+});
