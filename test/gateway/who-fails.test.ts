@@ -113,6 +113,17 @@ describeEachStore('on %s', (_name, open) => {
     expect((await countTasks(world.gateway, { ended_after })).total).toBe(2);
     expect((await countTasks(world.gateway, { ended_after: ended_after + 0.001 })).total).toBe(1);
     expect((await countTasks(world.gateway, { ended_after: 0, status: ['running'] })).total).toBe(0);
+    // Counted by what is kept of them, and by looking at them: the same.
+    for (const more of [
+      {},
+      FAILED,
+      { type: 'late' },
+      { error: 'broken' },
+      { status: ['success'] as const },
+    ]) {
+      const kept = await countTasks(world.gateway, { ended_after: 0, ...more });
+      expect(await countTasks(world.gateway, { ended_after: 0, created_after: 0, ...more })).toEqual(kept);
+    }
   });
 
   test('an agent that fails five of a type in a row is named, and not after a success', async () => {

@@ -1,6 +1,6 @@
 /**
- * The problems of those that fail: an agent at which tasks of one type fail, a type that fails everywhere.
- * The thresholds, and in one table the texts and remedies.
+ * The failures as the overview has them, and the problems of those that fail: an agent at which tasks of one
+ * type fail, a type that fails everywhere. The thresholds, and in one table the texts and remedies.
  *
  *   agent_failing   its last five tasks of the type failed, or half of ten or more, and it is not offline:
  *                   then its silence is the problem
@@ -11,7 +11,7 @@
  */
 import type { EndedTally, Failures } from '../../../domain/failures.ts';
 import { cutText } from '../../../domain/payload-preview.ts';
-import type { OverviewProblem } from '../../../ports/admin.ts';
+import type { OverviewProblem, RecentFailures } from '../../../ports/admin.ts';
 import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
 import { createProblem } from './problem-words.ts';
 
@@ -23,6 +23,7 @@ const AGENTS_MIN = 2;
 /** Problems of one kind. */
 const SHOWN_MAX = 10;
 const ERROR_SHOWN_CHARS = 120;
+const GROUPS_MAX = 50;
 
 /** A tally of which the last failure is known: there is one. */
 type Failing = EndedTally & { readonly last: NonNullable<EndedTally['last']> };
@@ -55,6 +56,32 @@ function describeError(error: string): string {
 
 function seeTask({ request_id }: Failing['last']): string {
   return `One of the tasks is \`${request_id}\`.`;
+}
+
+/** The failures as the overview has them. */
+export function describeFailures({ sinceMs, ended, failed, groups }: Failures): RecentFailures {
+  return {
+    since: sinceMs === null ? null : sinceMs / 1_000,
+    ended,
+    failed,
+    groups_total: groups.length,
+    groups: groups.slice(0, GROUPS_MAX).map(({ type: task_type, firstMs, lastMs, ...group }) => ({
+      task_type,
+      ...group,
+      first_time: firstMs / 1_000,
+      last_time: lastMs / 1_000,
+    })),
+  };
+}
+
+/** By agent: how many tasks it lost. */
+export function countLost({ groups }: Pick<Failures, 'groups'>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { agent_id, outcome, count } of groups) {
+    if (outcome !== 'agent_lost' || agent_id === null) continue;
+    counts.set(agent_id, (counts.get(agent_id) ?? 0) + count);
+  }
+  return counts;
 }
 
 /** The problems, first those of types; each kind by how many tasks failed. */

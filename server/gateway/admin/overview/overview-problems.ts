@@ -3,14 +3,12 @@
  * looks only at the tags and agents in need, which come first in their orders. For example, if 1,000 agents
  * fail, it lists 10.
  */
-import type { Failures } from '../../../domain/failures.ts';
 import { windowStartMs } from '../../../domain/failures.ts';
 import type { Candidate } from '../../../domain/match.ts';
 import type { OverviewProblem } from '../../../ports/admin.ts';
 import type { PushRecords } from '../../agents/push-records.ts';
 import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
 import { rankTrouble, TROUBLE } from '../../agents/ranking/agent-order.ts';
-import { listFailureProblems } from './failure-problems.ts';
 import { countOf, createProblem, describeSince } from './problem-words.ts';
 import { listTagProblems, type TagProblemSources } from './tag-problems.ts';
 
@@ -24,8 +22,10 @@ const NEAR_LIMIT_SHARE = 0.8;
 
 /** The readings on which the problems rest. */
 export type ProblemSources = TagProblemSources & {
-  readonly failures: Failures;
-  readonly agentIndex: Pick<AgentIndex, 'findSimilarTags' | 'supplies' | 'list' | 'find'>;
+  /** Those of the failures, and by agent how many tasks it lost. */
+  readonly failing: readonly OverviewProblem[];
+  readonly lost: ReadonlyMap<string, number>;
+  readonly agentIndex: Pick<AgentIndex, 'findSimilarTags' | 'supplies' | 'list'>;
   readonly pushRecords: Pick<PushRecords, 'find'>;
   readonly isSecretPublic: boolean;
   readonly isMetricsPublic: boolean;
@@ -54,10 +54,9 @@ const URGENCY: readonly string[] = ['problem', 'warning', 'note'];
 
 /** All but that of the store. Of equally urgent ones, those that name an agent or a type come before tags. */
 export function listProblems(sources: ProblemSources): readonly OverviewProblem[] {
-  const { nowMs, failures, agentIndex } = sources;
   return [
     ...listAgentProblems(sources),
-    ...listFailureProblems(failures, nowMs, agentIndex),
+    ...sources.failing,
     ...listTagProblems(sources),
     ...sources.limits.filter(isNear).map(describeLimit),
     ...(sources.isSecretPublic ? [DEFAULT_SECRET] : []),
@@ -72,14 +71,13 @@ function listAgentProblems({
   nowMs,
   agentIndex,
   pushRecords,
-  failures,
+  lost,
 }: ProblemSources): readonly OverviewProblem[] {
   const problems: OverviewProblem[] = [];
   for (const { candidate } of agentIndex.list('trouble', null)) {
     if (problems.length === SHOWN_MAX || rankTrouble(candidate) !== TROUBLE.failing) break;
     problems.push(describeFailing(candidate, pushRecords.find(candidate.record.agent_id).failures));
   }
-  const lost = countLost(failures);
   const offlineMax = problems.length + SHOWN_MAX;
   for (const { candidate } of agentIndex.list('trouble', String(TROUBLE.offlineWithTasks))) {
     if (problems.length === offlineMax || rankTrouble(candidate) !== TROUBLE.offlineWithTasks) break;
@@ -94,16 +92,6 @@ function listAgentProblems({
     if (!draining && !left) problems.push(describeVanished(candidate, nowMs, lost.get(agent_id) ?? 0));
   }
   return problems;
-}
-
-/** By agent: how many tasks it lost. */
-function countLost({ groups }: Failures): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const { agent_id, outcome, count } of groups) {
-    if (outcome !== 'agent_lost' || agent_id === null) continue;
-    counts.set(agent_id, (counts.get(agent_id) ?? 0) + count);
-  }
-  return counts;
 }
 
 function describeFailing({ record, slots, contact }: Candidate, failures: number): OverviewProblem {

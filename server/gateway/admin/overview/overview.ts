@@ -6,10 +6,16 @@
 import { waitAtMost } from '../../../async/waiting.ts';
 import { type ActivityStep, levelsOf, STEP_MS, STEPS_MAX, TOOK_BOUNDS_MS } from '../../../domain/activity.ts';
 import type { EndedTask } from '../../../domain/ended-task.ts';
-import { type Failures, groupFailures, windowStartMs } from '../../../domain/failures.ts';
+import { groupFailures, windowStartMs } from '../../../domain/failures.ts';
 import type { TaskState } from '../../../domain/task.ts';
 import { fillOutcomes, type OutcomeCounts, tagsWithoutAgent } from '../../../domain/task-counts.ts';
-import type { AdminCalls, ConsoleMode, Overview, RecentFailures } from '../../../ports/admin.ts';
+import type {
+  AdminCalls,
+  ConsoleMode,
+  Overview,
+  OverviewProblem,
+  RecentFailures,
+} from '../../../ports/admin.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { AgentFigures } from '../../../ports/figures.ts';
 import { STORE_LIMITS } from '../../../ports/limits.ts';
@@ -18,6 +24,7 @@ import type { PushRecords } from '../../agents/push-records.ts';
 import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
 import type { UntakenTasks } from '../../agents/untaken-tasks.ts';
 import { describeAgentCounts } from '../agents.ts';
+import { countLost, describeFailures, listFailureProblems } from './failure-problems.ts';
 import { describeStoreDown, listProblems } from './overview-problems.ts';
 import { buildTagTable, countUntakenSlots, type TagSources, type TagTable } from './overview-tags.ts';
 import type { UnmatchedTask } from './tag-problems.ts';
@@ -52,7 +59,6 @@ const STORE_WITHIN_MS = 2_000;
 /** Tags of waiting tasks that are looked at. */
 const TAGS_MAX = 1_000;
 const OLDEST_MAX = 5;
-const GROUPS_MAX = 50;
 /** Tasks without an agent whose tags are read: the last ones. */
 const UNMATCHED_MAX = 20;
 
@@ -63,7 +69,9 @@ type Reading = TagSources & {
   /** Sorted once, not for each caller: there may be a thousand tags. */
   readonly table: TagTable;
   readonly oldest: readonly { readonly request_id: string; readonly state: TaskState }[];
-  readonly failures: Failures;
+  readonly failures: RecentFailures;
+  readonly failing: readonly OverviewProblem[];
+  readonly lost: ReadonlyMap<string, number>;
   readonly unmatched: readonly UnmatchedTask[];
 };
 
@@ -150,7 +158,9 @@ async function readStore(
     agentTotal,
     table,
     oldest: oldest.flat(),
-    failures,
+    failures: describeFailures(failures),
+    failing: listFailureProblems(failures, nowMs, agentIndex),
+    lost: countLost(failures),
     unmatched,
   };
 }
@@ -188,7 +198,9 @@ function createEmptyReading(nowMs: number): Reading {
     table: { rows: [], total: 0 },
     oldest: [],
     unmatched: [],
-    failures: groupFailures([], nowMs, STORE_LIMITS.endedMax),
+    failures: { since: null, ended: 0, failed: 0, groups_total: 0, groups: [] },
+    failing: [],
+    lost: new Map(),
   };
 }
 
@@ -196,7 +208,7 @@ type Condition = { readonly ok: boolean; readonly error: string | null; readonly
 
 function describeOverview(deps: Deps, reading: Reading, condition: Condition, tagsMax: number): Overview {
   const { agentIndex, pushRecords, settings, limits } = deps;
-  const { nowMs, counts, steps, table, failures, unmatched } = reading;
+  const { nowMs, counts, steps, table, failing, lost, unmatched } = reading;
   const openTasks = counts.pending + counts.running;
   const figures = agentIndex.figures();
   const ended = sumOutcomes(steps);
@@ -204,7 +216,8 @@ function describeOverview(deps: Deps, reading: Reading, condition: Condition, ta
     nowMs,
     rows: table.rows,
     steps,
-    failures,
+    failing,
+    lost,
     unmatched,
     agentIndex,
     pushRecords,
@@ -225,28 +238,13 @@ function describeOverview(deps: Deps, reading: Reading, condition: Condition, ta
     agents: describeAgentCounts(figures),
     window: (STEP_MS * STEPS_MAX) / 1_000,
     ended,
-    failures: describeFailures(failures),
+    failures: reading.failures,
     median_seconds: findMedianSeconds(steps),
     series: describeSeries(steps),
     tags_total: table.total,
     tags: table.rows.slice(0, tagsMax),
     oldest_waiting: reading.oldest.map(({ request_id, state }) => describeWaitingTask(request_id, state)),
     problems: error === null ? problems : [describeStoreDown(sinceMs, error), ...problems],
-  };
-}
-
-function describeFailures({ sinceMs, ended, failed, groups }: Failures): RecentFailures {
-  return {
-    since: sinceMs === null ? null : sinceMs / 1_000,
-    ended,
-    failed,
-    groups_total: groups.length,
-    groups: groups.slice(0, GROUPS_MAX).map(({ type: task_type, firstMs, lastMs, ...group }) => ({
-      task_type,
-      ...group,
-      first_time: firstMs / 1_000,
-      last_time: lastMs / 1_000,
-    })),
   };
 }
 

@@ -199,21 +199,27 @@ function pageNamed(ids: readonly string[], from: number, limit: number): Page<Li
   return { items, next: to < ids.length ? `${to}` : null };
 }
 
-/** Of the tasks that ended last, those that may match, the last one first. */
-function createEndedReader(
+/** Of the tasks that ended last, those that match by all that is kept of them; the last one first. */
+export function filterEnded(
   ended: readonly EndedTask[],
-  { ended_after = 0, type, agent, id, outcome }: TaskFilter,
-): ReadSlice {
-  const items = ended
-    .filter(
-      (task) =>
-        task.endedMs >= ended_after * 1_000 &&
-        (type === undefined || task.type === type) &&
-        (agent === undefined || task.agent_id === agent) &&
-        (id === undefined || task.request_id.endsWith(id)) &&
-        (outcome === undefined || outcome.includes(task.outcome)),
-    )
-    .map(({ request_id, endedMs }) => ({ request_id, position: `${padMs(endedMs)}/${request_id}` }));
+  { ended_after = 0, type, agent, id, outcome, error }: TaskFilter,
+): readonly EndedTask[] {
+  return ended.filter(
+    (task) =>
+      task.endedMs >= ended_after * 1_000 &&
+      (type === undefined || task.type === type) &&
+      (agent === undefined || task.agent_id === agent) &&
+      (id === undefined || task.request_id.endsWith(id)) &&
+      (outcome === undefined || outcome.includes(task.outcome)) &&
+      (error === undefined || isSameError(task.error, error)),
+  );
+}
+
+function createEndedReader(ended: readonly EndedTask[], filter: TaskFilter): ReadSlice {
+  const items = filterEnded(ended, filter).map(({ request_id, endedMs }) => ({
+    request_id,
+    position: `${padMs(endedMs)}/${request_id}`,
+  }));
   return async (after, limit) => {
     const from = after === null ? 0 : items.findIndex(({ position }) => position < after);
     if (from < 0) return { items: [], next: null };

@@ -1,9 +1,10 @@
 /**
  * How many tasks match a filter. By status, waiting and outcome alone they are counted in the store with each
- * commit. Anything else is counted by looking: at the waiting and the other open tasks, at those that did not
- * succeed and at all, those first that the filter asks for, until the call has looked at as many tasks as one
- * call may.
+ * commit, and the tasks that ended last by what is kept of them. Anything else is counted by looking: at the
+ * waiting and the other open tasks, at those that did not succeed and at all, those first that the filter
+ * asks for, until the call has looked at as many tasks as one call may.
  */
+import type { EndedTask } from '../../../domain/ended-task.ts';
 import { outcomeOf } from '../../../domain/history.ts';
 import { OUTCOMES, type TaskOutcome } from '../../../domain/history-record.ts';
 import { isSettled, type TaskStatus } from '../../../domain/task.ts';
@@ -11,8 +12,7 @@ import { fillOutcomes } from '../../../domain/task-counts.ts';
 import type { TaskFilter, TaskTotals } from '../../../ports/admin.ts';
 import type { Caller } from '../../../ports/caller.ts';
 import { STORE_LIMITS } from '../../../ports/limits.ts';
-import type { Store } from '../../../ports/store.ts';
-import { type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
+import { type FoundTask, filterEnded, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
 
 /** Counts them. If `endMs` has passed, by the monotonic clock, the rest is left out. */
 export async function countTasks(
@@ -23,7 +23,9 @@ export async function countTasks(
 ): Promise<TaskTotals> {
   const counted = isByClassAlone(filter)
     ? await readCounts(deps, filter)
-    : await countMatches(deps, filter, caller, endMs);
+    : isByEndAlone(filter)
+      ? await countEnded(deps, filter)
+      : await countMatches(deps, filter, caller, endMs);
   return describeTotals(filter, counted);
 }
 
@@ -45,6 +47,33 @@ function isByClassAlone({ status, outcome, waiting, ...others }: TaskFilter): bo
   if (Object.values(others).some((value) => value !== undefined)) return false;
   if (waiting === undefined || status === undefined) return true;
   return status.includes('pending') === status.includes('running');
+}
+
+/** Whether all that is asked for is kept of the tasks that ended last: then none of them is read. */
+function isByEndAlone({ ended_after, tag, session, created_after, created_before }: TaskFilter): boolean {
+  const others = [tag, session, created_after, created_before];
+  return ended_after !== undefined && others.every((value) => value === undefined);
+}
+
+async function countEnded({ store }: SearchDeps, filter: TaskFilter): Promise<Counted> {
+  const { outcome: _outcome, ...others } = filter;
+  const all = await store.readEnded();
+  const ended = fillOutcomes();
+  for (const { outcome } of filterEnded(all, others)) ended[outcome] += 1;
+  const isWhole = reachesBack(all, filter.ended_after ?? 0);
+  return {
+    pending: 0,
+    running: 0,
+    waiting: 0,
+    openTotal: 0,
+    ended,
+    complete: { waiting: isWhole, open: isWhole, unsuccessful: isWhole, success: isWhole },
+  };
+}
+
+/** Whether these are all tasks that ended since this time, in epoch seconds. */
+function reachesBack(ended: readonly EndedTask[], ended_after: number): boolean {
+  return ended.length < STORE_LIMITS.endedMax || (ended.at(-1)?.endedMs ?? 0) < ended_after * 1_000;
 }
 
 async function readCounts({ store }: SearchDeps, filter: TaskFilter): Promise<Counted> {
@@ -73,7 +102,7 @@ async function countMatches(
   const counts = { pending: 0, running: 0, waiting: 0, openTotal: 0, ended: fillOutcomes() };
   const complete = { waiting: false, open: false, unsuccessful: false, success: false };
   const { ended_after } = others;
-  const isWhole = ended_after === undefined || (await reachesBack(deps.store, ended_after));
+  const isWhole = ended_after === undefined || reachesBack(await deps.store.readEnded(), ended_after);
   let left = LOOKED_AT_MAX;
 
   async function look(parts: readonly Part[], part: Pick<TaskFilter, 'status' | 'waiting'>): Promise<void> {
@@ -104,12 +133,6 @@ async function countMatches(
     }
   }
   return { ...counts, complete };
-}
-
-/** Whether the ended tasks that are known are all that ended since this time, in epoch seconds. */
-async function reachesBack(store: Pick<Store, 'readEnded'>, ended_after: number): Promise<boolean> {
-  const ended = await store.readEnded();
-  return ended.length < STORE_LIMITS.endedMax || (ended.at(-1)?.endedMs ?? 0) < ended_after * 1_000;
 }
 
 const PARTS = ['waiting', 'open', 'unsuccessful', 'success'] as const;
