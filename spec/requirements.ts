@@ -1,8 +1,8 @@
 /**
- * The requirements of the conformance kit, as they are published. Those of the specification (L0) are written
- * by hand in `requirements/specification.json`. For L1, `requirements/guide.json` names sections of the
- * guide: each of their sentences and rows is one requirement. The file also has the reasons why a sentence is
- * not scored.
+ * The requirements of the conformance kit, as they are published. Those of the specification (L0) and of
+ * agents are written by hand in `requirements/`. Of the guide (L1), `requirements/guide.json` names sections:
+ * each of their sentences and rows is one requirement. The file also has the reasons why a sentence is not
+ * scored.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +32,8 @@ type GuidePart = {
 
 /** `requirements.json`, and `REQUIREMENTS.md` for readers. Throws an error if two of them have one id. */
 export function buildRequirements(document: Json): ReadonlyMap<string, string> {
-  const all = [...readFile<readonly Requirement[]>('specification.json'), ...readGuide(document)];
+  const byHand = (name: string) => readFile<readonly Requirement[]>(name);
+  const all = [...byHand('specification.json'), ...readGuide(document), ...byHand('agent.json')];
   const ids = all.map(({ id }) => id);
   const twice = ids.filter((id, index) => ids.indexOf(id) !== index);
   if (twice.length > 0) throw new Error(`Two requirements have one id: ${twice.join(', ')}.`);

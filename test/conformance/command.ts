@@ -2,19 +2,26 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { AGENT_CHECKS } from './agent-checks.ts';
+import { type Fields, isFields } from './findings.ts';
 import { serveMinimalGateway } from './minimal-gateway.ts';
 import { REQUIREMENTS } from './requirements.ts';
-import { CHECKS, runChecks } from './run-checks.ts';
+import { runAgentChecks } from './run-agent-checks.ts';
+import { CHECKS, type Run, runChecks } from './run-checks.ts';
 import { type Baseline, exitCodeOf, parseBaseline, summarize } from './verdicts.ts';
 import { printReport, type ReportHead, writeJsonReport, writeJunitReport } from './written-reports.ts';
 
 const USAGE = `npx @task-gateway/conformance --gateway URL [OPTIONS]
+npx @task-gateway/conformance --agent COMMAND [OPTIONS]
 npx @task-gateway/conformance --serve-minimal PORT
 npx @task-gateway/conformance --list
 
-Checks whether a gateway is a Task Gateway. Its secrets: GATEWAY_AUTH and ADMIN_AUTH in the environment.
+Checks whether a gateway is a Task Gateway, or whether an agent does as one must. Its secrets: GATEWAY_AUTH and ADMIN_AUTH in the environment.
 
   --gateway URL         the gateway under test
+  --agent COMMAND       the agent under test, which reads TASK_GATEWAY_URL, TASK_GATEWAY_AUTH and
+                        TASK_GATEWAY_PUSH_SECRET of its environment
+  --payload JSON        the payload of the agent's tasks ({"text":"你好"})
   --agent-host ADDRESS  where the kit's agents listen and the gateway reaches them (127.0.0.1)
   --level LEVEL         only requirements of this level: L0 the specification, L1 the guide
   --only ID             only requirements whose ids begin so, such as "event."
@@ -30,6 +37,8 @@ Exit codes: 0 conforms; 1 does not, or the baseline is stale; 2 the kit itself f
 
 const OPTIONS = {
   gateway: { type: 'string' },
+  agent: { type: 'string' },
+  payload: { type: 'string' },
   'agent-host': { type: 'string' },
   level: { type: 'string' },
   only: { type: 'string' },
@@ -53,9 +62,9 @@ export async function runCommand(words: readonly string[], version: string): Pro
     if (values.help) return print(USAGE);
     if (values.list) return print(listRequirements());
     if (values['serve-minimal'] !== undefined) return await serve(values['serve-minimal']);
-    if (values.gateway === undefined)
-      throw new UsageError('--gateway URL is missing: it names the gateway under test.');
-    return await check(values.gateway, values, version);
+    if (values.gateway === undefined && values.agent === undefined)
+      throw new UsageError('--gateway URL is missing: it names the gateway under test; or --agent COMMAND.');
+    return await check(values, version);
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof TypeError)) throw error;
     console.error(`${error.message}\nWhat it takes: npx @task-gateway/conformance --help`);
@@ -64,47 +73,76 @@ export async function runCommand(words: readonly string[], version: string): Pro
 }
 
 type Values = Readonly<
-  Partial<Record<'agent-host' | 'level' | 'only' | 'seed' | 'baseline' | 'json' | 'junit', string>>
+  Partial<
+    Record<
+      | 'gateway'
+      | 'agent'
+      | 'payload'
+      | 'agent-host'
+      | 'level'
+      | 'only'
+      | 'seed'
+      | 'baseline'
+      | 'json'
+      | 'junit',
+      string
+    >
+  >
 > & {
   readonly all: boolean;
 };
 
-async function check(gateway: string, values: Values, version: string): Promise<number> {
-  if (!/^https?:\/\//.test(gateway) || !URL.canParse(gateway))
-    throw new UsageError(`--gateway must be a URL such as http://127.0.0.1:8080, not "${gateway}".`);
+async function check(values: Values, version: string): Promise<number> {
   const seed = readSeed(values.seed);
+  const { gateway, agent } = values;
+  const [subject = '', role] =
+    agent === undefined ? [gateway, 'gateway' as const] : [agent, 'agent' as const];
   const baseline = readBaseline(values.baseline, values);
-  const { GATEWAY_AUTH = 'task-gateway-default-secret', ADMIN_AUTH } = process.env;
-  const { only, 'agent-host': agentHost } = values;
-  if (only !== undefined && !REQUIREMENTS.some(({ id, role }) => role === 'gateway' && id.startsWith(only)))
-    throw new UsageError(`--only ${only}: no requirement begins so; --list prints them.`);
-  const level = readLevel(values.level);
-  const head: ReportHead = {
-    kitVersion: version,
-    kitHash: hashKit(),
-    seed,
-    gatewayUrl: gateway,
-    startedAt: new Date().toISOString(),
-  };
+  const startedAt = new Date().toISOString();
+  const head: ReportHead = { kitVersion: version, kitHash: hashKit(), seed, subject, role, startedAt };
   const ending = new AbortController();
   const end = (): void => ending.abort();
   process.once('SIGINT', end).once('SIGTERM', end);
-  const run = await runChecks({
-    gatewayUrl: gateway,
-    auth: GATEWAY_AUTH,
-    seed,
-    signal: ending.signal,
-    ...(ADMIN_AUTH ? { adminAuth: ADMIN_AUTH } : {}),
-    ...(only === undefined ? {} : { only }),
-    ...(level === undefined ? {} : { level }),
-    ...(agentHost === undefined ? {} : { agentHost }),
-  });
+  const run =
+    agent === undefined
+      ? await runGateway(subject, values, seed, ending.signal)
+      : await runAgentChecks({ command: agent, payload: readPayload(values.payload), signal: ending.signal });
   process.off('SIGINT', end).off('SIGTERM', end);
   const summary = summarize(run.verdicts, baseline);
   if (values.json !== undefined) writeFileSync(values.json, writeJsonReport(run, summary, head, baseline));
   if (values.junit !== undefined) writeFileSync(values.junit, writeJunitReport(run, summary, baseline));
   console.log(printReport(run, summary, head, baseline, values.all));
   return exitCodeOf(summary);
+}
+
+async function runGateway(gateway: string, values: Values, seed: number, signal: AbortSignal): Promise<Run> {
+  if (!/^https?:\/\//.test(gateway) || !URL.canParse(gateway))
+    throw new UsageError(`--gateway must be a URL such as http://127.0.0.1:8080, not "${gateway}".`);
+  const { GATEWAY_AUTH = 'task-gateway-default-secret', ADMIN_AUTH } = process.env;
+  const { only, 'agent-host': agentHost } = values;
+  if (only !== undefined && !REQUIREMENTS.some(({ id, role }) => role === 'gateway' && id.startsWith(only)))
+    throw new UsageError(`--only ${only}: no requirement begins so; --list prints them.`);
+  const level = readLevel(values.level);
+  return runChecks({
+    gatewayUrl: gateway,
+    auth: GATEWAY_AUTH,
+    seed,
+    signal,
+    ...(ADMIN_AUTH ? { adminAuth: ADMIN_AUTH } : {}),
+    ...(only === undefined ? {} : { only }),
+    ...(level === undefined ? {} : { level }),
+    ...(agentHost === undefined ? {} : { agentHost }),
+  });
+}
+
+function readPayload(text: string | undefined): Fields {
+  try {
+    const payload: unknown = JSON.parse(text ?? '{"text":"你好"}');
+    if (isFields(payload)) return payload;
+  } catch {
+    // The same sentence as for another kind of JSON.
+  }
+  throw new UsageError(`--payload must be a JSON object, not ${text}.`);
 }
 
 function readSeed(text: string | undefined): number {
@@ -134,7 +172,7 @@ function readBaseline(file: string | undefined, { only = '', level }: Values): B
 
 function listRequirements(): string {
   return REQUIREMENTS.map(({ id, level, strength, role, text, not_scored }) => {
-    const state = CHECKS[id] ? 'checked' : `not scored: ${not_scored}`;
+    const state = CHECKS[id] || AGENT_CHECKS[id] ? 'checked' : `not scored: ${not_scored}`;
     return `${id} (${level}, ${role}, ${strength}; ${state})\n  ${text}`;
   }).join('\n');
 }

@@ -17,7 +17,11 @@ import { writeJunitReport } from './written-reports.ts';
 const PAGE = readFileSync(join(import.meta.dirname, 'README.md'), 'utf8');
 const PROGRAM = join(import.meta.dirname, 'bin/task-gateway-conformance.js');
 const blocks = readBlocks(PAGE);
-const shell = blocks.filter(({ language }) => language === 'sh').map(({ text }) => text);
+const AGENT = 'node my-agent.js';
+/** Those of the gateway's role. */
+const shell = blocks
+  .filter(({ language, text }) => language === 'sh' && !text.includes(AGENT))
+  .map(({ text }) => text);
 let folder: string;
 
 beforeAll(() => {
@@ -62,6 +66,16 @@ describe('the commands of the page', () => {
     expect(readFileSync(join(folder, 'report.xml'), 'utf8')).toMatch(/<testsuite .* failures="0" errors="0"/);
   }, 60_000);
 
+  test('check an agent', async () => {
+    const [command = ''] = blocks.filter(({ text }) => text.includes(AGENT)).map(({ text }) => text);
+    const own = `${process.execPath} ${join(import.meta.dirname, 'controlled-agent.ts')}`;
+    const { code, stdout } = await run(command.replace(AGENT, own));
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringContaining('MUST 10 of 10 applicable\n'),
+    });
+  }, 60_000);
+
   test('say in one line what was used wrongly', async () => {
     const wrong = [
       ['', /--gateway URL is missing/],
@@ -69,6 +83,7 @@ describe('the commands of the page', () => {
       ['--gateway http://127.0.0.1:1 --seed x', /--seed must be a whole number/],
       ['--gateway http://127.0.0.1:1 --only nothing.', /no requirement begins so/],
       ['--gateway http://127.0.0.1:1 --baseline none.json', /--baseline none\.json: ENOENT/],
+      ['--agent true --payload 1', /--payload must be a JSON object/],
       ['--nonsense', /Unknown option '--nonsense'/],
     ] as const;
     for (const [words, sentence] of wrong) {

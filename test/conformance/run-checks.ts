@@ -112,7 +112,8 @@ async function check(
   }
 }
 
-function describeEnd(
+/** The verdict on a check that threw. */
+export function describeEnd(
   error: unknown,
   { strength }: Requirement,
   signal: AbortSignal,

@@ -8,7 +8,9 @@ export type ReportHead = {
   /** SHA-256 of the kit's programs and requirements. */
   readonly kitHash: string;
   readonly seed: number;
-  readonly gatewayUrl: string;
+  /** The URL of the gateway or the command of the agent. */
+  readonly subject: string;
+  readonly role: 'gateway' | 'agent';
   /** When it began, as ISO 8601. */
   readonly startedAt: string;
 };
@@ -34,7 +36,7 @@ export function printReport(
   );
   const { counts, stale } = summary;
   return [
-    `${head.gatewayUrl}, version ${run.subjectVersion ?? 'not said'}; kit ${head.kitVersion} (${head.kitHash.slice(0, 12)})`,
+    `${head.subject}, version ${run.subjectVersion ?? 'not said'}; kit ${head.kitVersion} (${head.kitHash.slice(0, 12)})`,
     `Names begin with ${run.prefix}; seed ${head.seed}; ${run.seconds.toFixed(1)} s`,
     '',
     ...shown.flatMap((verdict) => describeVerdict(verdict, baseline)),
@@ -73,7 +75,11 @@ export function writeJsonReport(run: Run, summary: Summary, head: ReportHead, ba
   const { passed, applicable, counts, stale } = summary;
   const report = {
     kit: { name: '@task-gateway/conformance', version: head.kitVersion, sha256: head.kitHash },
-    subject: { role: 'gateway', url: head.gatewayUrl, version: run.subjectVersion },
+    subject: {
+      role: head.role,
+      [head.role === 'gateway' ? 'url' : 'command']: head.subject,
+      version: run.subjectVersion,
+    },
     started_at: head.startedAt,
     seconds: Math.round(run.seconds * 10) / 10,
     seed: head.seed,

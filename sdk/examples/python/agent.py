@@ -31,7 +31,7 @@ def call(name, **fields):
     """Calls until there is an answer: a repeat after no response, 408, 429 or 5xx does no harm. An agent that
     the gateway does not know any more registers again, then repeats the call."""
     headers = {"Content-Type": "application/json"}
-    pause = 0.5
+    pause = 0.25
     while True:
         if is_troubled and "wait" in fields:
             fields["wait"] = 0  # the answer comes at once, and says that the gateway is back
@@ -39,19 +39,20 @@ def call(name, **fields):
         request = urllib.request.Request(f"{URL}/api/agent/{name}", body, headers)
         try:
             with urllib.request.urlopen(request, timeout=CLAIM_SECONDS + 30) as response:
-                answer = json.loads(response.read() or "null")
+                answer = response.read()
             say(None)
-            return answer
+            return json.loads(answer or "null")
         except urllib.error.HTTPError as error:
             trouble, is_final = error.read().decode(), error.code not in (408, 429) and error.code < 500
         except (OSError, http.client.HTTPException) as error:
             trouble, is_final = str(getattr(error, "reason", error)), stopping.is_set() and not running
         if not is_final:
             say(trouble)
-            time.sleep(pause)
-            pause = min(pause * 2, 10)
+            time.sleep(pause := min(pause * 2, 10))
         elif "agent_not_found" in trouble and name != "unregister":
             register()
+        elif name == "result" and fields["status"] == "success":
+            fields.update(status="failed", result=None, error_info=f"the result was refused: {trouble}")
         else:
             sys.exit(f"{name}: {trouble}")
 
@@ -93,8 +94,7 @@ def work(task, dropped):
 
 
 def handle(task):
-    request_id = task["request_id"]
-    dropped = running[request_id] = threading.Event()
+    dropped = running[request_id := task["request_id"]] = threading.Event()
     print(f"working on {request_id}", flush=True)
     try:
         outcome = {"status": "success", "result": work(task, dropped)}
