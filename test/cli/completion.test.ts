@@ -41,7 +41,15 @@ function completeInBash(...words: readonly string[]): readonly string[] {
 
 describe('bash', () => {
   test('completes commands, options and their values', () => {
-    expect(completeInBash('task', '')).toEqual(['submit', 'get', 'explain', 'wait', 'cancel', 'list']);
+    expect(completeInBash('task', '')).toEqual([
+      'submit',
+      'get',
+      'explain',
+      'wait',
+      'cancel',
+      'list',
+      'failures',
+    ]);
     expect(completeInBash('run', 'x', '--queue')).toEqual(['--queue-timeout']);
     expect(completeInBash('task', 'list', '--status', 'r')).toEqual(['running']);
   });
@@ -80,6 +88,15 @@ describe('zsh and fish', () => {
       .trim()
       .split('\n')
       .map((line) => line.split('\t')[0]);
-    expect(words.toSorted()).toEqual(['cancel', 'explain', 'get', 'list', 'running', 'submit', 'wait']);
+    expect(words.toSorted()).toEqual([
+      'cancel',
+      'explain',
+      'failures',
+      'get',
+      'list',
+      'running',
+      'submit',
+      'wait',
+    ]);
   });
 });

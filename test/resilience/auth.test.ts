@@ -233,8 +233,10 @@ describe('the comparison', () => {
       /for \(const secret of digests\) isEqual = timingSafeEqual\(secret, candidate\) \|\| isEqual;/,
     );
     expect(source).toMatch(/hash\('sha256'/);
+    // One file has the function itself, for the simulator's bundle: no platform brings it there.
+    const own = [join('http', 'request', 'secrets.ts'), join('simulator', 'bundled', 'node-crypto.ts')];
     const others = readdirSync('server', { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.ts') && file !== join('http', 'request', 'secrets.ts'))
+      .filter((file) => file.endsWith('.ts') && !own.includes(file))
       .map((file) => [file, readFileSync(join('server', file), 'utf8')] as const);
     expect(others.length).toBeGreaterThan(50);
     for (const [file, text] of others) {

@@ -1,10 +1,10 @@
 /** The five counters of the Overview. Each number leads to the tasks that make it, or to their causes. */
 import type { VNode } from 'preact';
 import type { GatewayOverview } from '../../gateway/shapes.ts';
-import { FAILED_OUTCOMES } from '../../parts/failure-table.tsx';
 import { formatAge, formatDuration, formatNumber } from '../../parts/format.ts';
 import { Sparkline } from '../../parts/sparkline.tsx';
 import { hrefOf } from '../../routing/routes.ts';
+import { FAILED_OUTCOMES } from './failure-table.tsx';
 
 type Props = {
   readonly overview: GatewayOverview;

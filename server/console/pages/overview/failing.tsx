@@ -1,10 +1,10 @@
 /** Who fails: the causes of most failures of late, beside what is wrong now. */
 import type { VNode } from 'preact';
 import type { GatewayOverview } from '../../gateway/shapes.ts';
-import { FAILED_OUTCOMES, FailureTable } from '../../parts/failure-table.tsx';
 import { formatAge, formatNumber } from '../../parts/format.ts';
 import { Panel } from '../../parts/panel.tsx';
 import { hrefOf } from '../../routing/routes.ts';
+import { FAILED_OUTCOMES, FailureTable } from './failure-table.tsx';
 
 const SHOWN_MAX = 6;
 

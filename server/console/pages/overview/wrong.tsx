@@ -2,7 +2,6 @@
 import type { VNode } from 'preact';
 import type { OverviewProblem } from '../../gateway/shapes.ts';
 import { CodedText } from '../../parts/coded-text.tsx';
-import { FAILED_OUTCOMES } from '../../parts/failure-table.tsx';
 import { formatCoarse } from '../../parts/format.ts';
 import { useHeldOrder } from '../../parts/held-order.ts';
 import { Icon, type IconName } from '../../parts/icon.tsx';
@@ -10,6 +9,7 @@ import { NewRows } from '../../parts/new-rows.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { countProblems, describeProblems } from '../../parts/problem-words.ts';
 import { hrefOf } from '../../routing/routes.ts';
+import { FAILED_OUTCOMES } from './failure-table.tsx';
 
 type Props = {
   readonly problems: readonly OverviewProblem[];

@@ -1,8 +1,8 @@
 /** The list of failed tasks by cause: those that the overview counts, as far as the filter matches them. */
 import type { VNode } from 'preact';
 import { useConsole } from '../../gateway/console.ts';
-import { FailureTable } from '../../parts/failure-table.tsx';
 import { readValue, type Token } from '../../routing/filter.ts';
+import { FailureTable } from '../overview/failure-table.tsx';
 import { readSegments } from './task-segments.ts';
 
 /** Whether the filter shows failed tasks alone: these can be grouped. */

@@ -1,10 +1,10 @@
 /** Failed tasks by cause: a row for each type, agent and error, which leads to just these tasks. */
 import type { VNode } from 'preact';
-import type { FailureGroup } from '../gateway/shapes.ts';
-import { hrefOf } from '../routing/routes.ts';
-import { formatAge, formatNumber } from './format.ts';
-import { useHeldOrder } from './held-order.ts';
-import { Cell, type Column, Row, Table } from './table.tsx';
+import type { FailureGroup } from '../../gateway/shapes.ts';
+import { formatAge, formatNumber } from '../../parts/format.ts';
+import { useHeldOrder } from '../../parts/held-order.ts';
+import { Cell, type Column, Row, Table } from '../../parts/table.tsx';
+import { hrefOf } from '../../routing/routes.ts';
 
 /** The outcomes that count as failed, as a filter has them. */
 export const FAILED_OUTCOMES = 'failed,timeout,agent_lost';
