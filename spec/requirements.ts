@@ -99,6 +99,7 @@ function renderPage(all: readonly Requirement[]): string {
     '# Requirements of a Task Gateway',
     '',
     'L0 is the letter of the specification, L1 what the guide decides beyond it. An id stays the same while its sentence does.',
+    'Those that begin with `as-agent.` bind agents, all others the gateway.',
     '',
     '| Id | Level | Sentence | |',
     '|---|---|---|---|',

@@ -8,20 +8,23 @@ import { serveMinimalGateway } from './minimal-gateway.ts';
 import { REQUIREMENTS } from './requirements.ts';
 import { runAgentChecks } from './run-agent-checks.ts';
 import { CHECKS, type Run, runChecks } from './run-checks.ts';
+import { awaitsAgent, startsCommand } from './started-agent.ts';
 import { type Baseline, exitCodeOf, parseBaseline, summarize } from './verdicts.ts';
 import { printReport, type ReportHead, writeJsonReport, writeJunitReport } from './written-reports.ts';
 
 const USAGE = `npx @task-gateway/conformance --gateway URL [OPTIONS]
-npx @task-gateway/conformance --agent COMMAND [OPTIONS]
+npx @task-gateway/conformance --agent COMMAND|URL [OPTIONS]
 npx @task-gateway/conformance --serve-minimal PORT
 npx @task-gateway/conformance --list
 
-Checks whether a gateway is a Task Gateway, or whether an agent does as one must. Its secrets: GATEWAY_AUTH and ADMIN_AUTH in the environment.
+Checks whether a gateway is a Task Gateway, or whether an agent is one of such a gateway's. The secrets of a gateway:
+GATEWAY_AUTH and ADMIN_AUTH in the environment.
 
   --gateway URL         the gateway under test
-  --agent COMMAND       the agent under test, which reads TASK_GATEWAY_URL, TASK_GATEWAY_AUTH and
-                        TASK_GATEWAY_PUSH_SECRET of its environment
-  --payload JSON        the payload of the agent's tasks ({"text":"你好"})
+  --agent COMMAND       the agent under test: the kit starts it, kills it and starts it again, with TASK_GATEWAY_URL,
+                        TASK_GATEWAY_AUTH, TASK_GATEWAY_PUSH_SECRET and TASK_GATEWAY_AGENT_ID in its environment
+  --agent URL           the same for an agent that you start: the kit plays the gateway at this URL and waits for it
+  --payload JSON        the payload of the agent's tasks: one that takes it 1.5 seconds or longer
   --agent-host ADDRESS  where the kit's agents listen and the gateway reaches them (127.0.0.1)
   --level LEVEL         only requirements of this level: L0 the specification, L1 the guide
   --only ID             only requirements whose ids begin so, such as "event."
@@ -62,9 +65,9 @@ export async function runCommand(words: readonly string[], version: string): Pro
     if (values.help) return print(USAGE);
     if (values.list) return print(listRequirements());
     if (values['serve-minimal'] !== undefined) return await serve(values['serve-minimal']);
-    if (values.gateway === undefined && values.agent === undefined)
-      throw new UsageError('--gateway URL is missing: it names the gateway under test; or --agent COMMAND.');
-    return await check(values, version);
+    if (values.agent !== undefined) return await checkAgent(values.agent, values, version);
+    if (values.gateway !== undefined) return await checkGateway(values.gateway, values, version);
+    throw new UsageError('--gateway URL is missing, or --agent COMMAND: it names what is tested.');
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof TypeError)) throw error;
     console.error(`${error.message}\nWhat it takes: npx @task-gateway/conformance --help`);
@@ -72,72 +75,91 @@ export async function runCommand(words: readonly string[], version: string): Pro
   }
 }
 
-type Values = Readonly<
-  Partial<
-    Record<
-      | 'gateway'
-      | 'agent'
-      | 'payload'
-      | 'agent-host'
-      | 'level'
-      | 'only'
-      | 'seed'
-      | 'baseline'
-      | 'json'
-      | 'junit',
-      string
-    >
-  >
-> & {
-  readonly all: boolean;
+type Option = 'agent-host' | 'level' | 'only' | 'payload' | 'seed' | 'baseline' | 'json' | 'junit';
+type Values = Readonly<Partial<Record<Option, string>>> & { readonly all: boolean };
+type Asked = {
+  readonly level?: 'L0' | 'L1';
+  readonly only?: string;
+  readonly seed: number;
+  readonly signal: AbortSignal;
 };
 
-async function check(values: Values, version: string): Promise<number> {
-  const seed = readSeed(values.seed);
-  const { gateway, agent } = values;
-  const [subject = '', role] =
-    agent === undefined ? [gateway, 'gateway' as const] : [agent, 'agent' as const];
-  const baseline = readBaseline(values.baseline, values);
-  const startedAt = new Date().toISOString();
-  const head: ReportHead = { kitVersion: version, kitHash: hashKit(), seed, subject, role, startedAt };
-  const ending = new AbortController();
-  const end = (): void => ending.abort();
-  process.once('SIGINT', end).once('SIGTERM', end);
-  const run =
-    agent === undefined
-      ? await runGateway(subject, values, seed, ending.signal)
-      : await runAgentChecks({ command: agent, payload: readPayload(values.payload), signal: ending.signal });
-  process.off('SIGINT', end).off('SIGTERM', end);
-  const summary = summarize(run.verdicts, baseline);
-  if (values.json !== undefined) writeFileSync(values.json, writeJsonReport(run, summary, head, baseline));
-  if (values.junit !== undefined) writeFileSync(values.junit, writeJunitReport(run, summary, baseline));
-  console.log(printReport(run, summary, head, baseline, values.all));
-  return exitCodeOf(summary);
-}
-
-async function runGateway(gateway: string, values: Values, seed: number, signal: AbortSignal): Promise<Run> {
+function checkGateway(gateway: string, values: Values, version: string): Promise<number> {
   if (!/^https?:\/\//.test(gateway) || !URL.canParse(gateway))
     throw new UsageError(`--gateway must be a URL such as http://127.0.0.1:8080, not "${gateway}".`);
   const { GATEWAY_AUTH = 'task-gateway-default-secret', ADMIN_AUTH } = process.env;
-  const { only, 'agent-host': agentHost } = values;
-  if (only !== undefined && !REQUIREMENTS.some(({ id, role }) => role === 'gateway' && id.startsWith(only)))
-    throw new UsageError(`--only ${only}: no requirement begins so; --list prints them.`);
-  const level = readLevel(values.level);
-  return runChecks({
-    gatewayUrl: gateway,
-    auth: GATEWAY_AUTH,
-    seed,
-    signal,
-    ...(ADMIN_AUTH ? { adminAuth: ADMIN_AUTH } : {}),
-    ...(only === undefined ? {} : { only }),
-    ...(level === undefined ? {} : { level }),
-    ...(agentHost === undefined ? {} : { agentHost }),
-  });
+  const { 'agent-host': agentHost } = values;
+  return check({ role: 'gateway', subject: gateway }, values, version, (asked) =>
+    runChecks({
+      gatewayUrl: gateway,
+      auth: GATEWAY_AUTH,
+      ...(ADMIN_AUTH ? { adminAuth: ADMIN_AUTH } : {}),
+      ...(agentHost === undefined ? {} : { agentHost }),
+      ...asked,
+    }),
+  );
 }
 
-function readPayload(text: string | undefined): Fields {
+function checkAgent(agent: string, values: Values, version: string): Promise<number> {
+  const url = /^https?:\/\//.test(agent) && URL.canParse(agent) ? new URL(agent) : undefined;
+  const starter = url ? awaitsAgent(announce) : startsCommand(agent);
+  const payload = readPayload(values.payload);
+  return check({ role: 'agent', subject: agent }, values, version, ({ seed: _, ...asked }) =>
+    runAgentChecks({
+      starter,
+      ...(url ? { listen: { host: url.hostname, port: Number(url.port) || 80 }, limitMs: START_MS } : {}),
+      ...(payload === undefined ? {} : { payload }),
+      ...asked,
+    }),
+  );
+}
+
+/** The author starts the agent by hand. */
+const START_MS = 60_000;
+const announce: Parameters<typeof awaitsAgent>[0] = (environment) => {
+  const lines = Object.entries(environment).map(([name, value]) => `  ${name}=${value}`);
+  console.error(`Start the agent within a minute, with\n${lines.join('\n')}`);
+};
+
+/** Runs the checks of a role, and writes the reports. */
+async function check(
+  subject: Pick<ReportHead, 'role' | 'subject'>,
+  values: Values,
+  version: string,
+  run: (asked: Asked) => Promise<Run>,
+): Promise<number> {
+  const seed = readSeed(values.seed);
+  const baseline = readBaseline(values.baseline, values);
+  const { only } = values;
+  if (
+    only !== undefined &&
+    !REQUIREMENTS.some(({ id, role }) => role === subject.role && id.startsWith(only))
+  )
+    throw new UsageError(`--only ${only}: no requirement begins so; --list prints them.`);
+  const level = readLevel(values.level);
+  const startedAt = new Date().toISOString();
+  const head: ReportHead = { kitVersion: version, kitHash: hashKit(), seed, ...subject, startedAt };
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  process.once('SIGINT', end).once('SIGTERM', end);
+  const done = await run({
+    seed,
+    signal: ending.signal,
+    ...(only === undefined ? {} : { only }),
+    ...(level === undefined ? {} : { level }),
+  });
+  process.off('SIGINT', end).off('SIGTERM', end);
+  const summary = summarize(done.verdicts, baseline);
+  if (values.json !== undefined) writeFileSync(values.json, writeJsonReport(done, summary, head, baseline));
+  if (values.junit !== undefined) writeFileSync(values.junit, writeJunitReport(done, summary, baseline));
+  console.log(printReport(done, summary, head, baseline, values.all));
+  return exitCodeOf(summary);
+}
+
+function readPayload(text: string | undefined): Fields | undefined {
+  if (text === undefined) return undefined;
   try {
-    const payload: unknown = JSON.parse(text ?? '{"text":"你好"}');
+    const payload: unknown = JSON.parse(text);
     if (isFields(payload)) return payload;
   } catch {
     // The same sentence as for another kind of JSON.

@@ -4,6 +4,8 @@
  */
 import { writeFileSync } from 'node:fs';
 import { startGateway } from '../harness/gateway-process.ts';
+import { tryAgentControls } from './agent-control-table.ts';
+import { AGENT_CONTROLS } from './agent-controls.ts';
 import { type Control, SPECIFICATION_CONTROLS } from './controls.ts';
 import { GUIDE_CONTROLS } from './guide-controls.ts';
 import { CONTROL_SECRETS } from './planted-faults.ts';
@@ -67,12 +69,18 @@ export async function findComplaints(
     .map(({ requirement }) => requirement.id);
 }
 
-/** The table in Markdown. */
-function renderTable(found: Found): string {
+type Faults = Readonly<Record<string, { readonly fault: string }>>;
+
+function renderRows(found: Found, faults: Faults): readonly string[] {
   const rows = [...found].map(([id, ids]) => {
     const others = ids.filter((one) => one !== id).map((one) => `\`${one}\``);
-    return `| \`${id}\` | ${CONTROLS[id]?.fault} | ${others.join(', ')} |`;
+    return `| \`${id}\` | ${faults[id]?.fault} | ${others.join(', ')} |`;
   });
+  return ['| Requirement | The fault that is planted | Also found by |', '|---|---|---|', ...rows, ''];
+}
+
+/** The tables in Markdown. */
+function renderPage(found: Found, foundInAgents: Found): string {
   return [
     '# The controls of the kit',
     '',
@@ -80,10 +88,12 @@ function renderTable(found: Found): string {
     'conforms, and all checks of its level are run: the check of that row must find it, at every change of the kit.',
     'Checks that look at the same response may find it too.',
     '',
-    '| Requirement | The fault that is planted | Also found by |',
-    '|---|---|---|',
-    ...rows,
+    ...renderRows(found, CONTROLS),
+    '## Of agents',
     '',
+    'Here the fault is planted in a small agent that does all that is required of one.',
+    '',
+    ...renderRows(foundInAgents, AGENT_CONTROLS),
   ].join('\n');
 }
 
@@ -91,7 +101,8 @@ if (import.meta.main) {
   const { gateway: GATEWAY_AUTH, admin: ADMIN_AUTH } = CONTROL_SECRETS;
   const gateway = await startGateway({ GATEWAY_AUTH, ADMIN_AUTH });
   try {
-    writeFileSync(new URL('CONTROLS.md', import.meta.url), renderTable(await tryControls(gateway.baseUrl)));
+    const page = renderPage(await tryControls(gateway.baseUrl), await tryAgentControls());
+    writeFileSync(new URL('CONTROLS.md', import.meta.url), page);
   } finally {
     await gateway.stop();
   }

@@ -8,9 +8,9 @@ export type ReportHead = {
   /** SHA-256 of the kit's programs and requirements. */
   readonly kitHash: string;
   readonly seed: number;
-  /** The URL of the gateway or the command of the agent. */
-  readonly subject: string;
   readonly role: 'gateway' | 'agent';
+  /** The URL of the gateway, or the command or URL of the agent. */
+  readonly subject: string;
   /** When it began, as ISO 8601. */
   readonly startedAt: string;
 };
@@ -77,7 +77,7 @@ export function writeJsonReport(run: Run, summary: Summary, head: ReportHead, ba
     kit: { name: '@task-gateway/conformance', version: head.kitVersion, sha256: head.kitHash },
     subject: {
       role: head.role,
-      [head.role === 'gateway' ? 'url' : 'command']: head.subject,
+      [/^https?:/.test(head.subject) ? 'url' : 'command']: head.subject,
       version: run.subjectVersion,
     },
     started_at: head.startedAt,

@@ -81,7 +81,7 @@ const config: KnipConfig = {
       project: ['**/*.{ts,js}'],
     },
     'test/conformance': {
-      entry: ['bin/*.js', 'command.ts', 'control-table.ts', 'controlled-agent.ts', '*.test.ts'],
+      entry: ['bin/*.js', 'command.ts', 'control-table.ts', '*.test.ts'],
       project: ['**/*.{ts,js}'],
     },
     generated: { project: [] },

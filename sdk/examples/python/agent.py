@@ -23,36 +23,37 @@ CLAIM_SECONDS = 20
 
 stopping = threading.Event()
 running = {}  # request_id of the task in hand: the event that says it is to be dropped
-beat_every = 15
+beat_every, token = 15, {}  # as the gateway responded to the registration
 is_troubled = False  # whether the last call was in vain
 
 
 def call(name, **fields):
-    """Calls until there is an answer: a repeat after no response, 408, 429 or 5xx does no harm. An agent that
-    the gateway does not know any more registers again, then repeats the call."""
-    headers = {"Content-Type": "application/json"}
-    pause = 0.25
+    """Calls until there is an answer. An agent that the gateway does not know any more registers first."""
+    pause, asked = 0.25, "0"
     while True:
         if is_troubled and "wait" in fields:
             fields["wait"] = 0  # the answer comes at once, and says that the gateway is back
         body = json.dumps({"auth": AUTH, "agent_id": AGENT_ID, **fields}).encode()
-        request = urllib.request.Request(f"{URL}/api/agent/{name}", body, headers)
+        request = urllib.request.Request(f"{URL}/api/agent/{name}", body, {"Content-Type": "application/json"})
         try:
             with urllib.request.urlopen(request, timeout=CLAIM_SECONDS + 30) as response:
                 answer = response.read()
             say(None)
             return json.loads(answer or "null")
         except urllib.error.HTTPError as error:
-            trouble, is_final = error.read().decode(), error.code not in (408, 429) and error.code < 500
+            trouble, status, asked = error.read().decode(), error.code, error.headers.get("Retry-After", "0")
+            is_final = status not in (408, 429) and status < 500
         except (OSError, http.client.HTTPException) as error:
             trouble, is_final = str(getattr(error, "reason", error)), stopping.is_set() and not running
         if not is_final:
             say(trouble)
-            time.sleep(pause := min(pause * 2, 10))
+            time.sleep(max(pause := min(pause * 2, 10), int(asked) if asked.isdigit() else 0))
         elif "agent_not_found" in trouble and name != "unregister":
             register()
-        elif name == "result" and fields["status"] == "success":
+        elif name == "result" and fields["status"] == "success" and status in (413, 422):
             fields.update(status="failed", result=None, error_info=f"the result was refused: {trouble}")
+        elif name == "result" and status != 401:
+            return print(f"dropped: {trouble}", file=sys.stderr, flush=True)
         else:
             sys.exit(f"{name}: {trouble}")
 
@@ -67,9 +68,9 @@ def say(trouble):
 
 
 def register():
-    global beat_every
+    global beat_every, token
     answer = call("register", endpoint="pull", agent_tags=TAGS, request_ids=list(running))
-    beat_every = answer["heartbeat_interval"]
+    beat_every, token = answer["heartbeat_interval"], {"registration": answer["registration"]}
     drop(answer)
     print(f"ready: {AGENT_ID}", flush=True)
 
@@ -83,7 +84,7 @@ def keep_beating():
     """Sends heartbeats while the task in hand is worked on, so that the gateway knows it is not lost."""
     while True:
         time.sleep(beat_every)
-        drop(call("heartbeat", request_ids=list(running), draining=stopping.is_set()))
+        drop(call("heartbeat", request_ids=list(running), draining=stopping.is_set(), **token))
 
 
 def work(task, dropped):
@@ -118,12 +119,11 @@ if __name__ == "__main__":
         register()
         threading.Thread(target=keep_beating, daemon=True).start()
         while not stopping.is_set():
-            task = call("claim", wait=CLAIM_SECONDS)
-            if task:
+            if task := call("claim", wait=CLAIM_SECONDS):
                 handle(task)
     except KeyboardInterrupt:
         running.clear()
         stopping.set()
     finally:
-        call("unregister")
+        call("unregister", **token)
     print("stopped", flush=True)

@@ -1,0 +1,201 @@
+/**
+ * What every scenario with an agent works with: the gateway that the kit plays, the process of the agent, and
+ * the ways to wait for what it does. Scenarios are played one after the other on one agent.
+ */
+import { randomBytes } from 'node:crypto';
+import { type Fields, Finding, requireThat } from './findings.ts';
+import { createPlayedGateway, type PlayedGateway, type PlayedTask, type Received } from './played-gateway.ts';
+import type { Requirement } from './requirements.ts';
+import type { AgentStarter, StartedAgent } from './started-agent.ts';
+
+export type AgentRunOptions = {
+  readonly starter: AgentStarter;
+  /** The secrets that the agent gets: by default random ones. */
+  readonly auth?: string;
+  readonly pushSecret?: string;
+  /** The payload of every task: one that the agent works on for a second and a half or longer. */
+  readonly payload?: Fields;
+  /** Where the kit listens: a free port of this machine by default. */
+  readonly listen?: { readonly host: string; readonly port: number };
+  /** How long the agent may take for anything that it must do. */
+  readonly limitMs?: number;
+  /** How long nothing more must come before the kit believes that nothing does. */
+  readonly quietMs?: number;
+  readonly heartbeatSeconds?: number;
+  /** Only requirements of this level; of all where it is absent. */
+  readonly level?: Requirement['level'];
+  /** Only requirements whose ids begin so. */
+  readonly only?: string;
+  /** Ends the run: what was not checked by then is an error of the kit. */
+  readonly signal?: AbortSignal;
+};
+
+export type Stage = {
+  readonly gateway: PlayedGateway;
+  readonly prefix: string;
+  readonly isCommand: boolean;
+  readonly limitMs: number;
+  readonly quietMs: number;
+  readonly heartbeatMs: number;
+  /** At how many calls each process of the agent was started. */
+  readonly starts: readonly number[];
+  /** The tasks that were handed to the agent, and when. */
+  readonly handed: ReadonlyMap<string, number>;
+  /** How long the agent worked on the first task. */
+  workMs: number;
+  /** Starts the agent if it does not run, and waits until it is registered. */
+  begin(): Promise<Received>;
+  isOver(): boolean;
+  signal(name: 'SIGTERM' | 'SIGKILL'): void;
+  /** Waits as long as an agent may take; undefined where nothing was found by then, or the agent ended. */
+  find<T>(find: () => T | undefined, limitMs?: number): Promise<T | undefined>;
+  /** As `find`, but what is not found is a finding that names it. */
+  until<T>(what: string, find: () => T | undefined): Promise<T>;
+  pause(ms: number): Promise<void>;
+  /** Hands a task to the agent, once more if it is busy. Resolves once it is at work or has done it. */
+  hand(task?: PlayedTask): Promise<PlayedTask>;
+  /** The calls of one operation, from the given index of all calls on. */
+  calls(operation: string, from?: number): readonly Received[];
+  /** The reports that end the task. */
+  finals(task: PlayedTask): readonly Received[];
+  /** Kills the agent, if the kit started it: the next `begin` starts another process. */
+  end(): Promise<void>;
+  close(): Promise<void>;
+};
+
+const POLL_MS = 15;
+/** How soon most agents respond to a push; another one may hold it until the work is done. */
+const PUSH_ANSWER_MS = 400;
+/** How soon a busy agent is asked again. */
+const AGAIN_MS = 100;
+/** How long a process that was killed may take to be over. */
+const END_MS = 3_000;
+const DEFAULT_PAYLOAD = {
+  text: 'A task of the conformance kit that takes one second and a half of work. 你好',
+  seconds: 1.5,
+};
+
+/** Creates the stage of one run. The gateway does not listen yet. */
+export function createStage(options: AgentRunOptions): Stage {
+  const { starter, payload = DEFAULT_PAYLOAD, signal, listen = {} } = options;
+  const { limitMs = 20_000, quietMs = 1_000, heartbeatSeconds = 1 } = options;
+  const { auth = randomBytes(24).toString('hex') } = options;
+  const { pushSecret = `whsec_${randomBytes(32).toString('base64')}` } = options;
+  const prefix = `kit-${randomBytes(4).toString('hex')}`;
+  const gateway = createPlayedGateway({ auth, pushSecret, payload, heartbeatSeconds, prefix, ...listen });
+  const handed = new Map<string, number>();
+  const starts: number[] = [];
+  let agent: StartedAgent | undefined;
+
+  const stage: Stage = {
+    gateway,
+    prefix,
+    isCommand: starter.isCommand,
+    limitMs,
+    quietMs,
+    heartbeatMs: heartbeatSeconds * 1_000,
+    handed,
+    starts,
+    workMs: 0,
+    async begin() {
+      const from = gateway.received.length;
+      const runs = agent !== undefined && !agent.isOver();
+      if (!runs) {
+        starts.push(from);
+        agent = starter.start({
+          TASK_GATEWAY_URL: gateway.url,
+          TASK_GATEWAY_AUTH: auth,
+          TASK_GATEWAY_PUSH_SECRET: pushSecret,
+          TASK_GATEWAY_AGENT_ID: `${prefix}-agent`,
+        });
+      }
+      return stage.until('the agent registers', () => {
+        const done = stage.calls('register', runs ? 0 : from).filter(({ status }) => status === 200);
+        return gateway.agent() && done.at(-1);
+      });
+    },
+    isOver: () => agent?.isOver() ?? false,
+    signal: (name) => agent?.signal(name),
+    async find(find, ms = limitMs) {
+      const endMs = performance.now() + ms;
+      for (;;) {
+        const found = find();
+        if (found !== undefined || performance.now() > endMs || stage.isOver()) return found;
+        await stage.pause(POLL_MS);
+      }
+    },
+    async until(what, find) {
+      const found = await stage.find(find);
+      if (found !== undefined) return found;
+      const printed = agent?.printed() ? ` It printed: ${agent.printed()}` : '';
+      if (stage.isOver()) throw new Finding(`The agent ended before: ${what}.${printed}`);
+      throw new Finding(`Not within ${limitMs / 1_000} s: ${what}.${printed}`);
+    },
+    async pause(ms) {
+      signal?.throwIfAborted();
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      signal?.throwIfAborted();
+    },
+    async hand(task = gateway.createTask()) {
+      const endMs = performance.now() + limitMs;
+      for (;;) {
+        const status = await handOnce(stage, task);
+        if (!isBusy(status)) {
+          requireThat(isTaken(status), `The agent responded ${status} to a push, and must take the task.`);
+          handed.set(task.request_id, performance.now());
+          return task;
+        }
+        requireThat(
+          performance.now() < endMs,
+          `The agent was busy for ${limitMs / 1_000} s (${status}), and had no task.`,
+        );
+        await stage.pause(AGAIN_MS);
+      }
+    },
+    calls: (operation, from = 0) =>
+      gateway.received.slice(from).filter((call) => call.operation === operation),
+    finals: ({ request_id }) =>
+      stage
+        .calls('result')
+        .filter(
+          ({ body }) =>
+            body.request_id === request_id && (body.status === 'success' || body.status === 'failed'),
+        ),
+    async end() {
+      if (!starter.isCommand) return;
+      stage.signal('SIGKILL');
+      await stage.find(() => undefined, END_MS);
+      gateway.forget();
+    },
+    async close() {
+      agent?.signal('SIGKILL');
+      await gateway.stopListening();
+    },
+  };
+  return stage;
+}
+
+/** Whether a status of a push says that the task is taken; undefined: the agent has not responded yet. */
+export function isTaken(status: number | undefined): boolean {
+  return status === undefined || status === 409 || (status >= 200 && status < 300);
+}
+
+/** Whether a status of a push says that the agent is busy. */
+export function isBusy(status: number | undefined): boolean {
+  return status === 429 || status === 503;
+}
+
+/** Resolves to the status of the push, or undefined where the agent does not respond soon. */
+async function handOnce(stage: Stage, task: PlayedTask): Promise<number | undefined> {
+  const { gateway } = stage;
+  let status: number | undefined;
+  void gateway.deliver(task).then((seen) => {
+    status = seen;
+  });
+  if (!gateway.isPull()) return stage.find(() => status, PUSH_ANSWER_MS);
+  try {
+    return await stage.until('the agent claims a task', () => status);
+  } finally {
+    gateway.withdraw(task);
+  }
+}

@@ -1,0 +1,234 @@
+/**
+ * A small agent that does all that is required of one, without a process of its own: the controls of the kit
+ * plant their faults in it. It gets pushes, or claims its tasks.
+ */
+import { createHmac, randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Fields } from './findings.ts';
+import type { AgentStarter, StartedAgent } from './started-agent.ts';
+
+/** What a call gets: 0 where there was no response. */
+export type CallAnswer = {
+  readonly status: number;
+  readonly body: Fields;
+  readonly retryAfterSeconds: number;
+};
+type SendCall = (operation: string, body: Fields) => Promise<CallAnswer>;
+type ArrivedPush = { readonly id: string; readonly headers: Fields; readonly text: string };
+type TakePush = (push: ArrivedPush) => number;
+
+/** The parts of the agent that a fault may change. */
+type AgentParts = {
+  readonly send: SendCall;
+  readonly take: TakePush;
+  readonly encode: (body: Fields) => Uint8Array<ArrayBuffer>;
+  /** Whether a signature is right. */
+  readonly isSigned: (push: ArrivedPush) => boolean;
+  readonly newId: (usual: string) => string;
+  /** The ids of the tasks that it has or had. */
+  readonly known: Set<string>;
+  /** The same, to name them. */
+  readonly running: Map<string, NodeJS.Timeout | undefined>;
+  readonly onSigterm: (drain: () => void, end: () => void) => void;
+  readonly end: () => void;
+};
+
+/** Changes parts of an agent; those that it leaves out stay as they are. */
+export type Plant = (parts: AgentParts) => Partial<AgentParts>;
+
+const SLOTS = 2;
+const PAUSE_MS = 40;
+const OLD_SECONDS = 300;
+const RESULT = { reply: '收到', output: 'done', more: [1] };
+
+/** Starts the agent in this process, with a fault. `workMs` is how long it works on a task. */
+export function startsScripted(plant: Plant, { isPull = false, workMs = 150 } = {}): AgentStarter {
+  return {
+    isCommand: true,
+    start: (environment) => startScripted(environment, plant, isPull, workMs),
+  };
+}
+
+function startScripted(
+  environment: Readonly<Record<string, string>>,
+  plant: Plant,
+  isPull: boolean,
+  workMs: number,
+): StartedAgent {
+  const {
+    TASK_GATEWAY_URL: url,
+    TASK_GATEWAY_AUTH: auth,
+    TASK_GATEWAY_PUSH_SECRET: secret = '',
+  } = environment;
+  const dying = new AbortController();
+  const running = new Map<string, NodeJS.Timeout | undefined>();
+  const known = new Set<string>();
+  let token: unknown;
+  let intervalMs = 1_000;
+  let isDraining = false;
+
+  const usual: AgentParts = {
+    running,
+    known,
+    newId: (id) => id,
+    encode: (body) => Buffer.from(JSON.stringify(body)),
+    isSigned: ({ id, headers, text }) => {
+      const seconds = String(headers['webhook-timestamp']);
+      const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+      const right = `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${text}`).digest('base64')}`;
+      const isOld = Math.abs(Date.now() / 1_000 - Number(seconds)) > OLD_SECONDS;
+      return !isOld && String(headers['webhook-signature']).split(' ').includes(right);
+    },
+    async send(operation, body) {
+      try {
+        const response = await fetch(`${url}/api/agent/${operation}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: parts.encode({ auth, ...body }),
+          signal: dying.signal,
+        });
+        const text = await response.text();
+        const retryAfterSeconds = Number(response.headers.get('retry-after') ?? 0);
+        return { status: response.status, body: text ? JSON.parse(text) : {}, retryAfterSeconds };
+      } catch {
+        return { status: 0, body: {}, retryAfterSeconds: 0 };
+      }
+    },
+    take(push) {
+      if (!parts.isSigned(push)) return 401;
+      if (known.has(push.id)) return 409;
+      if (isDraining || running.size >= SLOTS) return 503;
+      begin(push.id);
+      return 202;
+    },
+    onSigterm: (drain) => drain(),
+    end,
+  };
+  const parts: AgentParts = { ...usual, ...plant(usual) };
+  const agent_id = parts.newId(String(environment.TASK_GATEWAY_AGENT_ID));
+
+  const server = createServer(async (request, response) => {
+    const id = String(request.headers['webhook-id']);
+    let text = '';
+    for await (const piece of request.setEncoding('utf8')) text += piece;
+    response.writeHead(parts.take({ id, headers: request.headers, text })).end();
+  });
+
+  function end(): void {
+    dying.abort();
+    for (const timer of running.values()) clearTimeout(timer);
+    server.closeAllConnections();
+    server.close();
+  }
+
+  function begin(id: string): void {
+    known.add(id);
+    running.set(
+      id,
+      setTimeout(() => void deliver(id, { status: 'success', progress: 100, result: RESULT }), workMs),
+    );
+  }
+
+  function receive({ body }: CallAnswer): void {
+    for (const id of (body.cancelled_request_ids as string[] | undefined) ?? []) {
+      clearTimeout(running.get(id));
+      running.delete(id);
+    }
+  }
+
+  async function register(): Promise<void> {
+    while (!dying.signal.aborted) {
+      const endpoint = isPull ? 'pull' : `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+      const usual = {
+        agent_id,
+        endpoint,
+        agent_tags: ['x'],
+        max_concurrent: SLOTS,
+        current_load: running.size,
+      };
+      const answer = await parts.send('register', { ...usual, request_ids: [...running.keys()] });
+      if (answer.status === 200) {
+        token = answer.body.registration;
+        intervalMs = Number(answer.body.heartbeat_interval) * 1_000;
+        return receive(answer);
+      }
+      await pause(PAUSE_MS);
+    }
+  }
+
+  async function heartbeat(): Promise<void> {
+    const request_ids = [...running.keys()];
+    const answer = await parts.send('heartbeat', {
+      agent_id,
+      request_ids,
+      registration: token,
+      draining: isDraining,
+    });
+    if (answer.status === 404) await register();
+    else receive(answer);
+  }
+
+  async function deliver(id: string, report: Fields): Promise<void> {
+    while (!dying.signal.aborted) {
+      const { status, body, retryAfterSeconds } = await parts.send('result', {
+        request_id: id,
+        agent_id,
+        ...report,
+      });
+      if (body.code === 'agent_not_found') await register();
+      else if (status === 422 && report.status === 'success')
+        return deliver(id, { status: 'failed', progress: 50, result: null, error_info: 'refused' });
+      else if (status >= 200 && status < 500) break;
+      await pause(Math.max(PAUSE_MS, retryAfterSeconds * 1_000));
+    }
+    running.delete(id);
+  }
+
+  async function claim(): Promise<void> {
+    while (!dying.signal.aborted && !isDraining) {
+      if (running.size >= SLOTS) await pause(PAUSE_MS);
+      else {
+        const answer = await parts.send('claim', { agent_id, wait: 5, request_ids: [...running.keys()] });
+        const id = answer.body.request_id;
+        if (answer.status === 200 && !known.has(String(id))) begin(String(id));
+        else if (answer.status === 404) await register();
+        else if (answer.status !== 204) await pause(PAUSE_MS);
+      }
+    }
+  }
+
+  async function live(): Promise<void> {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await register();
+    if (isPull) void claim();
+    while (!dying.signal.aborted) {
+      await pause(intervalMs);
+      if (!dying.signal.aborted) await heartbeat();
+    }
+  }
+
+  async function drain(): Promise<void> {
+    isDraining = true;
+    await heartbeat();
+    while (running.size > 0 && !dying.signal.aborted) await pause(PAUSE_MS);
+    await parts.send('unregister', { agent_id, registration: token });
+    end();
+  }
+
+  void live();
+  return {
+    isOver: () => dying.signal.aborted,
+    printed: () => '',
+    signal: (name) => (name === 'SIGKILL' ? end() : parts.onSigterm(() => void drain(), end)),
+  };
+}
+
+/** An id that no agent had before. */
+export function anotherId(): string {
+  return randomUUID();
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
