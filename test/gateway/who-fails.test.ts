@@ -1,7 +1,4 @@
-/**
- * Who fails, on each engine: the failures of the overview, the list of just these tasks, and the problems
- * that name an agent, a type or a tag: each made to happen, and each where it must not appear.
- */
+/** Who fails: failures by cause, the list of just these tasks, and the problems that name the guilty. */
 import { describe, expect, test } from 'vitest';
 import type { OverviewProblem } from '../../server/ports/admin.ts';
 import { countTasks } from '../harness/listings.ts';
@@ -208,7 +205,9 @@ describeEachStore('on %s', (_name, open) => {
     const { problems } = await readOverview(world);
     const problem = problems.find(({ code }) => code === 'agent_silent');
     expect(problem).toMatchObject({ severity: 'warning', code: 'agent_silent', agent_id: 'a', count: 2 });
-    expect(problem?.text).toMatch(/^`a` went offline \d+ s ago without unregistering and lost 2 tasks\.$/);
+    expect(problem?.text).toMatch(
+      /^`a` has been silent for \d+ s: it went offline without unregistering and lost 2 tasks\.$/,
+    );
     await world.pass(13 * 60_000);
     expect(await readProblems(world)).toContain('warning agent_silent a');
     await world.pass(3 * 60_000);
@@ -238,6 +237,27 @@ describeEachStore('on %s', (_name, open) => {
     const found = await readProblems(world);
     expect(found).toContain('problem agent_silent a');
     expect(found.filter((one) => one.includes('failing'))).toEqual([]);
+    const { problems } = await readOverview(world);
+    const { text } = problems.find(({ code }) => code === 'agent_silent') ?? {};
+    expect(text).toBe('`a` is offline and has 1 task. Before, 5 of its 5 `render` failed: broken.');
+  });
+
+  test('an agent that vanished after its tasks had failed is named with their cause', async () => {
+    const world = await start();
+    await register(world, 'a');
+    await world.gateway.heartbeatAgent({ agent_id: 'a' });
+    for (let n = 0; n < 3; n += 1) await end(world, 'a', 'render', `no space for ${n} KB`);
+    await world.pass(100_000);
+    const { problems } = await readOverview(world);
+    const silent = problems.filter(({ code }) => code === 'agent_silent');
+    expect(silent.map(({ text, help }) => [text, help])).toEqual([
+      [
+        expect.stringMatching(
+          / without unregistering\. Before, 3 of its 3 `render` failed: no space for 2 KB\.$/,
+        ),
+        'Mend what failed before first. Then start it again.',
+      ],
+    ]);
   });
 
   test('a tag that was asked for once is a note with its age; red again while tasks keep failing', async () => {

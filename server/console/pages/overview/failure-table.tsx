@@ -14,8 +14,8 @@ const COLUMNS: readonly Column[] = [
   { head: 'Type', width: 124 },
   { head: 'Agent', width: 150 },
   { head: 'Error' },
-  { head: 'Since', width: 78, isNumber: true },
-  { head: 'Last', width: 78, isNumber: true },
+  { head: 'Since', width: 102, isNumber: true },
+  { head: 'Last', width: 102, isNumber: true },
 ];
 
 type Props = {

@@ -74,14 +74,29 @@ export function describeFailures({ sinceMs, ended, failed, groups }: Failures): 
   };
 }
 
-/** By agent: how many tasks it lost. */
-export function countLost({ groups }: Pick<Failures, 'groups'>): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const { agent_id, outcome, count } of groups) {
-    if (outcome !== 'agent_lost' || agent_id === null) continue;
-    counts.set(agent_id, (counts.get(agent_id) ?? 0) + count);
+/** The failed tasks of an agent. */
+export type AgentFailures = {
+  /** How many tasks were lost with it. */
+  readonly lost: number;
+  /** If at least half of its tasks of a type failed for one cause: a sentence that says so; else empty. */
+  readonly failed: string;
+};
+
+/** By agent; those without failures are not there. */
+export function findAgentFailures({ groups }: Pick<Failures, 'groups'>): ReadonlyMap<string, AgentFailures> {
+  const found = new Map<string, AgentFailures>();
+  for (const { agent_id, outcome, type, count, ended, error } of groups) {
+    if (agent_id === null) continue;
+    const { lost, failed } = found.get(agent_id) ?? { lost: 0, failed: '' };
+    const isCause = outcome !== 'agent_lost' && failed === '' && count >= FAILED_SHARE * ended;
+    found.set(agent_id, {
+      lost: outcome === 'agent_lost' ? lost + count : lost,
+      failed: isCause
+        ? ` Before, ${count} of its ${ended} \`${type}\` failed: ${describeError(error ?? outcome)}.`
+        : failed,
+    });
   }
-  return counts;
+  return found;
 }
 
 /** The problems, first those of types; each kind by how many tasks failed. */

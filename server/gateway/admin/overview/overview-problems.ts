@@ -9,6 +9,7 @@ import type { OverviewProblem } from '../../../ports/admin.ts';
 import type { PushRecords } from '../../agents/push-records.ts';
 import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
 import { rankTrouble, TROUBLE } from '../../agents/ranking/agent-order.ts';
+import type { AgentFailures } from './failure-problems.ts';
 import { countOf, createProblem, describeSince } from './problem-words.ts';
 import { listTagProblems, type TagProblemSources } from './tag-problems.ts';
 
@@ -22,9 +23,9 @@ const NEAR_LIMIT_SHARE = 0.8;
 
 /** The readings on which the problems rest. */
 export type ProblemSources = TagProblemSources & {
-  /** Those of the failures, and by agent how many tasks it lost. */
+  /** Those of the failures, and what is known of the failures of each agent. */
   readonly failing: readonly OverviewProblem[];
-  readonly lost: ReadonlyMap<string, number>;
+  readonly ofAgents: ReadonlyMap<string, AgentFailures>;
   readonly agentIndex: Pick<AgentIndex, 'findSimilarTags' | 'supplies' | 'list'>;
   readonly pushRecords: Pick<PushRecords, 'find'>;
   readonly isSecretPublic: boolean;
@@ -71,7 +72,7 @@ function listAgentProblems({
   nowMs,
   agentIndex,
   pushRecords,
-  lost,
+  ofAgents,
 }: ProblemSources): readonly OverviewProblem[] {
   const problems: OverviewProblem[] = [];
   for (const { candidate } of agentIndex.list('trouble', null)) {
@@ -81,7 +82,7 @@ function listAgentProblems({
   const offlineMax = problems.length + SHOWN_MAX;
   for (const { candidate } of agentIndex.list('trouble', String(TROUBLE.offlineWithTasks))) {
     if (problems.length === offlineMax || rankTrouble(candidate) !== TROUBLE.offlineWithTasks) break;
-    problems.push(describeOffline(candidate, lost.get(candidate.record.agent_id) ?? 0));
+    problems.push(describeOffline(candidate, ofAgents.get(candidate.record.agent_id) ?? NO_FAILURES));
   }
   let lookedAt = 0;
   for (const { candidate } of agentIndex.list('trouble', String(TROUBLE.offline))) {
@@ -89,7 +90,8 @@ function listAgentProblems({
     const isOfLate = rankTrouble(candidate) === TROUBLE.offline && (offlineMs ?? 0) >= windowStartMs(nowMs);
     if (!isOfLate || problems.length === offlineMax || lookedAt === OFFLINE_LOOKED_AT_MAX) break;
     lookedAt += 1;
-    if (!draining && !left) problems.push(describeVanished(candidate, nowMs, lost.get(agent_id) ?? 0));
+    if (!draining && !left)
+      problems.push(describeVanished(candidate, nowMs, ofAgents.get(agent_id) ?? NO_FAILURES));
   }
   return problems;
 }
@@ -110,25 +112,38 @@ function describeFailing({ record, slots, contact }: Candidate, failures: number
   });
 }
 
-function describeOffline({ record, slots }: Candidate, lost: number): OverviewProblem {
-  const { agent_id, offlineMs } = record;
+const NO_FAILURES: AgentFailures = { lost: 0, failed: '' };
+const FIRST_MEND = 'Mend what failed before first.';
+
+function describeOffline(
+  { record, slots, contact }: Candidate,
+  { lost, failed }: AgentFailures,
+): OverviewProblem {
+  const { agent_id } = record;
+  const stays = 'A task that it has taken stays with it until it reports or the task times out.';
+  const start = 'Start it again under the same id.';
   return createProblem('agent_silent', 'problem', {
-    since: offlineMs === null ? null : offlineMs / 1_000,
-    text: `\`${agent_id}\` is offline and has ${countOf(slots, 'task')}${lost > 0 ? `; it lost ${lost} more` : ''}.`,
-    help: 'A task that it has taken stays with it until it reports or the task times out. Start it again under the same id.',
+    since: contact.contactMs / 1_000,
+    text: `\`${agent_id}\` is offline and has ${countOf(slots, 'task')}${lost > 0 ? `; it lost ${lost} more` : ''}.${failed}`,
+    help: [stays, ...(failed ? [FIRST_MEND] : []), start].join(' '),
     agent_id,
     count: slots,
   });
 }
 
 /** An agent that is offline, has no tasks, and did not say that it would stop. */
-function describeVanished({ record }: Candidate, nowMs: number, lost: number): OverviewProblem {
-  const { agent_id, offlineMs } = record;
-  const sinceMs = offlineMs ?? nowMs;
+function describeVanished(
+  { record: { agent_id }, contact: { contactMs } }: Candidate,
+  nowMs: number,
+  { lost, failed }: AgentFailures,
+): OverviewProblem {
+  const silence = describeSince(nowMs, contactMs);
   return createProblem('agent_silent', 'warning', {
-    since: sinceMs / 1_000,
-    text: `\`${agent_id}\` went offline ${describeSince(nowMs, sinceMs)} ago without unregistering${lost > 0 ? ` and lost ${countOf(lost, 'task')}` : ''}.`,
-    help: 'Look at its log, and start it again. An agent that is stopped on purpose should drain or unregister first.',
+    since: contactMs / 1_000,
+    text: `\`${agent_id}\` has been silent for ${silence}: it went offline without unregistering${lost > 0 ? ` and lost ${countOf(lost, 'task')}` : ''}.${failed}`,
+    help: failed
+      ? `${FIRST_MEND} Then start it again.`
+      : 'Look at its log, and start it again. An agent that is stopped on purpose should drain or unregister first.',
     agent_id,
     count: lost > 0 ? lost : null,
   });

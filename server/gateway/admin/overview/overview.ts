@@ -24,7 +24,12 @@ import type { PushRecords } from '../../agents/push-records.ts';
 import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
 import type { UntakenTasks } from '../../agents/untaken-tasks.ts';
 import { describeAgentCounts } from '../agents.ts';
-import { countLost, describeFailures, listFailureProblems } from './failure-problems.ts';
+import {
+  type AgentFailures,
+  describeFailures,
+  findAgentFailures,
+  listFailureProblems,
+} from './failure-problems.ts';
 import { describeStoreDown, listProblems } from './overview-problems.ts';
 import { buildTagTable, countUntakenSlots, type TagSources, type TagTable } from './overview-tags.ts';
 import type { UnmatchedTask } from './tag-problems.ts';
@@ -71,7 +76,7 @@ type Reading = TagSources & {
   readonly oldest: readonly { readonly request_id: string; readonly state: TaskState }[];
   readonly failures: RecentFailures;
   readonly failing: readonly OverviewProblem[];
-  readonly lost: ReadonlyMap<string, number>;
+  readonly ofAgents: ReadonlyMap<string, AgentFailures>;
   readonly unmatched: readonly UnmatchedTask[];
 };
 
@@ -160,7 +165,7 @@ async function readStore(
     oldest: oldest.flat(),
     failures: describeFailures(failures),
     failing: listFailureProblems(failures, nowMs, agentIndex),
-    lost: countLost(failures),
+    ofAgents: findAgentFailures(failures),
     unmatched,
   };
 }
@@ -200,7 +205,7 @@ function createEmptyReading(nowMs: number): Reading {
     unmatched: [],
     failures: { since: null, ended: 0, failed: 0, groups_total: 0, groups: [] },
     failing: [],
-    lost: new Map(),
+    ofAgents: new Map(),
   };
 }
 
@@ -208,7 +213,7 @@ type Condition = { readonly ok: boolean; readonly error: string | null; readonly
 
 function describeOverview(deps: Deps, reading: Reading, condition: Condition, tagsMax: number): Overview {
   const { agentIndex, pushRecords, settings, limits } = deps;
-  const { nowMs, counts, steps, table, failing, lost, unmatched } = reading;
+  const { nowMs, counts, steps, table, failing, ofAgents, unmatched } = reading;
   const openTasks = counts.pending + counts.running;
   const figures = agentIndex.figures();
   const ended = sumOutcomes(steps);
@@ -217,7 +222,7 @@ function describeOverview(deps: Deps, reading: Reading, condition: Condition, ta
     rows: table.rows,
     steps,
     failing,
-    lost,
+    ofAgents,
     unmatched,
     agentIndex,
     pushRecords,
