@@ -57,8 +57,9 @@ export function availabilityOf(record: AgentRecord | undefined, resumedMs: numbe
 
 /**
  * Whether the task should move to another agent if one is eligible. If its agent may have it (an attempt is
- * unknown), it moves only when the agent is gone. If the agent certainly does not have it, it moves at once
- * when the agent is offline or unregistered, and when `movableFromMs()` says if not. For example, if an
+ * unknown), it moves only when the agent is gone. If the agent certainly does not have it: at once when the
+ * agent is offline or unregistered; a pull agent's after 10 s without a claim; any other's from
+ * `movableFromMs()` on. For example, if an
  * offline agent refused the connection, the task moves at once; if the connection broke after the request was
  * sent, the task moves when the agent has been offline for 90 s.
  */

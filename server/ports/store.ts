@@ -7,9 +7,9 @@
  *    commit was applied is then unknown.
  * 2. `commit()` resolves when the commit is durable, and no reader sees what is not durable: `get`, `list`,
  *    `getAgentStatus`, `touch`, `feed` and `watch` wait until the last commit that touched the value is
- *    durable. The listings and `findSlots` wait likewise. These reads do not: `readAgentChanges`, because its
- *    data only ranks agents, `getForCommit`, because only a commit rests on it, and the figures `readCounts`
- *    and `readActivity`.
+ *    durable. The listings, `readEnded` and `findSlots` wait likewise. These reads do not:
+ *    `readAgentChanges`, because its data only ranks agents, `getForCommit`, because only a commit rests on
+ *    it, and the figures `readCounts` and `readActivity`.
  * 3. Every later call on any replica sees what one call has returned.
  * 4. A revision is the id of the commit that wrote the value, and is never reused.
  * 5. For each tag the engine keeps the set of agents with a free slot. A grant succeeds only while the agent

@@ -38,8 +38,8 @@ export function buildUnknown(error: string): PushOutcome {
 }
 
 /**
- * Parses `Retry-After` (whole seconds or an HTTP date) into milliseconds from now, an hour at most. Returns
- * null for any other value.
+ * Parses `Retry-After` (whole seconds or an HTTP date) into milliseconds from now. It is not bounded here:
+ * `retryPauseMs()` says how long is waited at most. Returns null for any other value.
  */
 export function parseRetryAfterMs(value: unknown, nowMs: number): number | null {
   const text = (Array.isArray(value) ? String(value[0]) : typeof value === 'string' ? value : '').trim();

@@ -12,9 +12,10 @@
  *                 ── pull ─────────────▶ its claims hand the task out
  *                 ── else ─────────────▶ pushed to when the pause is over
  *
- * For example, an agent responds 503 and there is no other one: three looks, three commits.
+ * For example, an agent responds 503 and there is no other one. After the outcome come three looks, each with
+ * one commit:
  *
- *   0 s    the push's outcome is committed: busy, next attempt in 1 s; the task is due now, as it may move
+ *   0 s    the push's outcome is committed: busy, next attempt in about 1 s; due now, as it may move
  *   0 s    it wants to move, no other agent is free: committed as waiting, due now
  *   0 s    still no other one, and the pause is not over: its due entry is set to 1 s
  *   1 s    still no other one, the pause is over: the attempt is committed, and pushed to the same agent

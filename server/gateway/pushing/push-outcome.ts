@@ -1,6 +1,7 @@
 /**
- * The end of a push: the agent's contact and statistics, and the commit of the outcome under the lease of the
- * task. An acknowledgement is committed late, and only if it is still needed then.
+ * The end of a push: the agent's contact and statistics, and the commit of the outcome. An unknown outcome is
+ * committed under the lease of the task; the others are guarded by the number of the attempt. An
+ * acknowledgement is committed late, and only if it is still needed then.
  */
 import { BUSY_REST_MS, retryPauseMs } from '../../domain/delivery.ts';
 import type { TaskState } from '../../domain/task.ts';

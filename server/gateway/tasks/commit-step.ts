@@ -1,6 +1,7 @@
 /**
  * Decide and commit, in one place: `commitStep()` decides a step of the state table on a stored state,
- * commits it, and returns what it wrote. Everything that changes a task goes through it; what only re-times
+ * commits it, and returns what it wrote. Everything that changes a stored task goes through it. A submission
+ * is committed in `gateway/calls/submit-task.ts`, also where it assigns the task at once; what only re-times
  * due entries goes through `reschedule()`.
  */
 import type { AwaitedAcknowledgement } from '../../domain/history.ts';

@@ -41,7 +41,10 @@ export async function commitLeased(
   }
 }
 
-/** Sets when the task is due next, and ends the lease. `noneFree` as in `reschedule()`. */
+/**
+ * Sets when the task is due next, and ends the lease; `held` keeps it instead, for a push that goes on.
+ * `noneFree` as in `reschedule()`.
+ */
 export async function rescheduleLeased(
   { commits }: Deps,
   { request_id, lease }: LeasedTask,
@@ -49,6 +52,7 @@ export async function rescheduleLeased(
   noneFree?: readonly string[],
 ): Promise<CommitResult> {
   const ref = taskRef(request_id);
+  // Two types of one shape: a re-timed entry, and one that keeps its lease.
   const due = atMs === 'held' ? { ref, atMs, lease } : { ref, atMs, lease };
   return await commits.reschedule([due], noneFree);
 }

@@ -28,7 +28,7 @@ export type DueQueue = {
   earliestMs(): number | undefined;
 };
 
-/** Creates an empty queue. Its leases begin with `run`, so that none of an earlier generation is valid. */
+/** Creates an empty queue. Its own leases begin with `run`: none of an earlier generation is valid. */
 export function createDueQueue(run: number): DueQueue {
   const byRef = new Map<Ref, Entry>();
   const byTime = new BTree<Entry, undefined>(undefined, (a, b) => a.atMs - b.atMs || a.order - b.order);
