@@ -1,6 +1,6 @@
 /**
- * What a document states in words: its sentences and the rows of its tables, each with where it stands. Of
- * these its size is measured, and how much of them is said twice.
+ * The statements of a document in words: its sentences and the rows of its tables, each with where it stands.
+ * Their size is measured, and how much of them is said twice.
  */
 import { isJson, type Json, listOperations } from './document.ts';
 

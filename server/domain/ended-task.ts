@@ -1,6 +1,6 @@
 /**
- * What is kept of a task that ended, for those who ask what ended lately: how, when, of which agent. Pure.
- * Both engines store the same text.
+ * A task that ended, as the engines keep it for the administrator's overview: how it ended, when, at which
+ * agent. Both engines store the same text. Pure.
  */
 import type { TaskOutcome } from './history-record.ts';
 import { copyBeginning } from './payload-preview.ts';

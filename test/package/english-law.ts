@@ -26,7 +26,7 @@ const SLACK = 2;
 export function readComments(file: string, text: string): readonly string[] {
   return readPieces(file, text).comments.map((comment) =>
     comment.text
-      .replace(/^(\/\*\*?|\/\/|--)\s*|\s*\*\/$/g, '')
+      .replace(/^(\/\*\*?|\/\/|--)(\s*\* )?\s*|\s*\*\/$/g, '')
       .replace(/\n\s*(\*|\/\/|--)?\s*/g, ' ')
       .trim(),
   );

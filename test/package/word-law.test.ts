@@ -85,6 +85,7 @@ describe('the English of comments', () => {
   test.each([
     ['// What waits is woken.', 1],
     ['/** Wakes it. What\n * waits is woken. */', 1],
+    ['/**\n * What waits is woken,\n * and runs.\n */', 1],
     ['// It says what waits.', 0],
   ])('the law bites a sentence that opens so: %s', (text, openings) => {
     expect(findOpenings(readComments('one.ts', text))).toHaveLength(openings);

@@ -55,8 +55,9 @@ export function listTagProblems(sources: TagProblemSources): readonly OverviewPr
 }
 
 /**
- * A text that is equal for tags that the same tasks ask for, as far as that is known: of waiting ones as many
- * and the oldest since the same millisecond, of ended ones each by its id.
+ * Names the tasks that ask for a tag: tags with the same name become one line. Two tags get it if as many
+ * tasks wait for both, the oldest of them since the same millisecond, and if the same ids ended without an
+ * agent.
  */
 function nameTasks({ unmatched }: TagProblemSources, row: TagDemand): string {
   const { tag, waiting, no_agent, oldest_create_time, agents } = row;
