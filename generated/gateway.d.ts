@@ -71,6 +71,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/cli/tasks/{request_id}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a question
+         * @description Stores the answer to a question that the agent of a running task has asked; `readOutput` shows questions
+         *     and answers. The first answer counts: the same one again is a success, another one gets 400. Every holder
+         *     of the gateway secret may answer, and every reader sees the answer. A terminal task is not changed.
+         */
+        post: operations["answerTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/cli/tasks/{request_id}/cancel": {
         parameters: {
             query?: never;
@@ -114,6 +136,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/cli/tasks/{request_id}/output": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read or follow output
+         * @description Returns the output of a task: a page, or with `Accept: text/event-stream` a stream that follows it to the
+         *     end of the task. With `wait` a page waits for its first piece or the end of the task. The
+         *     administrator's secret is accepted instead of the gateway secret. A stream has the headers, the pings and
+         *     the limits of `subscribeEvents`.
+         */
+        get: operations["readOutput"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/cli/events": {
         parameters: {
             query?: never;
@@ -137,6 +182,28 @@ export interface paths {
         get: operations["subscribeEvents"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Claim an answer
+         * @description Returns the answer to a question that the agent has asked with `writeOutput`. 204 means that there was
+         *     none within `wait` seconds: claim again. On 400 `not_asked` ask again; on `task_terminal` and
+         *     `agent_mismatch`, and on 404 `task_not_found`, drop the task. A claim is contact as long as it waits.
+         */
+        post: operations["claimAnswer"];
         delete?: never;
         options?: never;
         head?: never;
@@ -181,6 +248,29 @@ export interface paths {
          *     seconds. On 404 register again; on 503 keep sending heartbeats.
          */
         post: operations["heartbeatAgent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent/output": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Write output
+         * @description Adds pieces to the output of a task that the agent has; the guide says how under "Output while it runs".
+         *     Repeat the same call until there is a response. A write is contact, and acknowledges the task. On 404
+         *     `task_not_found` and on 400 `agent_mismatch` drop the pieces; on 404 `agent_not_found` register, then
+         *     write again.
+         */
+        post: operations["writeOutput"];
         delete?: never;
         options?: never;
         head?: never;
@@ -263,9 +353,10 @@ export interface paths {
         /**
          * List agents
          * @description Lists all registered agents with their tags, their state and whether they are full, to see why a task
-         *     finds no agent. With `limit` it returns a page, with an `ETag`: those first that fail, are offline, full
-         *     or draining, in this order; then by `agent_id`. One call with `limit` examines at most 1,000 agents, so a
-         *     page may be short or empty while `next_cursor` is not null: continue with it.
+         *     finds no agent. With `limit` it returns a page, with an `ETag`: those first that fail, are offline (even
+         *     if they fail too; those with tasks before the others, the latest first), full or draining, in this
+         *     order; then by `agent_id`. One call with `limit` examines at most 1,000 agents, so a page may be short or
+         *     empty while `next_cursor` is not null: continue with it.
          */
         get: operations["listAgents"];
         put?: never;
@@ -332,11 +423,14 @@ export interface paths {
          *     its whole payload and result. One call examines at most 1,000 tasks, so a page may be short or empty
          *     while `next_cursor` is not null: continue with it.
          *
-         *     Counts without a filter, and by `status`, `waiting` and `outcome` alone, are those of all stored tasks.
-         *     With `ended_after` only the last 500 tasks that ended are examined; if more may have ended since that
-         *     time, `complete` is false. With any other filter, and where `waiting` is combined with one of the
-         *     statuses `pending` and `running` without the other, at most 1,000 tasks are examined for them, the newest
-         *     first: if there are more, `complete` is false.
+         *     With `waiting_for_answer=true` it lists the tasks whose agents wait for `answerTask`, who has waited
+         *     longest first; a note of `getOverview` names that one.
+         *
+         *     Counts without a filter, and by `status`, `waiting`, `waiting_for_answer` and `outcome` alone, are those
+         *     of all stored tasks. With `ended_after` only the last 500 tasks that ended are examined; if more may have
+         *     ended since that time, `complete` is false. With any other filter, and where `waiting` is combined with
+         *     `waiting_for_answer`, or with one of the statuses `pending` and `running` without the other, at most
+         *     1,000 tasks are examined for them, the newest first: if there are more, `complete` is false.
          */
         get: operations["listTasks"];
         put?: never;
@@ -684,6 +778,104 @@ export interface components {
              */
             progress: number;
         };
+        /** @description An agent's request for the answer to its question. */
+        AnswerClaim: {
+            /** @description The gateway secret. */
+            auth: components["schemas"]["Secret"];
+            /** @description The id of the agent that has the task. */
+            agent_id: components["schemas"]["Name"];
+            /** @description The task's id. */
+            request_id: components["schemas"]["RequestId"];
+            /** @description The question's key. */
+            key: components["schemas"]["QuestionKey"];
+            /**
+             * Format: double
+             * @description Seconds to wait for the answer if there is none; more than 60 counts as 60.
+             * @default 0
+             */
+            wait?: number;
+        };
+        /**
+         * @description One field of an answer. `title`, `description` and `default` go with every `type`; `enum`, `minLength` and
+         *     `maxLength` with `string`; `minimum` and `maximum` with `number` and `integer`.
+         */
+        AnswerField: {
+            /**
+             * @description What the field holds.
+             * @enum {string}
+             */
+            type: "string" | "number" | "integer" | "boolean";
+            /** @description Its name for people. */
+            title?: string;
+            /** @description More about it for people. */
+            description?: string;
+            /** @description What a form shows first. The gateway does not add it to an answer. */
+            default?: string | number | boolean;
+            /** @description The texts that may be chosen. */
+            enum?: string[];
+            /**
+             * Format: int32
+             * @description Code points of the text, at least.
+             */
+            minLength?: number;
+            /**
+             * Format: int32
+             * @description Code points of the text, at most.
+             */
+            maxLength?: number;
+            /**
+             * Format: double
+             * @description The smallest number allowed.
+             */
+            minimum?: number;
+            /**
+             * Format: double
+             * @description The largest number allowed.
+             */
+            maximum?: number;
+        };
+        /** @description The fields of an answer by their names. At most 20. */
+        AnswerFields: {
+            [key: string]: components["schemas"]["AnswerField"];
+        };
+        /** @description The answer is stored. */
+        AnswerReceipt: {
+            /**
+             * @description Always true.
+             * @enum {boolean}
+             */
+            ok: true;
+            /** @description The task's id. */
+            request_id: components["schemas"]["RequestId"];
+            /** @description The question's key. */
+            key: components["schemas"]["QuestionKey"];
+        };
+        /**
+         * @description The form of an answer: a flat object. An answer has the fields of `required`, may have the others, and has
+         *     none beside them. As JSON at most 8 KiB.
+         */
+        AnswerSchema: {
+            /**
+             * @description Always `object`.
+             * @enum {string}
+             */
+            type: "object";
+            /** @description The fields by their names. */
+            properties: components["schemas"]["AnswerFields"];
+            /** @description The names of the fields that an answer must have. */
+            required?: string[];
+        };
+        /** @description A question that the agent of a task has asked. */
+        AskedQuestion: {
+            /** @description Its key. */
+            key: components["schemas"]["QuestionKey"];
+            /** @description The question, as the agent wrote it. */
+            prompt: string;
+            /** @description When it was asked. */
+            asked_time: components["schemas"]["EpochSeconds"];
+            /** @description When it was answered; null while it is open. */
+            answered_time: components["schemas"]["EpochSeconds"] | null;
+        };
         /** @description The `next_cursor` of an earlier call. */
         CancelCursor: string;
         /**
@@ -697,6 +889,8 @@ export interface components {
             outcome?: components["schemas"]["OutcomeFilters"];
             /** @description `true`: only tasks that wait for an agent; `false`: only those that do not. */
             waiting?: boolean;
+            /** @description `true`: only tasks that wait for an answer; `false`: only those that do not. */
+            waiting_for_answer?: boolean;
             /** @description Only tasks of this `task_type`. */
             type?: components["schemas"]["Name"];
             /** @description Only tasks with this tag. */
@@ -909,10 +1103,11 @@ export interface components {
          *     agent); `assigned`; `moved` (assigned to another agent); `claimed` (handed out to a claim); `push_taken`
          *     (the agent responded 2xx or 409), `push_not_taken` (it certainly does not have the task), `push_unknown`
          *     (it may have it); `acknowledged` (the agent named the task, or reported `running`); `progress` (it
-         *     reported `running`); `offered_again` (the agent registered again and did not name the task); or the
-         *     outcome that ended the task. Later versions may add others.
+         *     reported `running`); `offered_again` (the agent registered again and did not name the task); `asked` (the
+         *     agent asked a question), `answered` (a client answered one); or the outcome that ended the task. Later
+         *     versions may add others.
          */
-        HistoryEvent: string | ("submitted" | "waiting" | "assigned" | "moved" | "claimed" | "push_taken" | "push_not_taken" | "push_unknown" | "acknowledged" | "progress" | "offered_again" | "success" | "failed" | "cancelled" | "timeout" | "no_agent" | "agent_lost");
+        HistoryEvent: string | ("submitted" | "waiting" | "assigned" | "moved" | "claimed" | "push_taken" | "push_not_taken" | "push_unknown" | "acknowledged" | "progress" | "offered_again" | "asked" | "answered" | "success" | "failed" | "cancelled" | "timeout" | "no_agent" | "agent_lost");
         /**
          * Format: int32
          * @description The status of an HTTP response.
@@ -927,6 +1122,16 @@ export interface components {
             /** @enum {number} */
             status: 400;
             code: ("malformed_body" | "agent_id_missing") | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
+        InvalidAnswer: {
+            /** @enum {number} */
+            status: 400;
+            code: ("malformed_body" | "task_terminal" | "not_asked") | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
+        InvalidAnswerClaim: {
+            /** @enum {number} */
+            status: 400;
+            code: ("malformed_body" | "agent_id_missing" | "agent_mismatch" | "task_terminal" | "not_asked") | (string & {});
         } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
         InvalidReport: {
             /** @enum {number} */
@@ -996,7 +1201,10 @@ export interface components {
         MatchPreview: {
             /** @description Which agents qualify now. */
             match: components["schemas"]["TaskMatch"];
-            /** @description The fault and its remedy, in English; the wording may change. Null if nothing need be done. */
+            /**
+             * @description The fault and its remedy, or who would get the task, in English; the wording may change. Null if there is
+             *     nothing to say.
+             */
             hint: string | null;
             /** @description The same for programs, the most promising first. */
             remedies: components["schemas"]["Remedy"][];
@@ -1035,16 +1243,32 @@ export interface components {
             code: "misdirected" | (string & {});
         } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
         /**
+         * @description Pieces that no reader gets: `truncated` if the limit of a task's output was reached, `removed` if they were
+         *     removed to make room for others. Later versions may add others.
+         */
+        MissingOutput: string | ("truncated" | "removed");
+        /**
          * @description A name chosen by a client or an agent: 1 to 256 code points of well-formed Unicode (no lone surrogate).
          *     Names are compared exactly, character for character.
          */
         Name: string;
-        /** @description How many tasks are open: each is counted once. */
+        /** @description A piece to write: `text`, `data` or `question`, and only one of them. */
+        NewPiece: {
+            /** @description Text, passed on as it is: not empty. */
+            text?: string;
+            /** @description Any JSON value, also null. */
+            data?: unknown;
+            /** @description A question to the clients of the task; at most 16 in a task. `claimAnswer` returns its answer. */
+            question?: components["schemas"]["Question"];
+        };
+        /** @description How many tasks are open: `waiting` and `running` count each of them once. */
         OpenTaskCounts: {
             /** @description Tasks whose `waiting`, as in `TaskRow`, is true. */
             waiting: components["schemas"]["Count"];
             /** @description All other open tasks: an agent runs them, has just been assigned them, or is being matched. */
             running: components["schemas"]["Count"];
+            /** @description Of these: tasks whose `waiting_for_answer`, as in `TaskRow`, is true. */
+            waiting_for_answer: components["schemas"]["Count"];
         };
         /** @description How many tasks ended, by outcome. */
         OutcomeCounts: {
@@ -1068,6 +1292,109 @@ export interface components {
         OutcomeFilter: "success" | "failed" | "cancelled" | "timeout" | "no_agent" | "agent_lost";
         /** @description The outcomes to look for; one that is repeated counts once. */
         OutcomeFilters: components["schemas"]["OutcomeFilter"][];
+        /** @description The end of a task's output. No piece follows. */
+        OutputEnd: {
+            /**
+             * Format: int32
+             * @description One above the number of the last piece.
+             */
+            n: number;
+            /**
+             * @description Always true: no piece has it.
+             * @enum {boolean}
+             */
+            end: true;
+            /**
+             * @description The task's status.
+             * @enum {string}
+             */
+            status: "success" | "failed";
+            /** @description How the task ended. */
+            outcome: components["schemas"]["TaskOutcome"];
+            /** @description Pieces that are missing; null if there are none. */
+            missing: components["schemas"]["MissingOutput"] | null;
+        };
+        /**
+         * @description Server-sent events in UTF-8, as `EventFrames` has them. A frame has one `data:` line: an `OutputStatus`,
+         *     without an `id:` line; or a `Piece`, with its number as `id:`; or, last, an `OutputEnd`, with its number as
+         *     `id:`.
+         */
+        OutputFrames: string;
+        /** @description A page of a task's output, and how the task stands. */
+        OutputPage: {
+            /** @description The task's id. */
+            request_id: components["schemas"]["RequestId"];
+            /** @description The task's status now. */
+            status: components["schemas"]["TaskStatus"];
+            /**
+             * Format: int32
+             * @description 0 to 100, as in the task.
+             */
+            progress: number;
+            /** @description How the task ended; null while it is open. */
+            outcome: components["schemas"]["TaskOutcome"] | null;
+            /** @description The pieces behind `after`: at most 1,000, or fewer of 256 KiB. */
+            pieces: components["schemas"]["Piece"][];
+            /** @description The number of the last of them, or that behind which none is stored: the next `after`. */
+            last: components["schemas"]["Count"];
+            /** @description Whether the task is over and nothing follows. */
+            complete: boolean;
+            /** @description Pieces that are missing; null if there are none. */
+            missing: components["schemas"]["MissingOutput"] | null;
+        };
+        /** @description The pieces are stored, or `accepted` is false. */
+        OutputReceipt: {
+            /**
+             * @description Always true.
+             * @enum {boolean}
+             */
+            ok: true;
+            /** @description The task's id. */
+            request_id: components["schemas"]["RequestId"];
+            /** @description The task's status now. */
+            status: components["schemas"]["TaskStatus"];
+            /**
+             * @description False if nothing was stored: stop writing. With `running` the limit of a task's output is reached and
+             *     the task goes on; with another status the task is over.
+             */
+            accepted: boolean;
+            /** @description How many pieces of this writer are stored: the next `from`. */
+            next: components["schemas"]["Count"];
+        };
+        /** @description How an open task stands. It has no number, and is not repeated to a reader that returns. */
+        OutputStatus: {
+            /**
+             * @description The task's status now.
+             * @enum {string}
+             */
+            status: "pending" | "running";
+            /**
+             * Format: int32
+             * @description 0 to 100.
+             */
+            progress: number;
+        };
+        /** @description Pieces that an agent adds to the output of its task. */
+        OutputWrite: {
+            /** @description The gateway secret. */
+            auth: components["schemas"]["Secret"];
+            /** @description The id of the agent that has the task. */
+            agent_id: components["schemas"]["Name"];
+            /** @description The task's id. */
+            request_id: components["schemas"]["RequestId"];
+            /**
+             * @description Who writes: a text that the agent chooses when it begins work on the task, and another one after a
+             *     restart. 1 to 64 code points.
+             */
+            writer: string;
+            /**
+             * Format: int32
+             * @description How many pieces this writer has sent before.
+             */
+            from: number;
+            /** @description The pieces, in their order. */
+            pieces: components["schemas"]["NewPiece"][];
+        };
         /** @description One thing that is wrong now. */
         OverviewProblem: {
             /** @description The kind of the problem, for programs. */
@@ -1091,7 +1418,8 @@ export interface components {
             /**
              * @description How many. Of a tag: the tasks that wait, or, if none waits, those that ended without an agent. Of an
              *     agent: its failed pushes, the tasks that it has or lost, or those that failed. Of a kind of task: those
-             *     that failed. Of a limit: what there is of what it limits. Null if of nothing.
+             *     that failed. Of answers: the tasks that wait for one. Of a limit: what there is of what it limits. Null
+             *     if of nothing.
              */
             count: components["schemas"]["Count"] | null;
         };
@@ -1107,6 +1435,7 @@ export interface components {
          *     | `type_failing` | they fail at each of two agents or more | the last over 5 minutes ago | – |
          *     | `tag_without_agent` | tasks wait or keep failing | its agents are draining or offline | none waits |
          *     | `tag_full` | – | tasks wait for it, its agents are full or take no pushes | – |
+         *     | `waiting_for_answer` | – | – | tasks wait for an answer; `request_id` has waited longest |
          *     | `near_limit` | a limit is reached | a limit is nearly reached | – |
          *     | `default_secret` | – | the gateway uses its public secret | – |
          *     | `metrics_public` | – | `/metrics` needs no secret | – |
@@ -1114,7 +1443,7 @@ export interface components {
          *     `tag_without_agent`: no eligible agent has the tag. Tasks fail at an agent if its last five failed, or half
          *     of ten or more within `window`.
          */
-        OverviewProblemCode: string | ("store_down" | "tag_without_agent" | "tag_full" | "push_failing" | "agent_silent" | "agent_failing" | "type_failing" | "default_secret" | "metrics_public" | "near_limit");
+        OverviewProblemCode: string | ("store_down" | "tag_without_agent" | "tag_full" | "push_failing" | "agent_silent" | "agent_failing" | "type_failing" | "default_secret" | "metrics_public" | "near_limit" | "waiting_for_answer");
         /** @description The last 15 minutes in 30 equal steps, oldest first. The last step is not over. */
         OverviewSeries: {
             /** @description Seconds of one step. */
@@ -1135,6 +1464,29 @@ export interface components {
             status: 413;
             code: "payload_too_large" | (string & {});
         } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
+        /** @description One piece of a task's output. */
+        Piece: {
+            /**
+             * Format: int32
+             * @description Its number: 1, 2, 3 and so on over the task's whole life, without a hole and never used again.
+             */
+            n: number;
+            /** @description Text, as the agent wrote it. */
+            text?: string;
+            /** @description A JSON value, as the agent wrote it. */
+            data?: unknown;
+            /** @description A question of the agent. */
+            question?: components["schemas"]["Question"];
+            /** @description The answer to a question before it, of a client or of an earlier time. The gateway writes this piece. */
+            answer?: components["schemas"]["QuestionAnswer"];
+            /**
+             * @description Another writer begins: void is what came before. The gateway writes this piece itself.
+             * @enum {boolean}
+             */
+            reset?: true;
+            /** @description With `reset`: the agent that begins. */
+            agent_id?: components["schemas"]["Name"];
+        };
         /** @description Every error response holds these fields, whatever its status and code. */
         ProblemDetails: {
             /** @description `urn:task-gateway:problem:` and the code. */
@@ -1155,11 +1507,35 @@ export interface components {
         };
         /**
          * @description How urgent it is: `problem` (tasks do not run, or fail, now), `warning` (they may, later) or `note` (they
-         *     did, and nothing waits for it). Later versions may add others.
+         *     did, and nothing waits for it; or they run, and wait for a person). Later versions may add others.
          */
         ProblemSeverity: string | ("problem" | "warning" | "note");
         /** @description How a push ended: `taken`, `not_taken` or `unknown`. Later versions may add others. */
         PushOutcome: string | ("taken" | "not_taken" | "unknown");
+        /** @description A question that an agent asks about its task. Every reader of the output sees it. */
+        Question: {
+            /**
+             * @description Names it within the task. Asked again with an equal prompt and schema it is the same question, and keeps
+             *     its answer; other content is refused.
+             */
+            key: components["schemas"]["QuestionKey"];
+            /** @description The question, for people: 1 to 2,000 code points. */
+            prompt: string;
+            /** @description The form of the answer; without one any JSON value answers. */
+            schema?: components["schemas"]["AnswerSchema"];
+        };
+        /** @description The answer to a question. */
+        QuestionAnswer: {
+            /** @description The question's key. */
+            key: components["schemas"]["QuestionKey"];
+            /**
+             * @description The answer: what the question's `schema` allows; without one any JSON value. As JSON at most 8 KiB.
+             *     Absent is the same as null.
+             */
+            answer?: unknown;
+        };
+        /** @description Names a question within its task: 1 to 256 code points of well-formed Unicode. */
+        QuestionKey: string;
         /**
          * @description The tasks that failed within `window`, by cause. `listTasks` with `outcome=failed,timeout,agent_lost` and
          *     `ended_after` lists the same tasks. A task that was cancelled or found no agent is not among them.
@@ -1226,9 +1602,10 @@ export interface components {
          * @description A remedy: `use_tag` (submit with `tag`), `wait` (submit with `queue_timeout` of `seconds`),
          *     `raise_max_concurrent` (of `agent_id`), `start_agent` (with `tag`, or the agent `agent_id` again),
          *     `end_draining` (of `agent_id`), `check_agent` (look at the log and the endpoint of `agent_id`),
-         *     `raise_timeout` (submit with a longer `timeout`) or `submit_again`. Later versions may add others.
+         *     `raise_timeout` (submit with a longer `timeout`), `submit_again` or `answer` (a question of the task).
+         *     Later versions may add others.
          */
-        RemedyKind: string | ("use_tag" | "wait" | "raise_max_concurrent" | "start_agent" | "end_draining" | "check_agent" | "raise_timeout" | "submit_again");
+        RemedyKind: string | ("use_tag" | "wait" | "raise_max_concurrent" | "start_agent" | "end_draining" | "check_agent" | "raise_timeout" | "submit_again" | "answer");
         /** @description The gateway has received the report. */
         ReportReceipt: {
             /**
@@ -1428,14 +1805,16 @@ export interface components {
             total: components["schemas"]["Count"];
             /** @description Whether all tasks were looked at. Otherwise there are at least this many. */
             complete: boolean;
-            /** @description The tasks that match all filters but `status`, `waiting` and `outcome`, by status. */
+            /** @description The tasks that match all filters but `status`, `waiting`, `waiting_for_answer` and `outcome`, by status. */
             by_status: components["schemas"]["StatusCounts"];
             /**
              * @description Of these: the tasks that wait for an agent, `pending` or `running`. All open tasks are these and those
              *     that run: `by_status.pending + by_status.running - waiting`.
              */
             waiting: components["schemas"]["Count"];
-            /** @description The tasks that match all filters but `status`, `waiting` and `outcome`, by outcome. */
+            /** @description Of these: the running tasks that wait for an answer. */
+            waiting_for_answer: components["schemas"]["Count"];
+            /** @description The tasks that match the same filters, by outcome. */
             by_outcome: components["schemas"]["OutcomeCounts"];
         };
         /** @description A task became terminal. Each task has exactly one such event, equal to what `getTask` returns. */
@@ -1495,7 +1874,12 @@ export interface components {
             match: components["schemas"]["TaskMatch"] | null;
             /** @description The agent of a running task, or the one that was lost with the task. Otherwise null. */
             agent: components["schemas"]["TaskAgent"] | null;
-            /** @description The fault and its remedy, in English; the wording may change. Null if nothing need be done. */
+            /** @description What its agents have asked, oldest first, but for questions that were withdrawn. */
+            questions: components["schemas"]["AskedQuestion"][];
+            /**
+             * @description The fault and its remedy, or who would get the task, in English; the wording may change. Null if there is
+             *     nothing to say.
+             */
             hint: string | null;
             /** @description The same for programs, the most promising first. */
             remedies: components["schemas"]["Remedy"][];
@@ -1575,7 +1959,8 @@ export interface components {
             /** @description When this was so: the `created_before` of a cancellation of just these tasks. */
             time: components["schemas"]["EpochSeconds"];
             /**
-             * @description Newest first by `create_time`, then `request_id`; with `ended_after` by `ended_time`. May be short or
+             * @description Newest first by `create_time`, then `request_id`; with `ended_after` by `ended_time`; with
+             *     `waiting_for_answer=true` by when the oldest open question was asked, the earliest first. May be short or
              *     empty even if more tasks follow.
              */
             tasks: components["schemas"]["TaskRow"][];
@@ -1644,6 +2029,8 @@ export interface components {
              *     agent is eligible.
              */
             waiting: boolean;
+            /** @description Whether it runs and a question of its agent is open: not answered, and not withdrawn. */
+            waiting_for_answer: boolean;
             /** @description How the task ended; null while it is pending or running. */
             outcome: components["schemas"]["TaskOutcome"] | null;
             /** @description The agent the task is assigned to, or was last; null if it never was. */
@@ -1819,8 +2206,37 @@ export interface components {
         };
         /**
          * @description `malformed_body`: the body is not JSON, has a byte-order mark or is not valid UTF-8; send it again as
-         *     UTF-8. `agent_id_missing`: send the id of the agent that reports. `agent_mismatch`: the task was never
-         *     assigned to this agent (for `running`: is not assigned to it now); drop the report.
+         *     UTF-8. `task_terminal`: the task has ended, and no agent waits for the answer. `not_asked`: the question
+         *     was never asked, was withdrawn, or has another answer; `detail` says which.
+         */
+        InvalidAnswer: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["InvalidAnswer"];
+            };
+        };
+        /**
+         * @description `malformed_body`: the body is not JSON, has a byte-order mark or is not valid UTF-8; send it again as
+         *     UTF-8. `agent_id_missing`: send the id of the agent that calls. `agent_mismatch`: the task is not assigned
+         *     to this agent now; drop it. `task_terminal`: the task has ended; drop it. `not_asked`: the question was
+         *     never asked, or was withdrawn; ask it.
+         */
+        InvalidAnswerClaim: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["InvalidAnswerClaim"];
+            };
+        };
+        /**
+         * @description `malformed_body`: the body is not JSON, has a byte-order mark or is not valid UTF-8; send it again as
+         *     UTF-8. `agent_id_missing`: send the id of the agent that calls. `agent_mismatch`: the task was never
+         *     assigned to this agent (for `running` and for output: is not assigned to it now); drop what was sent.
          */
         InvalidReport: {
             headers: {
@@ -1869,7 +2285,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Misdirected"];
             };
         };
-        /** @description The body is larger than 1 MiB. Keep large data elsewhere and send a reference to it. */
+        /** @description The body is larger than 1 MiB (`writeOutput`: 64 KiB). Keep large data elsewhere; send a reference. */
         PayloadTooLarge: {
             headers: {
                 "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1928,8 +2344,8 @@ export interface components {
         };
         /**
          * @description `task_not_found`: the task was never submitted here, or became terminal longer ago than tasks are kept
-         *     (24 hours); drop the report. `agent_not_found`: the agent is not registered, and never had the task; it
-         *     registers, then reports again.
+         *     (24 hours); drop what was sent. `agent_not_found`: the agent is not registered, and never had the task; it
+         *     registers, then sends the call again.
          */
         TaskOrAgentNotFound: {
             headers: {
@@ -1951,7 +2367,7 @@ export interface components {
             };
         };
         /**
-         * @description Too many streams are open, of this session (100) or in total (20,000). Close some, or retry after
+         * @description Too many streams are open, of this session or task (100) or in total (20,000). Close some, or retry after
          *     `Retry-After`.
          */
         TooManyRequests: {
@@ -2176,6 +2592,46 @@ export interface operations {
             default: components["responses"]["OtherProblem"];
         };
     };
+    answerTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The task's id as returned by `submitTask`. */
+                request_id: components["parameters"]["request_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QuestionAnswer"];
+            };
+        };
+        responses: {
+            /** @description The answer is stored. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnswerReceipt"];
+                };
+            };
+            400: components["responses"]["InvalidAnswer"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["TaskNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
     cancelTask: {
         parameters: {
             query?: never;
@@ -2239,6 +2695,59 @@ export interface operations {
             default: components["responses"]["OtherProblem"];
         };
     };
+    readOutput: {
+        parameters: {
+            query?: {
+                /** @description The number of the last piece that the reader has. */
+                after?: number;
+                /** @description Seconds to wait for a piece or the end of the task; over 60 counts as 60. A stream ignores it. */
+                wait?: number;
+            };
+            header?: {
+                /**
+                 * @description The `id` of the last frame the reader received. It counts for a stream alone, and there before `after`,
+                 *     unless it is empty.
+                 */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /** @description The task's id as returned by `submitTask`. */
+                request_id: components["parameters"]["request_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page, or the stream. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutputPage"];
+                    "text/event-stream": components["schemas"]["OutputFrames"];
+                };
+            };
+            /** @description Nothing follows: the reader has had the end. */
+            204: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["TaskNotFound"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
     subscribeEvents: {
         parameters: {
             query: {
@@ -2277,6 +2786,51 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    claimAnswer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerClaim"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuestionAnswer"];
+                };
+            };
+            /** @description The wait is over and there is no answer. */
+            204: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidAnswerClaim"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["TaskOrAgentNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
             default: components["responses"]["OtherProblem"];
         };
     };
@@ -2359,6 +2913,43 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["AgentNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    writeOutput: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OutputWrite"];
+            };
+        };
+        responses: {
+            /** @description The gateway has received the pieces. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutputReceipt"];
+                };
+            };
+            400: components["responses"]["InvalidReport"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["TaskOrAgentNotFound"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -2640,6 +3231,11 @@ export interface operations {
                 outcome?: components["schemas"]["OutcomeFilters"];
                 /** @description `true`: only tasks that wait for an agent; `false`: only those that do not, ended ones included. */
                 waiting?: boolean;
+                /**
+                 * @description `true`: only tasks that wait for an answer, the one that has waited longest first; `false`: only those
+                 *     that do not, ended ones included.
+                 */
+                waiting_for_answer?: boolean;
                 /** @description Only tasks of this `task_type`. */
                 type?: components["schemas"]["Name"];
                 /** @description Only tasks with this tag. */

@@ -101,6 +101,7 @@ export type Ask = (
     readonly params?: { readonly path?: object; readonly query?: object };
     readonly querySerializer?: typeof querySerializer;
     readonly body?: object;
+    readonly parseAs?: 'stream';
   },
 ) => Promise<FetchResult>;
 

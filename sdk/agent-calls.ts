@@ -10,8 +10,12 @@ import type {
   AgentHeartbeat,
   AgentId,
   AgentRegistration,
+  AnswerClaim,
   DepartureReceipt,
   HeartbeatReceipt,
+  OutputReceipt,
+  OutputWrite,
+  QuestionAnswer,
   RegistrationReceipt,
   ReportReceipt,
   Task,
@@ -20,9 +24,11 @@ import type {
 } from './contract.ts';
 import { mayHaveTakenEffect } from './errors.ts';
 import {
+  checkAnswer,
   checkClaim,
   checkDepartureReceipt,
   checkHeartbeatReceipt,
+  checkOutputReceipt,
   checkRegistrationReceipt,
   checkReportReceipt,
 } from './later-responses.ts';
@@ -51,6 +57,16 @@ export type AgentCalls = {
    * already.
    */
   reportResult(report: TaskReport, options?: CallOptions): Promise<ReportReceipt>;
+  /**
+   * Adds pieces to a task's output. Pieces that this writer has stored already are skipped, so a call may be
+   * repeated. Throws `ValidationError` if `from` is more than this writer has stored.
+   */
+  writeOutput(write: OutputWrite, options?: CallOptions): Promise<OutputReceipt>;
+  /**
+   * Claims the answer to a question that the agent has asked; null if none came within `wait` (seconds, over
+   * 60 counts as 60). Throws `BadRequestError` (`not_asked`) if the question was not asked, or was withdrawn.
+   */
+  claimAnswer(claim: AnswerClaim, options?: CallOptions): Promise<QuestionAnswer | null>;
   /** Unregisters an agent. */
   unregisterAgent(departure: AgentDeparture, options?: CallOptions): Promise<DepartureReceipt>;
 };
@@ -68,12 +84,15 @@ export function createAgentCalls(ask: Ask, send: Send): AgentCalls {
         body.wait,
       );
   const claim = post('/api/agent/claim', checkClaim);
+  const claimAnswer = post('/api/agent/answer', checkAnswer);
   const unregister = post('/api/agent/unregister', checkDepartureReceipt);
   return {
     registerAgent: post('/api/agent/register', checkRegistrationReceipt),
     heartbeatAgent: post('/api/agent/heartbeat', checkHeartbeatReceipt),
     reportResult: post('/api/agent/result', checkReportReceipt),
+    writeOutput: post('/api/agent/output', checkOutputReceipt),
     claimTask: async (body, options) => (await claim(body, options)) ?? null,
+    claimAnswer: async (body, options) => (await claimAnswer(body, options)) ?? null,
 
     async unregisterAgent(departure, options) {
       try {

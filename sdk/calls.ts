@@ -63,10 +63,7 @@ export function createCalls(deps: CallsDeps): Calls & { readonly streams: Stream
   return {
     ...createTaskCalls(api, send, deps),
     ...createLaterCalls(api, send, deps),
-    streams: {
-      ...deps,
-      requestStream: (request) => api.GET('/api/cli/events', { ...request, parseAs: 'stream' }),
-    },
+    streams: { ...deps, send, ask: api.request as unknown as Ask },
   };
 }
 
@@ -145,7 +142,7 @@ function createTaskCalls(api: Api, send: Send, { readsBy }: CallsDeps): TaskCall
 const LATER_CALLS = [
   ...(['registerAgent', 'heartbeatAgent', 'claimTask', 'reportResult', 'unregisterAgent'] as const),
   ...(['explainTask', 'previewMatch', 'listAgents', 'listTasks', 'getOverview', 'cancelTasks'] as const),
-  'getAgent',
+  ...(['getAgent', 'writeOutput', 'answerTask', 'claimAnswer'] as const),
 ] as const satisfies readonly (keyof LaterCalls)[];
 
 /** The calls whose code the first of them loads. */

@@ -150,6 +150,67 @@ export type TaskReport = Omit<Schemas['TaskReport'], 'auth' | 'result'> & {
 };
 /** The response to a report. `accepted` says whether the report changed the task. */
 export type ReportReceipt = Schemas['ReportReceipt'];
+/** A field of an answer: what a person gives there. */
+export type AnswerField = Readonly<Omit<Schemas['AnswerField'], 'enum'>> & {
+  readonly enum?: readonly string[];
+};
+/** The answers that a question takes: objects of at most 20 fields. */
+export type AnswerSchema = {
+  /** Always `object`. */
+  readonly type: 'object';
+  /** The fields by their names. */
+  readonly properties: Readonly<Record<string, AnswerField>>;
+  /** The names of the fields that an answer must have. */
+  readonly required?: readonly string[];
+};
+/** A question of an agent. `key` names it within the task; without `schema` it takes any JSON value. */
+export type Question = Readonly<Omit<Schemas['Question'], 'schema'>> & { readonly schema?: AnswerSchema };
+/** The answer to the question of this key. */
+export type QuestionAnswer = Schemas['QuestionAnswer'];
+/** The response to an answer: it is stored. */
+export type AnswerReceipt = Schemas['AnswerReceipt'];
+/** The body by which an agent asks for an answer. The client adds the secret. */
+export type AnswerClaim = Omit<Schemas['AnswerClaim'], 'auth'>;
+/** A piece that an agent writes: a text that is not empty, data that JSON can write, or a question. */
+export type WrittenPiece =
+  | { readonly text: string }
+  | { readonly data: unknown }
+  | { readonly question: Question };
+/** The body of a write to a task's output. The client adds the secret. */
+export type OutputWrite = Omit<Schemas['OutputWrite'], 'auth' | 'pieces'> & {
+  /** The pieces, in their order: at most 100. */
+  readonly pieces: readonly WrittenPiece[];
+};
+/** The response to a write. If `accepted` is false, nothing more is taken of this writer. */
+export type OutputReceipt = Schemas['OutputReceipt'];
+/** Pieces that no reader gets. A later gateway may have more. */
+export type MissingOutput = Known<'truncated' | 'removed'>;
+/** A piece in a task's output. `n` counts its pieces from 1; of the other fields it has those of its kind. */
+type Piece<Own> = { readonly n: number } & Own & {
+    readonly [Field in Exclude<
+      'text' | 'data' | 'question' | 'answer' | 'reset' | 'end',
+      keyof Own
+    >]?: undefined;
+  };
+/** A text that the agent wrote. */
+export type TextPiece = Piece<{ readonly text: string }>;
+/** Data that the agent wrote. */
+export type DataPiece = Piece<{ readonly data: unknown }>;
+/** A question of the agent: it waits for an answer. */
+export type QuestionPiece = Piece<{ readonly question: Question }>;
+/** An answer: the question of its key is open no longer. */
+export type AnswerPiece = Piece<{ readonly answer: QuestionAnswer }>;
+/** The work began anew, at this agent: what came before is void. */
+export type ResetPiece = Piece<{ readonly reset: true; readonly agent_id: AgentId }>;
+/** The end, one number above the last piece: how the task ended, and whether pieces are missing. */
+export type OutputEnd = Piece<{
+  readonly end: true;
+  readonly status: 'success' | 'failed';
+  readonly outcome: TaskOutcome;
+  readonly missing: MissingOutput | null;
+}>;
+/** A piece of a task's output, or its end. */
+export type OutputPiece = TextPiece | DataPiece | QuestionPiece | AnswerPiece | ResetPiece | OutputEnd;
 /** The body of an unregistration. The client adds the secret. */
 export type AgentDeparture = Omit<Schemas['AgentDeparture'], 'auth'>;
 /** The response to an unregistration. */

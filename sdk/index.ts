@@ -35,6 +35,8 @@ export type { RunOptions } from './run.ts';
 export type { Secret } from './secrets.ts';
 export type { ClientOptions } from './settings.ts';
 export type { FeedNotice } from './stream/follow.ts';
+export type { OutputReading, ReadOutputOptions } from './stream/output.ts';
+export type { OnQuestion } from './stream/questions.ts';
 export type { EventSubscription, SubscribeOptions } from './stream/subscription.ts';
 export {
   NoAgentAvailableError,

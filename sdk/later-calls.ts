@@ -4,9 +4,16 @@
  */
 import { type AdminCalls, type Ask, createAdminCalls } from './admin-calls.ts';
 import { type AgentCalls, createAgentCalls } from './agent-calls.ts';
-import type { MatchPreview, MatchQuery, RequestId, TaskExplanation } from './contract.ts';
+import type {
+  AnswerReceipt,
+  MatchPreview,
+  MatchQuery,
+  QuestionAnswer,
+  RequestId,
+  TaskExplanation,
+} from './contract.ts';
 import { requireId } from './ids.ts';
-import { checkExplanation, checkMatchPreview } from './later-responses.ts';
+import { checkAnswerReceipt, checkExplanation, checkMatchPreview } from './later-responses.ts';
 import type { CallsDeps, createSend } from './sending.ts';
 import type { CallOptions } from './transport.ts';
 
@@ -20,6 +27,12 @@ export type LaterCalls = AdminCalls &
      * Without `auth` it needs `adminAuth`, as `getTask` and `previewMatch` do.
      */
     explainTask(request_id: RequestId, options?: CallOptions): Promise<TaskExplanation>;
+    /**
+     * Sends the answer to an open question of a task's agent. Throws `ValidationError` if the answer violates
+     * the question's schema, and `BadRequestError`: `not_asked` if no such question is open or it was
+     * answered otherwise, `task_terminal` if the task is over. The same answer again is no error.
+     */
+    answerTask(request_id: RequestId, answer: QuestionAnswer, options?: CallOptions): Promise<AnswerReceipt>;
     /** Returns which agents would qualify for a task with these tags, without submitting one. */
     previewMatch(query: MatchQuery, options?: CallOptions): Promise<MatchPreview>;
   };
@@ -35,6 +48,15 @@ export function createLaterCalls(ask: Ask, send: Send, { readsBy }: Pick<CallsDe
         ask('get', '/api/cli/tasks/{request_id}/explain', {
           ...init,
           params: { path: { request_id: requireId(request_id) } },
+        }),
+      ),
+
+    answerTask: (request_id, { key, answer }, options) =>
+      send(options, 'authorization', checkAnswerReceipt, (init) =>
+        ask('post', '/api/cli/tasks/{request_id}/answer', {
+          ...init,
+          params: { path: { request_id: requireId(request_id) } },
+          body: { key, answer },
         }),
       ),
 

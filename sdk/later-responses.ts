@@ -5,11 +5,14 @@
 import type {
   AgentDetail,
   AgentPage,
+  AnswerReceipt,
   CancellationReceipt,
   DepartureReceipt,
   GatewayOverview,
   HeartbeatReceipt,
   MatchPreview,
+  OutputReceipt,
+  QuestionAnswer,
   RegistrationReceipt,
   ReportReceipt,
   Task,
@@ -34,6 +37,11 @@ import {
 /** Whether a value is a task, or absent because there is none to claim. */
 export const checkClaim: Guard<Task | undefined> = (value): value is Task | undefined =>
   value === undefined || checkTask(value);
+const isAnswer = createGuard<QuestionAnswer>({ key: isText });
+/** Whether a value is an answer, or absent because there is none yet. */
+export const checkAnswer: Guard<QuestionAnswer | undefined> = (value): value is QuestionAnswer | undefined =>
+  value === undefined || isAnswer(value);
+export const checkAnswerReceipt = createGuard<AnswerReceipt>({ ok: isTrue, request_id: isText, key: isText });
 export const checkRegistrationReceipt = createGuard<RegistrationReceipt>({
   ok: isTrue,
   agent_id: orAbsent(isText),
@@ -50,6 +58,13 @@ export const checkReportReceipt = createGuard<ReportReceipt>({
   ok: isTrue,
   request_id: isText,
   accepted: isBoolean,
+});
+export const checkOutputReceipt = createGuard<OutputReceipt>({
+  ok: isTrue,
+  request_id: isText,
+  status: isText,
+  accepted: isBoolean,
+  next: isNumber,
 });
 export const checkDepartureReceipt = createGuard<DepartureReceipt>({
   ok: isTrue,
@@ -96,6 +111,7 @@ export const checkTaskPage = createGuard<TaskPage>({
       total: isNumber,
       complete: isBoolean,
       waiting: isNumber,
+      waiting_for_answer: isNumber,
       by_status: isObject,
       by_outcome: isObject,
     }),
@@ -108,6 +124,7 @@ export const checkTaskPage = createGuard<TaskPage>({
       cli_session_id: isText,
       status: isText,
       waiting: isBoolean,
+      waiting_for_answer: isBoolean,
       outcome: orNull(isText),
       agent_id: orNull(isText),
       progress: isNumber,

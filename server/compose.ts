@@ -16,6 +16,7 @@ import { createHttp, HTTP_LIMITS, type HttpDeps, type HttpLimits } from './http/
 import { createObservability } from './observability/observability.ts';
 import { observeCommits, observePushes } from './observability/observers.ts';
 import type { Clock } from './ports/clock.ts';
+import { STORE_LIMITS } from './ports/limits.ts';
 import type { Log } from './ports/log.ts';
 import type { Store } from './ports/store.ts';
 import { createPusher } from './push/pusher.ts';
@@ -76,7 +77,8 @@ async function openStore(
     case 'redis': {
       // Only here: its client is a third of all modules.
       const { openRedisStore } = await import('./engines/redis/open.ts');
-      return await openRedisStore({ address: store.address, durability, clock, log });
+      const { outputEveryMs } = STORE_LIMITS;
+      return await openRedisStore({ address: store.address, durability, clock, log, outputEveryMs });
     }
   }
 }
@@ -128,7 +130,11 @@ async function startOnStore(
       agentsMax: config.agentsMax,
       agentBytesMax,
     },
-    retention: { keepTasksMs: config.keepTasksMs, sessionEventsMax: config.sessionEventsMax },
+    retention: {
+      keepTasksMs: config.keepTasksMs,
+      sessionEventsMax: config.sessionEventsMax,
+      outputBytesMax: config.outputBytesMax,
+    },
     tracing: await loadTracing(log),
     overviewSettings: selectOverviewSettings(config),
   });
@@ -160,8 +166,10 @@ async function startOnStore(
   async function stop(): Promise<void> {
     const graceMs = config.shutdownMs * GRACE_SHARE;
     const drained = http.drain(graceMs);
+    // At once: it renews the leases of the pushes that it awaits, which the duties no longer do.
+    const pushed = duties.drainPushes(graceMs);
     await runningDuties.stop();
-    await Promise.all([drained, duties.drainPushes(graceMs)]);
+    await Promise.all([drained, pushed]);
     await pusher.close();
     await store.close();
     observability.flush();

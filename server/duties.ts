@@ -16,7 +16,7 @@ import type { Duties } from './gateway/gateway.ts';
 import type { Clock } from './ports/clock.ts';
 import { STORE_LIMITS } from './ports/limits.ts';
 import type { Log } from './ports/log.ts';
-import { type Store, StoreUnavailable } from './ports/store.ts';
+import { type Store, StoreDamaged, StoreUnavailable } from './ports/store.ts';
 
 /** Also the longest pause between two sweeps when a replica has nothing to do. */
 const WAKE_EVERY_MS = 250;
@@ -72,14 +72,14 @@ export function startDuties(deps: { duties: Duties; store: Store; clock: Clock; 
       unserved.delete(name);
       return result;
     } catch (error) {
-      if (error instanceof StoreUnavailable) noteUnserved(name, error);
+      if (error instanceof StoreUnavailable || error instanceof StoreDamaged) noteUnserved(name, error);
       else log.error({ err: error }, `${name} failed`);
       await clock.sleep(PAUSE_AFTER_ERROR_MS, signal);
       return undefined;
     }
   }
 
-  function noteUnserved(name: string, error: StoreUnavailable): void {
+  function noteUnserved(name: string, error: StoreUnavailable | StoreDamaged): void {
     log.debug({ err: error }, `${name}: the store is not available`);
     if (!store.health().ok) return;
     const times = (unserved.get(name) ?? 0) + 1;

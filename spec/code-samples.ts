@@ -88,20 +88,22 @@ function buildSdk(call: SampleCall): string {
   const variables = ['TASK_GATEWAY_URL', 'TASK_GATEWAY_AUTH'];
   if (call.secret === 'X-Admin-Auth') variables.push('TASK_GATEWAY_ADMIN_AUTH');
   const options = Object.fromEntries(
-    call.headers.map(([name, value]) => {
+    call.headers.flatMap(([name, value]) => {
+      if (name === 'Accept') return [];
       const option = OPTION_NAMES[name];
       if (option === undefined)
         throw new Error(`${operationId}: the SDK has no option for the header ${name}.`);
-      return [option, value];
+      return [[option, value]];
     }),
   );
   const query = Object.fromEntries(call.query);
-  const session = isStream ? call.query.map(([, value]) => value) : [];
+  const hasSession = isStream && Object.keys(call.pathValues).length === 0;
+  const session = hasSession ? call.query.map(([, value]) => value) : [];
   const values = [
     ...Object.values(call.pathValues),
     ...session,
     ...(call.body ? [call.body] : []),
-    { ...(isStream ? {} : query), ...options },
+    { ...(hasSession ? {} : query), ...options },
   ].filter((value) => !isJson(value) || Object.keys(value).length > 0);
   const run = `client.${operationId}(${values.map((value) => writeProgramValue(value)).join(', ')})`;
   const use = isStream

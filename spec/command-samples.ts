@@ -12,6 +12,8 @@ const AGENT_CALLS: Readonly<Record<string, string>> = {
   heartbeatAgent: 'Sends a heartbeat every 15 seconds for as long as it runs.',
   claimTask: 'Claims one task after another and starts the program for each.',
   reportResult: 'Reports what the program prints, or why it failed, until the gateway has it.',
+  writeOutput: 'Writes what the program prints as output, as it prints it.',
+  claimAnswer: 'Asks nothing: a handler of the SDK asks with `context.ask()`, and a program cannot.',
   unregisterAgent: 'Unregisters the agent when it is stopped (Ctrl-C), once its tasks are finished.',
 };
 
@@ -34,6 +36,14 @@ const COMMANDS: Readonly<Record<string, Write>> = {
   getTask: ({ pathValues }) => `task-gateway task get ${pathValues.request_id} -o json`,
   explainTask: ({ pathValues }) => `task-gateway task explain ${pathValues.request_id}`,
   previewMatch: ({ body }) => `task-gateway match ${asTexts(body?.task_tags).map(quote).join(' ')}`,
+  readOutput: ({ pathValues }) => `task-gateway task output ${pathValues.request_id} -f`,
+  answerTask({ pathValues, body }) {
+    const { key, answer } = body ?? {};
+    const fields = Object.entries(isJson(answer) ? answer : {}).map(
+      ([name, value]) => `${name}:=${JSON.stringify(value)}`,
+    );
+    return ['task-gateway task answer', pathValues.request_id, key, ...fields].join(' ');
+  },
   cancelTask: ({ pathValues }) => `task-gateway task cancel ${pathValues.request_id}`,
   subscribeEvents({ query, headers }) {
     const [session] = query.map(([, value]) => value);
@@ -59,7 +69,11 @@ const COMMANDS: Readonly<Record<string, Write>> = {
   ...Object.fromEntries(
     Object.entries(AGENT_CALLS).map(([operationId, comment]) => [
       operationId,
-      () => `# ${comment}\n${writeExec(['--id translator-1', '--tag translate', '--tag zh-en', '--max 4'])}`,
+      () => {
+        const stream = operationId === 'writeOutput' ? ['--stream'] : [];
+        const options = ['--id translator-1', '--tag translate', '--tag zh-en', '--max 4', ...stream];
+        return `# ${comment}\n${writeExec(options)}`;
+      },
     ]),
   ),
 };

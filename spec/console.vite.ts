@@ -6,12 +6,18 @@
 import { dirname } from 'node:path';
 import { defaultClientConditions, defineConfig, type Plugin } from 'vite';
 
-/** Code without use here: the code that loads what a script needs, and the SDK's part that runs tasks. */
+/**
+ * Code without use here: the code that loads what a script needs, and the SDK's parts that run tasks and call
+ * for agents.
+ */
 const UNUSED: readonly { readonly id: RegExp; readonly code: string }[] = [
   // The style sheet is loaded with the page, so a script has nothing to load before it.
   { id: /^\0vite\/preload-helper\.js$/, code: 'export const __vitePreload = (load) => load();' },
   // A person at a console submits tasks and looks at them; none waits here for a result.
   { id: /\/sdk\/run\.ts$/, code: 'export const createRunTask = undefined;' },
+  { id: /\/sdk\/stream\/questions\.ts$/, code: 'export const createRunQuestions = undefined;' },
+  // Nor is a console an agent.
+  { id: /\/sdk\/agent-calls\.ts$/, code: 'export const createAgentCalls = () => ({});' },
 ];
 
 const JSX_IMPORT = "import { h, Fragment } from 'preact'";
@@ -19,9 +25,12 @@ const JSX_IMPORT = "import { h, Fragment } from 'preact'";
 /** The checkout, whose own name means nothing. */
 const ROOT = dirname(import.meta.dirname);
 
-/** The parts that most pages share are in one script, without those that are loaded when someone types. */
+/**
+ * The parts that most pages share are in one script, without those that are loaded when someone types, or
+ * behind the page of a task.
+ */
 const SHARED =
-  /\/node_modules\/|\/sdk\/|\/console\/(app|gateway|keyboard|main|parts|routing|shell\/(?!jump-(target|suggestions))|theme)|preload-helper|\/pages\/(sign-in|no-page)/;
+  /\/node_modules\/|\/sdk\/(?!stream\/output)|\/console\/(app|gateway|keyboard|main|parts|routing|shell\/(?!jump-(target|suggestions))|theme)|preload-helper|\/pages\/(sign-in|no-page)/;
 
 const leaveOut: Plugin = {
   name: 'leave-out',

@@ -13,6 +13,17 @@ import {
 
 const versionHeader = 'Task-Gateway-Version';
 
+/** The streams: the path of each, the schema of its bytes, and those of what a frame holds. */
+const streams = [
+  { path: '/api/cli/events', frames: 'EventFrames', data: ['TaskDone'] },
+  {
+    path: '/api/cli/tasks/{request_id}/output',
+    frames: 'OutputFrames',
+    data: ['OutputStatus', 'Piece', 'OutputEnd'],
+  },
+] as const;
+type Stream = (typeof streams)[number];
+
 /** The order of the operations in the document. */
 const tagOrder = ['tasks', 'events', 'agents', 'admin', 'push'];
 
@@ -23,27 +34,29 @@ export function correctGatewayDocument(document: Json): Json {
   nameExamples(document);
   declareVersionHeader(document);
   describeFrames(document);
-  dropUnreachable(document, ['Advice', 'SessionEvents', 'ValidatorHeaders', 'VersionHeader']);
+  dropUnreachable(document, ['Advice', 'OutputEvents', 'SessionEvents', 'ValidatorHeaders', 'VersionHeader']);
   return sortByTag(document);
 }
 
 /**
  * Returns the gateway's document as OpenAPI 3.2: the corrected 3.1 document with a schema for the items of
- * the stream. Throws if the emitted 3.2 document differs from the emitted 3.1 document in anything else.
+ * each stream. Throws if the emitted 3.2 document differs from the emitted 3.1 document in anything else.
  */
 export function correctStreamedDocument(document: Json, corrected: Json, emitted: Json): Json {
-  requireSameExceptStream(document, emitted);
+  requireSameExceptStreams(document, emitted);
   const streamed = structuredClone(corrected);
   streamed.openapi = '3.2.0';
   const schemas = requireObject(streamed, 'components', 'schemas');
-  const { description } = requireObject(schemas, 'EventFrames');
-  delete schemas.EventFrames;
-  const content = getStreamContent(streamed);
-  const { examples } = requireObject(content, 'text/event-stream');
-  content['text/event-stream'] = {
-    itemSchema: buildStreamItem(description),
-    examples: serializeExamples(examples),
-  };
+  for (const stream of streams) {
+    const { description } = requireObject(schemas, stream.frames);
+    delete schemas[stream.frames];
+    const content = getStreamContent(streamed, stream);
+    const { examples } = requireObject(content, 'text/event-stream');
+    content['text/event-stream'] = {
+      itemSchema: buildStreamItem(stream, description),
+      examples: serializeExamples(examples),
+    };
+  }
   return streamed;
 }
 
@@ -53,6 +66,18 @@ export function correctAgentDocument(document: Json): Json {
   openRecords(agent);
   nameExamples(agent);
   return agent;
+}
+
+/** Corrects the simulator's document; a fault names an operation of the gateway's. */
+export function correctSimulatorDocument(document: Json, gateway: Json): Json {
+  const simulator = stripNamespace(document, 'TaskGateway.');
+  openRecords(simulator);
+  nameExamples(simulator);
+  dropUnreachable(simulator, ['RefusalDetails']);
+  requireObject(simulator, 'components', 'schemas', 'OperationName').enum = [...listOperations(gateway)].map(
+    ({ operation }) => operation.operationId,
+  );
+  return simulator;
 }
 
 /**
@@ -92,7 +117,9 @@ function openRecords(document: Json): void {
   let count = 0;
   for (const schema of walkObjects(requireObject(document, 'components', 'schemas'))) {
     if (!('unevaluatedProperties' in schema)) continue;
-    requireThat(schema.additionalProperties === true, 'a record lacks its additionalProperties');
+    const { unevaluatedProperties: values } = schema;
+    if (isJson(values) && Object.keys(values).length > 0) schema.additionalProperties = values;
+    requireThat(Boolean(schema.additionalProperties), 'a record lacks its additionalProperties');
     delete schema.unevaluatedProperties;
     count += 1;
   }
@@ -142,28 +169,34 @@ function declareVersionHeader(document: Json): void {
   requireObject(document, 'components').headers = { [versionHeader]: definition };
 }
 
-function getStreamContent(document: Json): Json {
-  return requireObject(document, 'paths', '/api/cli/events', 'get', 'responses', '200', 'content');
+function getStreamContent(document: Json, { path }: Stream): Json {
+  return requireObject(document, 'paths', path, 'get', 'responses', '200', 'content');
 }
 
 /**
  * Builds the schema of an event. The emitter's schema requires `event`, which is never sent, and lacks `id`.
  */
-function buildStreamItem(description: unknown): Json {
+function buildStreamItem({ frames, data }: Stream, description: unknown): Json {
+  const event = { type: 'string', description: '`gap`, without an `id`; a `task_done` has no such line.' };
   return {
     type: 'object',
     description,
     required: ['data'],
     properties: {
-      event: { type: 'string', description: '`gap`, without an `id`; a `task_done` has no such line.' },
+      ...(frames === 'EventFrames' && { event }),
       id: { type: 'string', description: 'Send it as `Last-Event-ID` to continue after this event.' },
       data: {
         type: 'string',
         contentMediaType: 'application/json',
-        contentSchema: { $ref: '#/components/schemas/TaskDone' },
+        contentSchema: referToAny(data),
       },
     },
   };
+}
+
+function referToAny(names: readonly string[]): Json {
+  const references = names.map((name) => ({ $ref: `#/components/schemas/${name}` }));
+  return references.length === 1 ? { ...references[0] } : { anyOf: references };
 }
 
 /** Moves examples that are bytes on the wire, not JSON, to the field that OpenAPI 3.2 has for them. */
@@ -180,34 +213,38 @@ function serializeExamples(examples: unknown): Json {
 }
 
 /**
- * Throws if the emitted documents differ in more than the stream: the published 3.2 document is made from the
- * 3.1 document, so any other difference would be lost.
+ * Throws if the emitted documents differ in more than the streams: the published 3.2 document is made from
+ * the 3.1 document, so any other difference would be lost.
  */
-function requireSameExceptStream(streamed: Json, plain: Json): void {
+function requireSameExceptStreams(streamed: Json, plain: Json): void {
   const streamedRest = structuredClone(streamed);
   const plainRest = structuredClone(plain);
-  const { itemSchema } = requireObject(getStreamContent(streamedRest), 'text/event-stream');
-  requireThat(
-    isJson(itemSchema) && String(itemSchema.required) === 'event',
-    'the itemSchema no longer requires `event`',
-  );
-  for (const document of [streamedRest, plainRest]) {
-    delete document.openapi;
-    delete getStreamContent(document)['text/event-stream'];
-    delete requireObject(document, 'components', 'schemas').EventFrames;
+  for (const stream of streams) {
+    const { itemSchema } = requireObject(getStreamContent(streamedRest, stream), 'text/event-stream');
+    requireThat(
+      isJson(itemSchema) && String(itemSchema.required) === 'event',
+      'an itemSchema no longer requires `event`',
+    );
+    for (const document of [streamedRest, plainRest]) {
+      delete getStreamContent(document, stream)['text/event-stream'];
+      delete requireObject(document, 'components', 'schemas')[stream.frames];
+    }
   }
+  for (const document of [streamedRest, plainRest]) delete document.openapi;
   requireThat(
     JSON.stringify(streamedRest) === JSON.stringify(plainRest),
-    '3.1 and 3.2 differ in more than the stream',
+    '3.1 and 3.2 differ in more than the streams',
   );
 }
 
-/** Says what the frames of a stream hold, which 3.1 can't describe frame by frame. */
+/** Says what the frames of each stream hold, which 3.1 can't describe frame by frame. */
 function describeFrames(document: Json): void {
-  const frames = requireObject(document, 'components', 'schemas', 'EventFrames');
-  requireThat(!('contentSchema' in frames), 'the frames have a contentSchema');
-  frames.contentMediaType = 'text/event-stream';
-  frames.contentSchema = { $ref: '#/components/schemas/TaskDone' };
+  for (const { frames: name, data } of streams) {
+    const frames = requireObject(document, 'components', 'schemas', name);
+    requireThat(!('contentSchema' in frames), 'the frames have a contentSchema');
+    frames.contentMediaType = 'text/event-stream';
+    frames.contentSchema = referToAny(data);
+  }
 }
 
 /**

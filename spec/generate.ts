@@ -16,6 +16,7 @@ import { buildConsoleFiles } from './console-files.ts';
 import {
   correctAgentDocument,
   correctGatewayDocument,
+  correctSimulatorDocument,
   correctStreamedDocument,
   mergePush,
 } from './corrections.ts';
@@ -64,8 +65,11 @@ function generateFiles(): ReadonlyMap<string, string> {
     addDocument(files, 'admin.3.1', admin);
     addDocument(files, 'agent.3.1', agent);
     addDocument(files, 'agent.3.2', readAgent('3.2'));
+    const simulator = correctSimulatorDocument(readDocument('3.1', 'TaskGatewaySimulator'), whole);
+    addDocument(files, 'simulator.3.1', simulator);
     files.set('gateway.d.ts', generateTypes(folder, typed));
     files.set('agent.d.ts', generateTypes(folder, agent));
+    files.set('simulator.d.ts', generateTypes(folder, simulator));
     for (const [name, text] of [...buildRequirements(gateway), ...buildVectors(gateway)])
       files.set(`conformance/${name}`, text);
     files.set('conformance/states.json', buildStates());

@@ -7,6 +7,7 @@ import { type Json, listOperations, requireObject } from './document.ts';
 const LINKS: readonly { readonly operationId: string; readonly parameter: string; readonly text: string }[] =
   [
     { operationId: 'getTask', parameter: 'request_id', text: 'Get the task, or wait for its end.' },
+    { operationId: 'readOutput', parameter: 'request_id', text: 'Follow its output and its progress.' },
     { operationId: 'cancelTask', parameter: 'request_id', text: 'Cancel the task.' },
     { operationId: 'explainTask', parameter: 'request_id', text: 'See why the task does not run.' },
     { operationId: 'subscribeEvents', parameter: 'cli_session_id', text: 'Receive the event of its end.' },

@@ -20,7 +20,13 @@ const ADMIN_PATHS = '/api/admin/';
  * needed.
  */
 const NOT_FOR_ADMIN = [
-  ...['An agent in five calls', 'Which agent gets a task', 'Delivery', 'When a running task moves'],
+  ...[
+    'An agent in five calls',
+    'Which agent gets a task',
+    'Delivery',
+    'When a running task moves',
+    'Output while it runs',
+  ],
   ...['The signature of a push', 'What is guaranteed', 'Numbers and keys'],
   ...[
     '- The `Authorization` header',
@@ -28,7 +34,7 @@ const NOT_FOR_ADMIN = [
     '| `endpoint`',
     '| `Idempotency-Key`',
   ],
-  ...['| `timeout`', '| `wait`', '| streams'],
+  ...['| `timeout`', '| `wait`', '| streams', '| output', '| questions'],
 ];
 
 const ADMIN_TITLE = 'Task Gateway: administration';
@@ -38,7 +44,7 @@ const ADMIN_INTRODUCTION =
   'Every HTTP error is `application/problem+json` with a stable `code`. The rules that no schema can state ' +
   'follow.\n\n' +
   'The calls of clients and agents are in `/openapi.json`. Its guide says how a task finds its agent and gets ' +
-  'there. Of its calls, `previewMatch`, `getTask` and `explainTask` take the administrator’s secret too.';
+  'there. Of its calls, `previewMatch`, `getTask`, `explainTask` and `readOutput` take the administrator’s secret too.';
 const CLIENT_PARAGRAPH = '\n\nThe administrator’s calls are in `/openapi.admin.json`.';
 
 /** Returns the document of clients and agents. */

@@ -1,13 +1,13 @@
 /**
- * The requirements of the conformance kit, as they are published. Those of the specification (L0) and of
- * agents are written by hand in `requirements/`. Of the guide (L1), `requirements/guide.json` names sections:
- * each of their sentences and rows is one requirement. The file also has the reasons why a sentence is not
- * scored.
+ * The requirements of the conformance kit, as they are published. Those of the specification (L0), of agents
+ * and of clients are written by hand in `requirements/`. Of the guide and of what the document says about its
+ * operations (L1), each sentence and row is one requirement: `requirements/guide.json` and
+ * `requirements/operations.json` have the reasons why one is not scored.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from './document.ts';
-import { listGuideStatements } from './statements.ts';
+import { listGuideStatements, listOperationStatements, type Statement } from './statements.ts';
 
 const FOLDER = join(import.meta.dirname, 'requirements');
 /** Words of a sentence that its id has at least. */
@@ -23,17 +23,23 @@ type Requirement = {
   readonly where: readonly string[];
   readonly not_scored?: string;
 };
-type GuidePart = {
+/** The reasons why no check looks at a sentence, by the sentence's id. */
+type Unscored = { readonly not_scored: Readonly<Record<string, string>> };
+type GuidePart = Unscored & {
   /** The required sections, each with the first word of its sentences' ids. */
   readonly sections: Readonly<Record<string, string>>;
-  /** The reasons why no check looks at a sentence, by the sentence's id. */
-  readonly not_scored: Readonly<Record<string, string>>;
 };
 
 /** `requirements.json`, and `REQUIREMENTS.md` for readers. Throws an error if two of them have one id. */
 export function buildRequirements(document: Json): ReadonlyMap<string, string> {
   const byHand = (name: string) => readFile<readonly Requirement[]>(name);
-  const all = [...byHand('specification.json'), ...readGuide(document), ...byHand('agent.json')];
+  const all = [
+    ...byHand('specification.json'),
+    ...readGuide(document),
+    ...readOperations(document),
+    ...byHand('agent.json'),
+    ...byHand('client.json'),
+  ];
   const ids = all.map(({ id }) => id);
   const twice = ids.filter((id, index) => ids.indexOf(id) !== index);
   if (twice.length > 0) throw new Error(`Two requirements have one id: ${twice.join(', ')}.`);
@@ -47,30 +53,51 @@ function readFile<T>(name: string): T {
   return JSON.parse(readFileSync(join(FOLDER, name), 'utf8'));
 }
 
-/** Throws an error if the guide lacks a section or a sentence of `guide.json`. */
+/** Throws an error if the guide and `guide.json` have other sections, or the guide lacks a sentence of it. */
 function readGuide(document: Json): readonly Requirement[] {
   const { sections, not_scored } = readFile<GuidePart>('guide.json');
   const statements = listGuideStatements(document);
-  const found = Object.entries(sections).flatMap(([where, prefix]) => {
+  const found = statements.map(({ where }) => where);
+  const absent = Object.keys(sections).find((where) => !found.includes(where));
+  if (absent !== undefined) throw new Error(`The guide has no section "${absent}".`);
+  const added = found.find((where) => !(where in sections));
+  if (added !== undefined) throw new Error(`guide.json lacks the guide's section "${added}".`);
+  return requireSentences(statements, 'guide', sections, not_scored);
+}
+
+/** Throws an error if an operation lacks a sentence of `operations.json`. */
+function readOperations(document: Json): readonly Requirement[] {
+  const statements = listOperationStatements(document);
+  const names = Object.fromEntries(statements.map(({ where }) => [where, where]));
+  return requireSentences(statements, 'operations', names, readFile<Unscored>('operations.json').not_scored);
+}
+
+/** One requirement for each sentence of the named parts of a document. */
+function requireSentences(
+  statements: readonly Statement[],
+  document: string,
+  parts: Readonly<Record<string, string>>,
+  reasons: Unscored['not_scored'],
+): readonly Requirement[] {
+  const found = Object.entries(parts).flatMap(([where, prefix]) => {
     const texts = statements.filter((one) => one.where === where).map(({ text }) => text);
-    if (texts.length === 0) throw new Error(`The guide has no section "${where}".`);
     return texts.map((text): Requirement => {
       const id = `${prefix}.${nameText(text, texts)}`;
-      const reason = not_scored[id];
+      const reason = reasons[id];
       return {
         id,
         role: 'gateway',
         level: 'L1',
         strength: 'must',
         text,
-        document: 'guide',
+        document,
         where: [where],
         ...(reason === undefined ? {} : { not_scored: reason }),
       };
     });
   });
-  const unknown = Object.keys(not_scored).filter((id) => !found.some((one) => one.id === id));
-  if (unknown.length > 0) throw new Error(`The guide has no sentence ${unknown.join(', ')}.`);
+  const unknown = Object.keys(reasons).filter((id) => !found.some((one) => one.id === id));
+  if (unknown.length > 0) throw new Error(`In the ${document} there is no sentence ${unknown.join(', ')}.`);
   return found;
 }
 
@@ -91,18 +118,17 @@ function wordsOf(text: string): readonly string[] {
 
 /** Each sentence with an anchor, which is its id. */
 function renderPage(all: readonly Requirement[]): string {
-  const rows = all.map(({ id, level, strength, text, not_scored }) => {
+  const rows = all.map(({ id, role, level, strength, text, not_scored }) => {
     const note = not_scored === undefined ? strength : `not scored: ${not_scored}`;
-    return `| <a id="${id}"></a>\`${id}\` | ${level} | ${text.replaceAll('|', '\\|')} | ${note} |`;
+    return `| <a id="${id}"></a>\`${id}\` | ${role} | ${level} | ${text.replaceAll('|', '\\|')} | ${note} |`;
   });
   return [
     '# Requirements of a Task Gateway',
     '',
-    'L0 is the letter of the specification, L1 what the guide decides beyond it. An id stays the same while its sentence does.',
-    'Those that begin with `as-agent.` bind agents, all others the gateway.',
+    'L0 is the letter of the specification, L1 what the document decides beyond it. An id stays the same while its sentence does.',
     '',
-    '| Id | Level | Sentence | |',
-    '|---|---|---|---|',
+    '| Id | Binds | Level | Sentence | |',
+    '|---|---|---|---|---|',
     ...rows,
     '',
   ].join('\n');

@@ -1,6 +1,8 @@
 /** The request of an operation's first example, taken from the document. */
 import { isJson, type Json } from './document.ts';
 
+const STREAM = 'text/event-stream';
+
 /** A call with the values of its first example. */
 export type SampleCall = {
   readonly operationId: string;
@@ -14,7 +16,7 @@ export type SampleCall = {
   readonly body: Json | undefined;
   /** The header that carries the secret; undefined if the body does. */
   readonly secret: 'Authorization' | 'X-Admin-Auth' | undefined;
-  /** Whether the response is an event stream. */
+  /** Whether the response is an event stream; where it may be JSON too, the header `Accept` asks for it. */
   readonly isStream: boolean;
 };
 
@@ -22,11 +24,15 @@ export type SampleCall = {
 export function readFirstExample(path: string, method: string, operation: Json): SampleCall {
   const operationId = String(operation.operationId);
   const parameters = listObjects(operation.parameters);
+  const first = parameters.flatMap(({ examples }) => (isJson(examples) ? Object.keys(examples) : []))[0];
   const valuesIn = (location: string): readonly (readonly [string, unknown])[] =>
     parameters.flatMap((one) => {
-      const value = one.in === location ? firstValue(one.examples) : undefined;
-      return value === undefined ? [] : [[String(one.name), value] as const];
+      const example = one.in === location && isJson(one.examples) ? one.examples[first ?? ''] : undefined;
+      return isJson(example) ? [[String(one.name), example.value] as const] : [];
     });
+  const types = listTypes(operation.responses);
+  const isStream = types.has(STREAM);
+  const accept = isStream && types.has('application/json') ? [['Accept', STREAM] as const] : [];
   const body = readBody(operationId, operation.requestBody);
   const schemes = listObjects(operation.security).flatMap((one) => Object.keys(one));
   // Where the gateway's secret will do, the administrator's is an alternative.
@@ -39,10 +45,16 @@ export function readFirstExample(path: string, method: string, operation: Json):
     body,
     pathValues: Object.fromEntries(valuesIn('path')),
     query: valuesIn('query'),
-    headers: valuesIn('header'),
+    headers: [...accept, ...valuesIn('header')],
     secret: isOfAdmin ? 'X-Admin-Auth' : hasHeader ? 'Authorization' : undefined,
-    isStream: JSON.stringify(operation.responses).includes('text/event-stream'),
+    isStream,
   };
+}
+
+/** The media types of the success. */
+function listTypes(responses: unknown): ReadonlySet<string> {
+  const success = isJson(responses) ? responses['200'] : undefined;
+  return new Set(isJson(success) && isJson(success.content) ? Object.keys(success.content) : []);
 }
 
 function readBody(operationId: string, requestBody: unknown): Json | undefined {

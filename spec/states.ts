@@ -35,7 +35,7 @@ const TRIGGERS: Readonly<Record<string, Trigger>> = {
   'the running task moves to B, A being gone': { type: 'reassign', agent_id: 'B', ...AT, agentGone: true },
   'A takes the push': { type: 'acknowledge', agent_id: 'A', attempt: 1 },
   'A refuses the push': { ...UNTAKEN, agent_id: 'A' },
-  'A may have the push': { type: 'unknown', agent_id: 'A', attempt: 1 },
+  'A may have the push': { type: 'unknown', agent_id: 'A', attempt: 1, nextMs: AT.nextMs },
   'A registers without naming the task': { type: 'disown', agent_id: 'A' },
   ...Object.fromEntries(
     ['A', 'E', 'B'].flatMap((agent_id): readonly (readonly [string, Trigger])[] => [

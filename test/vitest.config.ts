@@ -52,11 +52,11 @@ export default defineConfig({
     maxWorkers: WORKERS,
     sequence: { sequencer: LongestFirst },
     // A test that hangs fails; how long one takes depends on what else the machine does.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     // What is waited for comes within milliseconds; on a machine with other work it may take longer.
     // A test that returns before it asserts anything would count as passed.
-    expect: { poll: { timeout: 10_000 }, requireAssertions: true },
+    expect: { poll: { timeout: 30_000 }, requireAssertions: true },
     tags,
     projects: [
       { extends: true, test: { name: 'unit', ...unit } },

@@ -5,6 +5,7 @@ import { InvalidOptionError, WorkStoppedError } from '../errors.ts';
 import type { TraceOptions } from '../transport.ts';
 import type { KeptReport } from './outbox.ts';
 import { createProgressSender, type ProgressUpdate } from './progress.ts';
+import { type AskQuestion, createAsk, type QuestionOptions } from './questions.ts';
 import { readText } from './thrown-text.ts';
 
 /** The second argument of a handler, beside the task. */
@@ -21,6 +22,22 @@ export type HandlerContext = {
    * progress never fails a task.
    */
   progress(percent: number): void;
+  /**
+   * Adds to the task's output, which its readers follow while the task runs: a text, or an object as data (at
+   * most 60,000 bytes as JSON). Text is joined to pieces. Await it: it resolves when there is room for more,
+   * and a handler that writes on while 1 MiB waits loses what it writes then; the output says how much. All
+   * is sent before the result. When the gateway takes no more (the task is over, or has 4 MiB), it does
+   * nothing.
+   */
+  write(piece: string | object): Promise<void>;
+  /**
+   * Asks the task's clients a question, behind all it has written, and resolves with the answer. `Answer` is
+   * the caller's word; the gateway takes no answer that violates the schema. The task's time runs on
+   * meanwhile. It rejects with the signal's reason when the handler should stop, and with `ValidationError`
+   * if the gateway refuses the question. A handler that is started again and asks the same gets the answer at
+   * once. Every reader of the task sees the answer: ask for no secrets.
+   */
+  ask<Answer = unknown>(prompt: string, options?: QuestionOptions): Promise<Answer>;
   /** Reports the first complete reply. It becomes the result's `reply` unless the result has its own. */
   reply(text: string): void;
   /**
@@ -63,6 +80,8 @@ export type HandlerDeps = {
   readonly clock: Clock;
   /** Sends progress. Resolves to false when the gateway no longer wants the task done. */
   readonly sendProgress: (update: ProgressUpdate, signal: AbortSignal) => Promise<boolean>;
+  readonly write: HandlerContext['write'];
+  readonly askQuestion: AskQuestion;
   /** Called once when `sendProgress` has resolved to false. */
   readonly onUnwanted: () => void;
   /** Called with an error for the handler's first progress that is no number. */
@@ -83,14 +102,16 @@ export async function runHandler(
 ): Promise<Outcome> {
   const { request_id } = task;
   const sender = createProgressSender(deps);
+  const { ask, close } = createAsk(deps.askQuestion, signal);
   try {
     const { progress, reply } = sender;
-    const returned = await handler(task, { signal, progress, reply, ...trace });
+    const returned = await handler(task, { signal, progress, reply, write: deps.write, ask, ...trace });
     return { request_id, status: 'success', result: readResult(returned, sender.firstReply()) };
   } catch (error) {
     deps.onFailed(error);
     return describeFailure(request_id, error);
   } finally {
+    close();
     sender.close();
   }
 }

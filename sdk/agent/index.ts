@@ -5,6 +5,7 @@ export { type Agent, createAgent, type StopOptions } from './agent.ts';
 export type { Handler, HandlerAnswer, HandlerContext } from './handler.ts';
 export type { AgentDuty, AgentNotice } from './log-events.ts';
 export type { AgentOptions } from './options.ts';
+export type { QuestionOptions } from './questions.ts';
 export { type RunAgentOptions, runAgent } from './run-agent.ts';
 export type { ListenOptions } from './server.ts';
 export { isAuthentic, type SignedPush } from './signature.ts';

@@ -47,6 +47,7 @@ export type AgentDuty =
   | 'push'
   | 'unregister'
   | 'outbox'
+  | 'output'
   | 'handler';
 
 export type LogEvent = (event: AgentNotice) => void;

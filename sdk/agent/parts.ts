@@ -9,8 +9,10 @@ import { createInbox } from './inbox.ts';
 import { type AgentDuty, createEventLog, type LogEvent } from './log-events.ts';
 import type { AgentOptions, AgentSettings } from './options.ts';
 import { createOutbox } from './outbox.ts';
+import { createOutputWriter } from './output.ts';
+import { createAskQuestion } from './questions.ts';
 import { createRegistration, type Registration } from './registration.ts';
-import { createReports } from './reports.ts';
+import { createReports, isUnwanted } from './reports.ts';
 import { createInboxServer } from './server.ts';
 import { createWork, type Work } from './work.ts';
 
@@ -51,6 +53,12 @@ export function createParts(options: AgentOptions, settings: AgentSettings) {
     maxConcurrent,
     isBusy,
     reports,
+    createOutput(key, onUnwanted) {
+      const onFailure = logFailure('output');
+      const deps = { calls, clock, registerAgain, isUnwanted, onUnwanted, onFailure };
+      const writer = createOutputWriter(deps, key);
+      return { ...writer, askQuestion: createAskQuestion(deps, key, writer) };
+    },
     outbox,
     clock,
     logEvent,

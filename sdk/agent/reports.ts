@@ -117,6 +117,6 @@ export function createReports(deps: ReportsDeps): Reports {
 }
 
 /** Whether the task is unknown or another agent's. */
-function isUnwanted(error: unknown): error is ApiError {
+export function isUnwanted(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.code === 'task_not_found' || error.code === 'agent_mismatch');
 }

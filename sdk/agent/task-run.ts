@@ -20,6 +20,8 @@ import { describeFailure, type Handler, type HandlerDeps, type Outcome, runHandl
 import { createHandlerLimit, type HandlerLimitDeps } from './handler-limit.ts';
 import { createHandlerController } from './handler-signal.ts';
 import type { Outbox } from './outbox.ts';
+import type { OutputWriter } from './output.ts';
+import type { AskQuestion } from './questions.ts';
 import type { Reports } from './reports.ts';
 
 /**
@@ -45,8 +47,9 @@ export type TaskRun = TaskRunKey & {
   /** Resolves when the handler has ended, at once if it never began. */
   waitForHandler(): Promise<void>;
   /**
-   * Reports the outcome until the gateway has it or does not want it. `dropped`: the gateway does not want
-   * it, or the task was dropped. `unfinished`: the agent stopped before the gateway had it.
+   * Sends the rest of the output, and reports the outcome until the gateway has it or does not want it.
+   * `dropped`: the gateway does not want it, or the task was dropped. `unfinished`: the agent stopped before
+   * the gateway had it.
    */
   deliver(): Promise<'delivered' | 'dropped' | 'unfinished'>;
   /**
@@ -67,6 +70,10 @@ export type TaskRun = TaskRunKey & {
 
 export type TaskRunDeps = HandlerLimitDeps & {
   readonly handler: Handler;
+  readonly createOutput: (
+    key: TaskRunKey,
+    onUnwanted: () => void,
+  ) => OutputWriter & { readonly askQuestion: AskQuestion };
   readonly reports: Reports;
   readonly outbox: Pick<Outbox, 'keep' | 'remove'>;
   /** Called when the task was dropped. */
@@ -100,9 +107,11 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
     if (handling && !outcome) limit.start();
     working.abort(reason);
     delivering.abort(reason);
+    output.stop();
   }
 
   const dropUnwanted = (): void => drop(new WorkStoppedError('task_cancelled', UNWANTED));
+  const output = deps.createOutput(key, dropUnwanted);
 
   return {
     ...key,
@@ -127,7 +136,8 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
         const onFailed = (error: unknown): void => {
           if (!isDropped && !isAbandoned) logEvent({ kind: 'failed', task, error });
         };
-        const handlerDeps = { ...createHandlerDeps(deps, key, dropUnwanted), onFailed };
+        const { write, askQuestion } = output;
+        const handlerDeps = { ...createHandlerDeps(deps, key, dropUnwanted), write, askQuestion, onFailed };
         handling = runHandler(handlerDeps, task, working.signal, trace);
         outcome = await Promise.race([handling, limit.expired]);
       }
@@ -142,6 +152,7 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
 
     async deliver() {
       if (isAbandoned) return 'unfinished';
+      await output.finish(delivering.signal, hurrying.signal);
       const report = outcome && !isDropped ? { ...outcome, agent_id } : undefined;
       isReporting = true;
       const result = report && (await reports.deliver(report, delivering.signal, hurrying.signal, trace));
@@ -154,6 +165,7 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
 
     async abandon(signal) {
       isAbandoned = true;
+      output.stop();
       const failure = { ...describeFailure(request_id, STOPPED), agent_id };
       await outbox.keep(failure);
       const result = await reports.deliver(failure, signal, signal, trace);
@@ -166,7 +178,7 @@ function createHandlerDeps(
   deps: TaskRunDeps,
   { request_id, trace }: TaskRunKey,
   onUnwanted: () => void,
-): Omit<HandlerDeps, 'onFailed'> {
+): Omit<HandlerDeps, 'onFailed' | 'write' | 'askQuestion'> {
   const { reports, logEvent } = deps;
   return {
     ...deps,

@@ -3,17 +3,20 @@
  * Ctrl-C cancels the task.
  *
  *     TASK_GATEWAY_URL=http://127.0.0.1:8080 TASK_GATEWAY_AUTH=… node client.js shout 'hello'
+ *
+ * Instead of the text it takes a payload as JSON, and behind it the type of the task.
  */
 import { AbortError, createClient, TaskFailedError, TaskGatewayError } from '@task-gateway/sdk';
 
-const [tag = 'shout', text = 'hello'] = process.argv.slice(2);
+const [tag = 'shout', text = 'hello', task_type = 'example'] = process.argv.slice(2);
+const payload = text.startsWith('{') ? JSON.parse(text) : { text };
 const client = createClient({ logLevel: 'warn' });
 const aborting = new AbortController();
 process.once('SIGINT', () => aborting.abort());
 
 try {
   const task = await client.runTask(
-    { task_type: 'example', task_tags: [tag], payload: { text }, timeout: 60, queue_timeout: 30 },
+    { task_type, task_tags: [tag], payload, timeout: 60, queue_timeout: 30 },
     {
       signal: aborting.signal,
       cancelOnAbort: true,

@@ -1,6 +1,7 @@
 /**
  * An agent around a language model with an OpenAI-compatible endpoint (OpenAI, Ollama, vLLM, llama.cpp …). It
- * reports the first sentence as the reply, and stops the model when the task is cancelled or times out.
+ * writes the words as they come, reports the first sentence as the reply, and stops the model when the task
+ * is cancelled or times out.
  *
  *     TASK_GATEWAY_URL=http://127.0.0.1:8080 TASK_GATEWAY_AUTH=… \
  *       LLM_URL=http://127.0.0.1:11434/v1 LLM_MODEL=llama3.2 LLM_KEY=… node llm-agent.ts
@@ -15,10 +16,11 @@ const { LLM_URL = 'http://127.0.0.1:11434/v1', LLM_MODEL = 'llama3.2', LLM_KEY =
 await runAgent<{ prompt: string }, { output: string; model: string }>({
   tags: ['llm'],
   maxConcurrent: 2,
-  async handler({ payload }, { signal, reply }) {
+  async handler({ payload }, { signal, reply, write }) {
     let output = '';
     for await (const words of complete(payload.prompt, signal)) {
       output += words;
+      await write(words);
       const [sentence] = /^.*?[.!?。！？]/s.exec(output) ?? [];
       // The first one counts; it can be read while the rest is written.
       if (sentence) reply(sentence);

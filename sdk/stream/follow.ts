@@ -1,24 +1,24 @@
 /**
- * Follows a session's stream of events across reconnections. It reconnects with `Last-Event-ID`, so that no
- * event is lost and duplicates are rare, and yields the events together with the changes of the connection.
+ * Follows a stream of events, of a session or of a task, across reconnections. It reconnects with
+ * `Last-Event-ID`, so that no event is lost and duplicates are rare, and yields the events together with the
+ * changes of the connection.
  *
  *   connecting ──response head──▶ open ──close, error, silence──▶ down ──delay──▶ connecting
- *        └──no response, 5xx, 429──────────────────────────────────▲
+ *        ├──no response, 5xx, 429──────────────────────────────────▲
+ *        └──204: nothing follows──▶ the feed ends
  *
  * Failures that a retry can't solve (any other 4xx, a response that is not an event stream) end the feed with
  * a typed error. When the reader leaves its loop or the signal fires, the connection is closed.
  */
 import { parseJson } from '../bodies.ts';
 import { type Clock, linkSignals, readMonotonicMs } from '../clock.ts';
-import type { TaskDone } from '../contract.ts';
 import { ApiError, ConnectionError, type TaskGatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { checkTaskDone, readEnd } from '../responses.ts';
 import { checkTransient, choosePauseMs } from '../waiting.ts';
 import { createFrameReader, type Frame } from './frames.ts';
 
 /** An item of a feed: an event, or a change of the connection. */
-export type FeedItem = { readonly kind: 'event'; readonly event: TaskDone } | FeedNotice;
+export type FeedItem<Event> = { readonly kind: 'event'; readonly event: Event } | FeedNotice;
 
 /** A change of an event stream's connection. */
 export type FeedNotice =
@@ -32,22 +32,25 @@ export type FeedNotice =
   | { readonly kind: 'down'; readonly error: TaskGatewayError; readonly retryInMs: number };
 
 /**
- * Opens one connection: resolves when the response's head has arrived, rejects with an error of the SDK. The
- * signal belongs to this connection; it fires when the feed stops reading, and closes it.
+ * Opens one connection: resolves when the response's head has arrived, to null if nothing follows; rejects
+ * with an error of the SDK. The signal belongs to this connection; it fires when the feed stops reading, and
+ * closes it.
  */
 export type OpenStream = (
   lastEventId: string | undefined,
   signal: AbortSignal,
-) => Promise<ReadableStream<Uint8Array>>;
+) => Promise<ReadableStream<Uint8Array> | null>;
 
 /**
- * The position of a reader in a session's events. It moves as events are read; a later feed may continue from
+ * The position of a reader in a stream's events. It moves as events are read; a later feed may continue from
  * it.
  */
 export type Cursor = { lastEventId: string | undefined };
 
-export type FeedDeps = {
+export type FeedDeps<Event> = {
   readonly openStream: OpenStream;
+  /** Returns the event, or undefined for kinds that a later version of the gateway may send. */
+  readonly readEvent: (data: unknown) => Event | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly cursor: Cursor;
@@ -68,8 +71,10 @@ const RETRY_MAX_MS = 30_000;
 const LASTING_MS = 5_000;
 
 /** Follows the feed until the signal fires (it then ends without an error) or a final error is thrown. */
-export async function* followFeed(deps: FeedDeps): AsyncGenerator<FeedItem, void, undefined> {
-  const { clock, log, cursor, signal } = deps;
+export async function* followFeed<Event>(
+  deps: FeedDeps<Event>,
+): AsyncGenerator<FeedItem<Event>, void, undefined> {
+  const { clock, log, signal } = deps;
   let baseMs = RETRY_FIRST_MS;
   let failures = 0;
   let isDown = false;
@@ -78,6 +83,7 @@ export async function* followFeed(deps: FeedDeps): AsyncGenerator<FeedItem, void
     let openedMs = Number.POSITIVE_INFINITY;
     try {
       for await (const frame of readConnection(deps)) {
+        if (frame.kind === 'over') return;
         if (frame.kind === 'event') failures = 0;
         if (frame.kind === 'retry') baseMs = Math.min(Math.max(frame.retryMs, RETRY_MIN_MS), RETRY_MAX_MS);
         if (frame.kind === 'open') {
@@ -86,7 +92,7 @@ export async function* followFeed(deps: FeedDeps): AsyncGenerator<FeedItem, void
           else log('debug', 'the event stream is open');
           isDown = false;
         }
-        const item = readItem(frame, cursor);
+        const item = readItem(frame, deps);
         if (item) yield item;
       }
     } catch (cause) {
@@ -117,7 +123,10 @@ export async function* followFeed(deps: FeedDeps): AsyncGenerator<FeedItem, void
 }
 
 /** Returns what the feed yields for a frame, if anything. Moves the cursor behind an event. */
-function readItem(frame: Frame | { kind: 'open' }, cursor: Cursor): FeedItem | undefined {
+function readItem<Event>(
+  frame: Frame | { readonly kind: 'open' },
+  { cursor, readEvent }: Pick<FeedDeps<Event>, 'cursor' | 'readEvent'>,
+): FeedItem<Event> | undefined {
   switch (frame.kind) {
     case 'open':
       return frame;
@@ -130,29 +139,35 @@ function readItem(frame: Frame | { kind: 'open' }, cursor: Cursor): FeedItem | u
       return frame.text.trim() === 'gap' ? { kind: 'gap' } : undefined;
     case 'event': {
       cursor.lastEventId = frame.id ?? cursor.lastEventId;
-      const event = readEvent(frame.data);
+      const event = readEvent(readData(frame.data));
       return event && { kind: 'event', event };
     }
   }
 }
 
-/** Returns the event, or undefined for kinds that a later version of the gateway may send. */
-function readEvent(data: string): TaskDone | undefined {
+/** Returns the value of an event's data, or undefined if it is no JSON. */
+function readData(data: string): unknown {
   try {
-    const value = parseJson(data);
-    return checkTaskDone(value) ? readEnd(value) : undefined;
+    return parseJson(data);
   } catch {
     return undefined;
   }
 }
 
 /** Yields the frames of one connection. However the reading ends, the connection is closed. */
-async function* readConnection(deps: FeedDeps): AsyncGenerator<Frame | { kind: 'open' }, void, undefined> {
+async function* readConnection(
+  deps: Omit<FeedDeps<unknown>, 'readEvent'>,
+): AsyncGenerator<Frame | { readonly kind: 'open' } | { readonly kind: 'over' }, void, undefined> {
   const { clock, idleMs } = deps;
   const linked = linkSignals(deps.signal);
   const { signal } = linked;
   try {
-    const reader = (await deps.openStream(deps.cursor.lastEventId, signal)).getReader();
+    const body = await deps.openStream(deps.cursor.lastEventId, signal);
+    if (!body) {
+      yield { kind: 'over' };
+      return;
+    }
+    const reader = body.getReader();
     const readFrames = createFrameReader(deps.maxResponseBytes);
     const lastChunk = { atMs: readMonotonicMs(clock) };
     void waitForSilence(clock, idleMs, lastChunk, signal).then(() => linked.abort());

@@ -1,66 +1,98 @@
 /**
- * Follows the events of one session. Each connection is opened with one attempt; the feed that reads it makes
- * the next one.
+ * Opens the gateway's streams, and reads the events of one session. Each connection is opened with one
+ * attempt; the feed that reads it makes the next one.
  */
-import type { SessionId } from '../contract.ts';
+import type { Ask } from '../admin-calls.ts';
+import type { SessionId, TaskDone } from '../contract.ts';
 import { createForeignError, requireNumber } from '../errors.ts';
-import { type SecretSource, withSecret } from '../secrets.ts';
-import {
-  type CallOptions,
-  type CallSettings,
-  createResponseError,
-  type FetchResult,
-  type Network,
-  openOnce,
-  requireResult,
-} from '../transport.ts';
+import { runCallback } from '../log.ts';
+import { checkTaskDone, readEnd } from '../responses.ts';
+import { withSecret } from '../secrets.ts';
+import type { CallsDeps, createSend } from '../sending.ts';
+import { type CallOptions, createResponseError, openOnce, requireResult } from '../transport.ts';
 import { type FeedDeps, type FeedItem, followFeed, IDLE_MS, type OpenStream } from './follow.ts';
+import type { Reading, SubscribeOptions } from './subscription.ts';
 
-/**
- * Sends the request for the stream with the `fetch` it is given. The body of a success is returned unread.
- */
-export type RequestStream = (request: {
-  readonly params: { readonly query: { readonly cli_session_id: string } };
-  readonly headers: Record<string, string>;
-  readonly fetch: (request: Request) => Promise<Response>;
-}) => Promise<FetchResult & { readonly data?: ReadableStream<Uint8Array> | null }>;
-
-/** How a client opens streams, with the same settings as its calls. */
-export type StreamDeps = Network &
-  Pick<CallSettings, 'timeoutMs'> & { readonly auth: SecretSource; readonly requestStream: RequestStream };
+/** How a client opens streams and reads pages, with the same settings as its calls. */
+export type StreamDeps = CallsDeps & { readonly ask: Ask; readonly send: ReturnType<typeof createSend> };
 
 /** The request of one feed. */
-type Following = Pick<FeedDeps, 'cursor' | 'signal'> &
+export type Following = Pick<FeedDeps<unknown>, 'cursor' | 'signal'> &
   Pick<CallOptions, 'timeoutMs' | 'headers'> & { readonly idleMs?: number | undefined };
+
+/** The request of a feed, by which secret it is made, and what its events are. */
+type StreamTarget<Event> = Pick<FeedDeps<Event>, 'readEvent'> & {
+  readonly path: Parameters<Ask>[1];
+  readonly params: NonNullable<Parameters<Ask>[2]['params']>;
+  readonly readsBy: CallsDeps['readsBy'];
+};
+
+/** The number of events among which duplicates are recognised. */
+const SEEN_MAX = 10_000;
+
+/** Reads a session as `followSession` does, without events that were read before. */
+export async function* readSession(
+  deps: StreamDeps,
+  session: SessionId,
+  { onNotice, ...following }: Omit<SubscribeOptions, 'signal'> & Reading,
+): AsyncGenerator<TaskDone, void, undefined> {
+  const isNew = createDuplicateFilter();
+  for await (const item of followSession(deps, session, following)) {
+    if (item.kind !== 'event') runCallback('onNotice', () => onNotice?.(item));
+    else if (isNew(item.event.request_id)) yield item.event;
+  }
+}
 
 /** Follows a session as `followFeed` does, and throws also what the calls throw and `not_an_event_stream`. */
 export function followSession(
   deps: StreamDeps,
   session: SessionId,
+  following: Following,
+): AsyncGenerator<FeedItem<TaskDone>, void, undefined> {
+  const params = { query: { cli_session_id: session } };
+  return followStream(
+    deps,
+    {
+      path: '/api/cli/events',
+      params,
+      readsBy: 'authorization',
+      readEvent: (value) => (checkTaskDone(value) ? readEnd(value) : undefined),
+    },
+    following,
+  );
+}
+
+/** Follows any stream of the gateway, as `followSession` does one. */
+export function followStream<Event>(
+  deps: StreamDeps,
+  { readEvent, ...target }: StreamTarget<Event>,
   { cursor, signal, headers, ...options }: Following,
-): AsyncGenerator<FeedItem, void, undefined> {
+): AsyncGenerator<FeedItem<Event>, void, undefined> {
   const { clock, log, maxResponseBytes } = deps;
   const idleMs = requireNumber({ name: 'idleMs', value: options.idleMs }, IDLE_MS, 1);
   const timeoutMs = requireNumber({ name: 'timeoutMs', value: options.timeoutMs }, deps.timeoutMs, 1);
-  const openStream = createOpenStream(deps, session, { timeoutMs, headers });
-  return followFeed({ openStream, clock, log, maxResponseBytes, cursor, idleMs, signal });
+  const openStream = createOpenStream(deps, target, { timeoutMs, headers });
+  return followFeed({ openStream, readEvent, clock, log, maxResponseBytes, cursor, idleMs, signal });
 }
 
 function createOpenStream(
   deps: StreamDeps,
-  session: SessionId,
+  { path, params, readsBy }: Omit<StreamTarget<unknown>, 'readEvent'>,
   { timeoutMs, headers }: Pick<Following, 'headers'> & { readonly timeoutMs: number },
 ): OpenStream {
+  const isAdmin = readsBy === 'x-admin-auth';
+  const source = isAdmin ? deps.adminAuth : deps.auth;
   return (lastEventId, signal) =>
-    withSecret(deps.auth, { clock: deps.clock, signal, timeoutMs }, async (auth) => {
+    withSecret(source, { clock: deps.clock, signal, timeoutMs }, async (secret) => {
       const result = await requireResult(() =>
-        deps.requestStream({
-          params: { query: { cli_session_id: session } },
+        deps.ask('get', path, {
+          params,
           headers: { ...headers },
+          parseAs: 'stream',
           fetch(request) {
             // Set last, they replace headers of the caller's in any spelling.
             request.headers.set('accept', 'text/event-stream');
-            request.headers.set('authorization', `Bearer ${auth}`);
+            request.headers.set(readsBy, isAdmin ? secret : `Bearer ${secret}`);
             // An id that fits in no header is not from a gateway. Without one the stream starts from the
             // first stored event.
             if (lastEventId && /^[\x20-\x7e]+$/.test(lastEventId)) {
@@ -70,8 +102,10 @@ function createOpenStream(
           },
         }),
       );
-      const { data, response } = result;
+      const { response } = result;
+      const data = result.data as ReadableStream<Uint8Array> | null | undefined;
       if (!response.ok) throw createResponseError(deps, result, 1);
+      if (response.status === 204) return null;
       if (data && isEventStream(response.headers.get('content-type'))) return data;
       data?.cancel().catch(() => undefined);
       throw createForeignError('not_an_event_stream', 'sends no event stream');
@@ -81,4 +115,15 @@ function createOpenStream(
 /** Whether a content type is that of event streams: in any case, with or without parameters. */
 function isEventStream(type: string | null): boolean {
   return /^\s*text\/event-stream\s*(;|$)/i.test(type ?? '');
+}
+
+/** Creates a check for whether an id is new, which remembers the last `SEEN_MAX` ids. */
+function createDuplicateFilter(): (id: string) => boolean {
+  const seen = new Set<string>();
+  return (id) => {
+    if (seen.has(id)) return false;
+    seen.add(id);
+    if (seen.size > SEEN_MAX) seen.delete(seen.keys().next().value ?? id);
+    return true;
+  };
 }

@@ -3,12 +3,12 @@
  * to it. The first listener opens it and the last one closes it; a later one resumes behind the last event
  * read.
  */
-import type { TaskGatewayError } from '../errors.ts';
+import type { TaskDone } from '../contract.ts';
 import type { Cursor, FeedItem } from './follow.ts';
 
 /** Called with all items of a feed, and with `ended` when the feed threw its final error. */
 export type FeedListener = (
-  item: FeedItem | { readonly kind: 'ended'; readonly error: TaskGatewayError },
+  item: FeedItem<Pick<TaskDone, 'request_id'>> | { readonly kind: 'ended' },
 ) => void;
 
 export type SharedFeeds = {
@@ -29,7 +29,7 @@ const CURSORS_MAX = 100;
 
 /** Creates the shared feeds; `follow` follows one session. */
 export function createSharedFeeds(
-  follow: (session: string, cursor: Cursor, signal: AbortSignal) => AsyncIterable<FeedItem>,
+  follow: (session: string, cursor: Cursor, signal: AbortSignal) => AsyncIterable<FeedItem<TaskDone>>,
 ): SharedFeeds {
   const feeds = new Map<string, SharedFeed>();
   const cursors = new Map<string, Cursor>();
@@ -57,9 +57,9 @@ export function createSharedFeeds(
         if (item.kind === 'down') feed.open = false;
         for (const listener of feed.listeners) listener(item);
       }
-    } catch (error) {
+    } catch {
       if (feeds.get(session) === feed) feeds.delete(session);
-      for (const listener of feed.listeners) listener({ kind: 'ended', error: error as TaskGatewayError });
+      for (const listener of feed.listeners) listener({ kind: 'ended' });
     }
   }
 

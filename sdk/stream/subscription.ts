@@ -1,11 +1,8 @@
-/** A subscription to the events of one session, read with `for await`. */
-import { loadChunk } from '../chunks.ts';
+/** A subscription to a stream, read with `for await`: the events of a session, or the output of a task. */
 import { linkSignals, untilAborted } from '../clock.ts';
-import type { EventId, SessionId, TaskDone } from '../contract.ts';
+import type { EventId, TaskDone } from '../contract.ts';
 import { AbortError, InvalidOptionError } from '../errors.ts';
-import { runCallback } from '../log.ts';
 import type { Cursor, FeedNotice } from './follow.ts';
-import type { StreamDeps } from './session.ts';
 
 /** The options of a subscription. */
 export type SubscribeOptions = {
@@ -27,46 +24,42 @@ export type SubscribeOptions = {
 };
 
 /**
- * The events of a session, for one `for await` loop. It connects when the loop starts and reconnects by
+ * The items of a stream, for one `for await` loop. It connects when the loop starts and reconnects by
  * itself. It ends, and closes its connection, when the loop is left, `close()` is called or the signal fires.
- * An event that is sent again after a reconnection is skipped if it is among the last 10,000.
  */
-export type EventSubscription = AsyncIterable<TaskDone> & {
-  /** The id of the last event read, from which a later subscription may continue. */
-  readonly lastEventId: EventId | undefined;
+type Subscription<Item> = AsyncIterable<Item> & {
   /** Ends the loop without an error, also while it waits. Idempotent. */
   close(): void;
 };
 
-/** The number of events among which duplicates are recognised. */
-const SEEN_MAX = 10_000;
+/**
+ * The events of a session. An event that is sent again after a reconnection is skipped if it is among the
+ * last 10,000.
+ */
+export type EventSubscription = Subscription<TaskDone> & {
+  /** The id of the last event read, from which a later subscription may continue. */
+  readonly lastEventId: EventId | undefined;
+};
+
+/** Where a subscription reads, and the signal that ends it. */
+export type Reading = { readonly cursor: Cursor; readonly signal: AbortSignal };
 
 /**
- * Creates a subscription. Its loop throws the typed error of a final response (401, 422 …), `AbortError`, or
- * `chunk_not_loaded`.
+ * Creates a subscription to what `read` loads and reads. Its loop throws the typed error of a final response
+ * (401, 422 …), `AbortError`, or `chunk_not_loaded`.
  */
-export function createSubscription(
-  deps: StreamDeps,
-  session: SessionId,
-  { signal, onNotice, lastEventId, ...options }: SubscribeOptions,
-): EventSubscription {
+export function createSubscription<Item>(
+  { signal, lastEventId }: Pick<SubscribeOptions, 'signal' | 'lastEventId'>,
+  read: (reading: Reading) => Promise<AsyncIterable<Item>>,
+): Subscription<Item> & { readonly lastEventId: string | undefined } {
   const cursor: Cursor = { lastEventId };
   const closing = new AbortController();
   let isStarted = false;
 
-  async function* read(): AsyncGenerator<TaskDone, void, undefined> {
-    const isNew = createDuplicateFilter();
+  async function* readAll(): AsyncGenerator<Item, void, undefined> {
     const linked = linkSignals(signal, closing.signal);
     try {
-      const part = await loadChunk(() => import('./session.ts'), linked.signal);
-      for await (const item of part.followSession(deps, session, {
-        ...options,
-        cursor,
-        signal: linked.signal,
-      })) {
-        if (item.kind !== 'event') runCallback('onNotice', () => onNotice?.(item));
-        else if (isNew(item.event.request_id)) yield item.event;
-      }
+      yield* await read({ cursor, signal: linked.signal });
       if (signal?.aborted) throw new AbortError(signal.reason);
     } catch (error) {
       if (signal?.aborted || !closing.signal.aborted) throw error;
@@ -83,25 +76,14 @@ export function createSubscription(
     [Symbol.asyncIterator]() {
       if (isStarted) throw new InvalidOptionError('A subscription can be read once. Subscribe again.');
       isStarted = true;
-      const events = read();
+      const items = readAll();
       return {
-        next: () => untilAborted(signal, () => events.next()),
+        next: () => untilAborted(signal, () => items.next()),
         return: () => {
           closing.abort();
-          return events.return();
+          return items.return();
         },
       };
     },
-  };
-}
-
-/** Creates a check for whether an id is new, which remembers the last `SEEN_MAX` ids. */
-function createDuplicateFilter(): (id: string) => boolean {
-  const seen = new Set<string>();
-  return (id) => {
-    if (seen.has(id)) return false;
-    seen.add(id);
-    if (seen.size > SEEN_MAX) seen.delete(seen.keys().next().value ?? id);
-    return true;
   };
 }

@@ -59,6 +59,7 @@ export function createStreamWatch(
     hasEnded: () => hasEnded,
     requestCheck: () => {
       isDue = true;
+      wake();
     },
     onItem(item) {
       switch (item.kind) {

@@ -18,9 +18,12 @@ import { yieldToEventLoop } from './waiting.ts';
 const PAUSE_MAX_MS = 100;
 /** A piece that takes longer is long: its caller is remembered. */
 const SHORT_MS = 5;
-/** By how much small work may be ahead of large work. */
+/**
+ * Small and large work get the same time while both wait; these bound what is counted of a time when only one
+ * of them did. For example, after a minute of large work alone, small work may take 100 ms before the next
+ * large piece, and not a minute.
+ */
 const SMALL_AHEAD_MAX_MS = 5;
-/** By how much large work may be ahead of small work, from a time when no small work waited. */
 const LARGE_AHEAD_MAX_MS = 100;
 /** This many of the last long pieces are remembered by their callers. */
 const LATELY_MAX = 8;
@@ -28,10 +31,10 @@ const LATELY_MAX = 8;
 const READ_WAITS_MAX_MS = 10_000;
 
 /**
- * The order of work. First `held`: its call holds a value already. Then `small`: it may turn out small. Last
- * `large`: it is known to be large.
+ * The order of work. First `holding`: its call holds a value already. Then `small`, which may turn out small,
+ * and `large`, which is known to be large: whichever of the two has taken less time.
  */
-type Order = 'held' | 'small' | 'large';
+type Order = 'holding' | 'small' | 'large';
 
 export type LargeWork = {
   /**
@@ -51,7 +54,7 @@ type Piece = Position & { readonly sinceMs: number; run(): Promise<void>; refuse
 export function createLargeWork(clock: Clock): LargeWork {
   /** The callers of the last long pieces: one that asks again and again is not taken for a new one. */
   const tookLately: Caller['key'][] = [];
-  const held = createRotation<Piece>((key) => tookLately.includes(key));
+  const holding = createRotation<Piece>((key) => tookLately.includes(key));
   const small = createRotation<Piece>((key) => tookLately.includes(key));
   const large = createRotation<Piece>((key) => tookLately.includes(key));
   /**
@@ -75,7 +78,7 @@ export function createLargeWork(clock: Clock): LargeWork {
   /** The next piece that may begin; those that may not are refused. */
   function takeNext(): Piece | undefined {
     for (;;) {
-      const piece = held.take() ?? takeInRotation();
+      const piece = holding.take() ?? takeInRotation();
       const refusal = piece && findRefusal(piece, clock.monotonicMs());
       if (!refusal) return piece;
       piece.refuse(new GatewayError('busy', refusal));
@@ -89,7 +92,7 @@ export function createLargeWork(clock: Clock): LargeWork {
       await piece.run();
       await yieldToEventLoop();
       // The call whose piece has just run goes on with it within a tick of the event loop.
-      if (piece.order !== 'held') await held.takeOf(piece.caller.key)?.run();
+      if (piece.order !== 'holding') await holding.takeOf(piece.caller.key)?.run();
       const tookMs = clock.monotonicMs() - startedMs;
       countTime(piece.order, tookMs);
       if (tookMs > SHORT_MS) tookLately.unshift(piece.caller.key);
@@ -99,7 +102,7 @@ export function createLargeWork(clock: Clock): LargeWork {
     isRunning = false;
   }
 
-  const queues = { held, small, large };
+  const queues = { holding, small, large };
   const run: LargeWork['run'] = (position, work) =>
     new Promise((resolve, reject) => {
       queues[position.order].add(position.caller, {
@@ -130,7 +133,7 @@ export function passOver<T>(
   value: unknown,
   pass: (isLarge: boolean) => T,
 ): T | Promise<T> {
-  return isLargeValue(value) ? work.run({ caller, order: 'held' }, () => pass(true)) : pass(false);
+  return isLargeValue(value) ? work.run({ caller, order: 'holding' }, () => pass(true)) : pass(false);
 }
 
 function findRefusal({ caller, sinceMs, isRead }: Piece, nowMs: number): string | undefined {

@@ -14,12 +14,19 @@ export type SharedReads<T> = {
 /** Creates it empty. */
 export function createSharedReads<T>(): SharedReads<T> {
   const readsOfTick = new Map<string, Promise<T>>();
+  let isTickOver = true;
+
+  function endTick(): void {
+    isTickOver = true;
+    readsOfTick.clear();
+  }
 
   return {
     read(key, read) {
       const shared = readsOfTick.get(key);
       if (shared) return shared;
-      if (readsOfTick.size === 0) setImmediate(() => readsOfTick.clear());
+      if (isTickOver) setImmediate(endTick);
+      isTickOver = false;
       const reading = read();
       readsOfTick.set(key, reading);
       return reading;

@@ -2,7 +2,7 @@
  * The rules that concern several settings: which combinations are mistakes, and which work but deserve a
  * warning. Every message is "NAME: what is wrong; what to write instead", and none contains a secret.
  */
-import { BlockList, isIP } from 'node:net';
+import { isLoopback } from '../net/networks.ts';
 import { INSIDE_WORDS_CHARS_MIN } from '../system/redactor.ts';
 import { DEFAULT_GATEWAY_AUTH, type SettingName, type Values } from './settings.ts';
 
@@ -126,14 +126,4 @@ function findSharedSecrets(values: Partial<Values>): readonly string[] {
   if (other !== undefined)
     found.push(`STORE: its password is the same as ${other}; give Redis one of its own`);
   return found;
-}
-
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
-
-/** Whether a server that listens on this host can be reached from this machine only. */
-export function isLoopback(host: string): boolean {
-  if (isIP(host) === 0) return host.toLowerCase() === 'localhost';
-  return loopback.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4');
 }

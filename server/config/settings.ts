@@ -148,6 +148,13 @@ export const settings = {
     10_000_000,
     'Most events kept for one session; the oldest are dropped first.',
   ),
+  OUTPUT_TOTAL_BYTES: defineNumber(
+    'bytes',
+    2 ** 28,
+    2 ** 20,
+    2 ** 50,
+    'Most bytes of all tasks’ output; beyond, tasks that ended lose theirs, the one that ended first first.',
+  ),
   SHUTDOWN_SECONDS: defineNumber('seconds', 5, 1, 600, 'Longest time a shutdown may take.'),
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;
 
@@ -213,7 +220,7 @@ function defineNumber(
   decimal = false,
 ) {
   const kind = decimal ? 'number' : 'whole number';
-  const shape = decimal ? /^\d{1,9}(\.\d{1,9})?$/ : /^\d{1,9}$/;
+  const shape = decimal ? /^\d{1,16}(\.\d{1,9})?$/ : /^\d{1,16}$/;
   return {
     unit: unit === '' ? null : unit,
     default: String(fallback),

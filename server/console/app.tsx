@@ -7,9 +7,9 @@ import { createConsole } from './gateway/create-console.ts';
 import { type Secrets, secrets } from './gateway/secrets.ts';
 import { NoPage } from './pages/no-page.tsx';
 import { SignIn } from './pages/sign-in.tsx';
+import { loadLater } from './parts/load-later.tsx';
 import { address, type Route } from './routing/routes.ts';
 import { Frame } from './shell/frame.tsx';
-import { loadLater } from './shell/load-later.tsx';
 
 // A page is loaded when a reader opens it.
 const OverviewPage = loadLater(() => import('./pages/overview.tsx').then((part) => part.OverviewPage));

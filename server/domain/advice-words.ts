@@ -10,7 +10,8 @@ export type Remedy = {
     | 'end_draining'
     | 'check_agent'
     | 'raise_timeout'
-    | 'submit_again';
+    | 'submit_again'
+    | 'answer';
   readonly tag: string | null;
   readonly agent_id: string | null;
   readonly seconds: number | null;

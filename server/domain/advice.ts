@@ -5,12 +5,14 @@
  *   pending  no agent is free                        why, and how long it waits
  *   running  not acknowledged                        what became of the pushes or claims
  *            its agent is silent or offline          what becomes of the agent and of the task
+ *            a question is open                      how to answer it
  *   else     nothing: success, cancelled, and a failure, which `error_info` explains
  */
 import { type Advice, advise, count, describeMs, NO_ADVICE, quote, remedy } from './advice-words.ts';
-import { assignedAtMs } from './history.ts';
+import { assignedAtMs, describeHistory } from './history.ts';
 import type { HistoryRecord, TaskOutcome } from './history-record.ts';
 import { adviseOnMatch } from './match-advice.ts';
+import { isOpen } from './question.ts';
 import { type Delivery, mayBeTaken, type TaskState } from './task.ts';
 import type { TaskMatch } from './task-match.ts';
 
@@ -66,7 +68,7 @@ function adviseOnEnded({ state, match }: Situation, outcome: TaskOutcome): Advic
       return adviseOnTimeout(state);
     case 'agent_lost': {
       const agent_id = state.agent_id ?? '';
-      const what = state.history?.at(-1)?.[3] ?? 'no contact';
+      const what = describeHistory(state).at(-1)?.detail ?? 'no contact';
       const assignedMs = assignedAtMs(state);
       const hadMs = assignedMs === null || state.settledMs === null ? null : state.settledMs - assignedMs;
       const had = hadMs === null ? '' : ` It had the task for ${describeMs(hadMs)}.`;
@@ -117,7 +119,10 @@ function adviseOnPending({ state, match, nowMs }: Situation): Advice {
 function adviseOnRunning(situation: Situation, delivery: Delivery): Advice {
   const { state, agent, nowMs } = situation;
   if (!agent) return NO_ADVICE;
-  if (delivery.acknowledged) return adviseOnSilence(agent, state, nowMs);
+  if (delivery.acknowledged) {
+    const advice = adviseOnSilence(agent, state, nowMs);
+    return advice === NO_ADVICE ? adviseOnQuestions(agent, state, nowMs) : advice;
+  }
   const failure = findFailure(state.history ?? [], agent.agent_id, delivery.assignedMs);
   if (agent.isOffline) return adviseOnUnreached(situation, delivery, agent);
   if (agent.pull) return adviseOnUnclaimed(delivery, agent, nowMs);
@@ -220,6 +225,16 @@ function adviseOnSilence(agent: PresentAgent, { deadlineMs }: TaskState, nowMs: 
   const action =
     'If the agent is gone, cancel the task and submit it again; an agent that registers with `lost_after` fails such tasks sooner.';
   return advise([text, stays, action], remedies);
+}
+
+function adviseOnQuestions({ agent_id }: PresentAgent, state: TaskState, nowMs: number): Advice {
+  const open = state.questions?.filter(isOpen) ?? [];
+  const [first] = open;
+  if (!first) return NO_ADVICE;
+  const waits = `Agent ${quote(agent_id)} has waited ${describeMs(nowMs - first.askedMs)} for an answer (${count(open.length, 'open question')}).`;
+  const ends = `The task's \`timeout\` ends in ${describeMs(state.deadlineMs - nowMs)}.`;
+  const action = 'Answer with `POST /api/cli/tasks/{request_id}/answer`, or cancel the task.';
+  return advise([waits, ends, action], [remedy('answer', { agent_id })]);
 }
 
 function describeContact({ contactMs }: PresentAgent, nowMs: number): string {

@@ -124,7 +124,10 @@ export type Contact = {
    * registered later; null if it has sent none. When sweeping paused in between, the pause is not counted.
    */
   readonly beatGapMs: number | null;
-  /** The last finished push with its HTTP status and its error, each or null; null before the first. */
+  /**
+   * The last finished push with its HTTP status and its error, each or null; null before the first. Claims
+   * count as pushes (`Touch`).
+   */
   readonly push: {
     readonly taken: boolean;
     readonly status: number | null;

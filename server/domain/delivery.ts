@@ -8,8 +8,10 @@ import { isSettled, mayBeTaken } from './task.ts';
 
 /** After a busy response other agents are offered this task first, for this long. */
 export const BUSY_REST_MS = 30_000;
-/** A connection without a response stays open for this long; no second push runs beside it. */
-export const PUSH_OPEN_MAX_MS = 300_000;
+/** An agent has this long to respond to a push: it may do so when its work is finished. */
+export const PUSH_RESPONSE_WITHIN_MS = 300_000;
+/** The longest Retry-After of an agent that is honoured. */
+const RETRY_AFTER_MAX_MS = 300_000;
 /**
  * When an agent has claimed an assignment and does not acknowledge it, a claim gets it again after this long.
  */
@@ -33,7 +35,7 @@ const RETRY_MAX_MS = 30_000;
 export function retryPauseMs(attempts: number, random: number, askedMs: number | null): number {
   const plainMs = Math.min(RETRY_MAX_MS, 1_000 * 2 ** Math.min(attempts - 1, 5));
   const jitteredMs = Math.round(plainMs * (0.75 + 0.5 * random));
-  return askedMs === null ? jitteredMs : Math.max(jitteredMs, Math.min(askedMs, PUSH_OPEN_MAX_MS));
+  return askedMs === null ? jitteredMs : Math.max(jitteredMs, Math.min(askedMs, RETRY_AFTER_MAX_MS));
 }
 
 /** The availability of a task's present agent. */
@@ -59,9 +61,8 @@ export function availabilityOf(record: AgentRecord | undefined, resumedMs: numbe
  * Whether the task should move to another agent if one is eligible. If its agent may have it (an attempt is
  * unknown), it moves only when the agent is gone. If the agent certainly does not have it: at once when the
  * agent is offline or unregistered; a pull agent's after 10 s without a claim; any other's from
- * `movableFromMs()` on. For example, if an
- * offline agent refused the connection, the task moves at once; if the connection broke after the request was
- * sent, the task moves when the agent has been offline for 90 s.
+ * `movableFromMs()` on. For example, if an offline agent refused the connection, the task moves at once; if
+ * the connection broke after the request was sent, the task moves when the agent has been offline for 90 s.
  */
 export function wantsToMove(
   delivery: Delivery,

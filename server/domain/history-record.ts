@@ -21,19 +21,22 @@ export type HistoryEvent =
   | 'acknowledged'
   | 'progress'
   | 'offered_again'
+  | 'asked'
+  | 'answered'
   | TaskOutcome;
 
 /**
- * An entry as it is stored: the event, its time, the agent, what is said of it, how long a push took, how
- * many it stands for and the time of the last of them. If the end of an entry is missing, it means null,
- * null, null, 1 and the first time. For example, `['progress', ms, 'a1', '40 %']` happened once.
+ * An entry as it is stored: the event, its time, the agent, what is said of it, how long a push took or a
+ * lost agent had no contact, how many it stands for and the time of the last of them. If the end of an entry
+ * is missing, it means null, null, null, 1 and the first time. For example,
+ * `['progress', ms, 'a1', '40 %']` happened once.
  */
 export type HistoryRecord = readonly [
   event: HistoryEvent,
   ms: number,
   agent_id?: string | null,
   what?: string | null,
-  tookMs?: number | null,
+  durationMs?: number | null,
   count?: number,
   lastMs?: number,
 ];

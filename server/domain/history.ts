@@ -11,6 +11,7 @@
  * Entries are stored as arrays; the names of their events are frozen.
  */
 import { type HistoryEvent, type HistoryRecord, OUTCOMES, type TaskOutcome } from './history-record.ts';
+import { isOpen } from './question.ts';
 import { type Delivery, isSettled, type TaskState } from './task.ts';
 import type { PushNote, Trigger } from './triggers.ts';
 
@@ -66,7 +67,7 @@ function listRecords(
   if (awaited && isNewlyAcknowledged && isOver(after) && isOf(awaited, before, before.delivery)) {
     return [recordPush('push_taken', awaited.agent_id, awaited), ...own];
   }
-  if (trigger.type === 'progress' && isNewlyAcknowledged) {
+  if ((trigger.type === 'progress' || trigger.type === 'write') && isNewlyAcknowledged) {
     return [['acknowledged', nowMs, trigger.agent_id], ...own];
   }
   return own;
@@ -109,11 +110,15 @@ function recordTrigger(
     case 'progress':
       return [['progress', ms, trigger.agent_id, `${after.progress} %`]];
     case 'lose':
-      return [['agent_lost', ms, before.agent_id, `no contact for ${trigger.seconds} s`]]; // SILENCE reads it
+      return [['agent_lost', ms, before.agent_id, null, trigger.seconds * 1_000]];
     case 'succeed':
       return [['success', ms, trigger.agent_id]];
     case 'fail':
       return [['failed', ms, trigger.agent_id]];
+    case 'write':
+      return isAsked(before, after) ? [['asked', ms, trigger.agent_id]] : [];
+    case 'answer':
+      return [['answered', ms]];
     case 'cancel':
       return [recordEnding('cancelled', ms, before.agent_id)];
     case 'expire':
@@ -126,7 +131,10 @@ function recordTrigger(
   }
 }
 
-const SILENCE = /^no contact for (\d+) s$/;
+/** Whether a question is open now that was not, or is asked again. */
+function isAsked({ questions: before = [] }: TaskState, { questions = [] }: TaskState): boolean {
+  return questions.some((question) => isOpen(question) && !before.includes(question));
+}
 
 function recordEnding(event: TaskOutcome, ms: number, agent_id: string | null): HistoryRecord {
   return agent_id === null ? [event, ms] : [event, ms, agent_id];
@@ -168,16 +176,21 @@ export function describeHistory(state: TaskState): readonly HistoryEntry[] {
   return records.map(describeRecord);
 }
 
-function describeRecord([event, ms, agent_id, what, tookMs, count, lastMs]: HistoryRecord): HistoryEntry {
-  const took = typeof tookMs === 'number' ? `, ${tookMs} ms` : '';
+function describeRecord([event, ms, agent_id, what, durationMs, count, lastMs]: HistoryRecord): HistoryEntry {
   return {
     time: ms / 1_000,
     event,
     agent_id: agent_id ?? null,
-    detail: typeof what === 'string' ? `${what}${took}` : null,
+    detail: describeDetail(event, what ?? null, durationMs ?? null),
     count: count ?? 1,
     last_time: (lastMs ?? ms) / 1_000,
   };
+}
+
+function describeDetail(event: HistoryEvent, what: string | null, durationMs: number | null): string | null {
+  if (durationMs === null) return what;
+  if (event === 'agent_lost') return `no contact for ${durationMs / 1_000} s`;
+  return what === null ? null : `${what}, ${durationMs} ms`;
 }
 
 /** How the task ended, as the last entry of its history says; null while it is open. */
@@ -194,9 +207,8 @@ function isEnding(event: HistoryEvent | undefined): event is TaskOutcome {
 
 /** The last contact of the agent that was lost with the task, to the second; null when none was. */
 export function lostContactMs({ history }: TaskState): number | null {
-  const [event, ms = 0, , what] = history?.at(-1) ?? [];
-  const seconds = event === 'agent_lost' ? SILENCE.exec(what ?? '')?.[1] : undefined;
-  return seconds === undefined ? null : ms - Number(seconds) * 1_000;
+  const [event, ms = 0, , , silentMs] = history?.at(-1) ?? [];
+  return event === 'agent_lost' && typeof silentMs === 'number' ? ms - silentMs : null;
 }
 
 /** When the task was assigned to its last agent; null when it was not, or nothing says so any more. */

@@ -4,28 +4,31 @@
  * the table with `entriesOf()`.
  *
  * Columns: P a pending task, PW one that waits for an agent; R a running one that is pushed, RW one that
- * waits for another agent, RC one that its pull agent may claim; S one that ended with success, F one that
- * ended otherwise. Cells: `x` = it has an entry, `-` = it has none, `step` = the step that settles it
- * decides: it has one unless its agent reported that end. Entries are ordered by `order`, then by id.
+ * waits for another agent, RC one that its pull agent may claim, RQ one with an open question; S one that
+ * ended with success, F one that ended otherwise. Cells: `x` = it has an entry, `-` = it has none, `step` =
+ * the step that settles it decides: it has one unless its agent reported that end. Entries are ordered by
+ * `order`, then by id.
  *
- *   index       | of             | P | PW | R | RW | RC | S    | F    | order
- *   all         | -              | x | x  | x | x  | x  | x    | x    | created
- *   by-session  | session        | x | x  | x | x  | x  | x    | x    | created
- *   by-agent    | each agent     | - | -  | x | x  | x  | x    | x    | created
- *   open        | pending        | x | x  | - | -  | -  | -    | -    | created
- *   open        | running        | - | -  | x | x  | x  | -    | -    | created
- *   by-outcome  | outcome        | - | -  | - | -  | -  | -    | x    | created
- *   waiting     | -              | - | x  | - | x  | -  | -    | -    | created
- *   waiting-for | each tag, once | - | x  | - | x  | -  | -    | -    | created
- *   claimable   | agent          | - | -  | - | -  | x  | -    | -    | claimable from, assigned
- *   unreported  | agent          | - | -  | - | -  | -  | step | step | settled
+ *   index              | of             | P | PW | R | RW | RC | RQ | S    | F    | order
+ *   all                | -              | x | x  | x | x  | x  | x  | x    | x    | created
+ *   by-session         | session        | x | x  | x | x  | x  | x  | x    | x    | created
+ *   by-agent           | each agent     | - | -  | x | x  | x  | x  | x    | x    | created
+ *   open               | pending        | x | x  | - | -  | -  | -  | -    | -    | created
+ *   open               | running        | - | -  | x | x  | x  | x  | -    | -    | created
+ *   by-outcome         | outcome        | - | -  | - | -  | -  | -  | -    | x    | created
+ *   waiting            | -              | - | x  | - | x  | -  | -  | -    | -    | created
+ *   waiting-for        | each tag, once | - | x  | - | x  | -  | -  | -    | -    | created
+ *   waiting-for-answer | -              | - | -  | - | -  | -  | x  | -    | -    | asked
+ *   claimable          | agent          | - | -  | - | -  | x  | -  | -    | -    | claimable from, assigned
+ *   unreported         | agent          | - | -  | - | -  | -  | -  | step | step | settled
  *
- * - `each agent`: those that the task was ever assigned to.
+ * - `each agent`: those that the task was ever assigned to. `asked`: when its first open question was.
  * - The entries of a state are frozen like stored names: a commit removes what this table says of the state
  *   before. If a row of it changes, what was stored by the old row stays behind, and needs a migration. Only
  *   the time from which a task is claimable may change: it orders an entry and does not name it.
  */
 import { tookIndexOf } from './activity.ts';
+import { findOpenQuestion, isWaitingForAnswer } from './asking.ts';
 import { claimableFromMs } from './delivery.ts';
 import { type EndedTask, endedTaskOf } from './ended-task.ts';
 import { isSettled, type TaskState } from './task.ts';
@@ -41,6 +44,7 @@ export type IndexEntry = {
     | 'by-outcome'
     | 'waiting'
     | 'waiting-for'
+    | 'waiting-for-answer'
     | 'claimable'
     | 'unreported';
   readonly of: string;
@@ -91,6 +95,12 @@ const ROWS: readonly Row[] = [
     index: 'waiting-for',
     of: ({ waiting, task_tags }) => (waiting ? [...new Set(task_tags)] : NONE),
     ...byCreation,
+  },
+  {
+    index: 'waiting-for-answer',
+    of: (state) => (isWaitingForAnswer(state) ? WHOLE : NONE),
+    fromMs: () => 0,
+    atMs: (state) => findOpenQuestion(state)?.askedMs ?? 0,
   },
   {
     index: 'claimable',

@@ -10,42 +10,46 @@
  * `success` and `failed` are terminal: a task that reaches one of them is settled and never changes again.
  * `running` never goes back to `pending`.
  *
- * Columns: a pending task; a running one whose only attempt is unknown, untaken, acknowledged or disowned; a
- * settled one. Its present agent is A; E had it before; B never had it. Cells: `A 1-0` = running on A with 1
- * attempt, 0 of them untaken; `ack` = acknowledged; `wait` = among the waiting tasks; else the terminal
- * status and its `agent_id`, or why the trigger is refused: T task_terminal, NP task_not_pending, NR
- * task_not_running, NM task_not_movable, AM agent_mismatch.
+ * Columns: a pending task; a running one whose only attempt is unknown, untaken, acknowledged or disowned, or
+ * that is acknowledged and has an open question; a settled one. Its present agent is A; E had it before; B
+ * never had it. Cells: `A 1-0` = running on A with 1 attempt, 0 of them untaken; `ack` = acknowledged; `wait`
+ * = it waits; else the terminal status and its `agent_id`, or why the trigger is refused: T task_terminal, NP
+ * task_not_pending, NR task_not_running, NM task_not_movable, AM agent_mismatch, NQ not_asked.
  *
- *   trigger              | pending  | running    | untaken    | acknowledged | disowned   | settled
- *   assign B             | B 1-0    | NP         | NP         | NP           | NP         | T
- *   wait                 | wait     | A 1-0 wait | A 1-1 wait | A ack wait   | A 1-1 wait | T
- *   stay                 | NR       | A 1-0      | A 1-1      | A ack        | A 1-1      | T
- *   attempt              | NR       | A 2-0      | A 2-1      | A ack        | A 2-1      | T
- *   fetch                | NR       | A 1-0      | A 1-1      | A ack        | A 1-1      | T
- *   untaken A            | NR       | A 1-1      | A 1-1      | A ack        | A 1-1      | T
- *   untaken E            | NR       | AM         | AM         | AM           | AM         | T
- *   unknown A            | NR       | A 1-0      | A 1-1      | A ack        | A 1-1      | T
- *   unknown E            | NR       | AM         | AM         | AM           | AM         | T
- *   acknowledge A        | NR       | A ack      | A ack      | A ack        | A 1-1      | T
- *   acknowledge A, named | NR       | A ack      | A ack      | A ack        | A ack      | T
- *   acknowledge E        | NR       | AM         | AM         | AM           | AM         | T
- *   disown A             | NR       | A 1-1      | A 1-1      | A 1-1        | A 1-1      | T
- *   reassign B           | NR       | NM         | B 1-0      | NM           | B 1-0      | T
- *   reassign B, gone     | NR       | B 1-0      | B 1-0      | NM           | B 1-0      | T
- *   reassign A           | NR       | NM         | NM         | NM           | NM         | T
- *   progress A           | AM       | A ack 40%  | A ack 40%  | A ack 40%    | A ack 40%  | T
- *   progress E           | AM       | AM         | AM         | AM           | AM         | T
- *   progress B           | AM       | AM         | AM         | AM           | AM         | AM
- *   succeed A            | AM       | success A  | success A  | success A    | success A  | T
- *   succeed E            | AM       | success E  | success E  | success E    | success E  | T
- *   succeed B            | AM       | AM         | AM         | AM           | AM         | AM
- *   fail A               | AM       | failed A   | failed A   | failed A     | failed A   | T
- *   fail E               | AM       | failed E   | failed E   | failed E     | failed E   | T
- *   fail B               | AM       | AM         | AM         | AM           | AM         | AM
- *   lose                 | NR       | failed A   | failed A   | failed A     | failed A   | T
- *   cancel               | failed - | failed A   | failed A   | failed A     | failed A   | T
- *   expire               | failed - | failed A   | failed A   | failed A     | failed A   | T
- *   abandon              | failed - | NP         | NP         | NP           | NP         | T
+ * trigger          | pending  | running    | untaken    | acknowledged | disowned   | asked      | settled
+ * assign B         | B 1-0    | NP         | NP         | NP           | NP         | NP         | T
+ * wait             | wait     | A 1-0 wait | A 1-1 wait | A ack wait   | A 1-1 wait | A ack wait | T
+ * stay             | NR       | A 1-0      | A 1-1      | A ack        | A 1-1      | A ack      | T
+ * attempt          | NR       | A 2-0      | A 2-1      | A ack        | A 2-1      | A ack      | T
+ * fetch            | NR       | A 1-0      | A 1-1      | A ack        | A 1-1      | A ack      | T
+ * untaken A        | NR       | A 1-1      | A 1-1      | A ack        | A 1-1      | A ack      | T
+ * untaken E        | NR       | AM         | AM         | AM           | AM         | AM         | T
+ * unknown A        | NR       | A 1-0      | A 1-1      | A ack        | A 1-1      | A ack      | T
+ * unknown E        | NR       | AM         | AM         | AM           | AM         | AM         | T
+ * acknowledge A    | NR       | A ack      | A ack      | A ack        | A 1-1      | A ack      | T
+ * named by A       | NR       | A ack      | A ack      | A ack        | A ack      | A ack      | T
+ * acknowledge E    | NR       | AM         | AM         | AM           | AM         | AM         | T
+ * disown A         | NR       | A 1-1      | A 1-1      | A 1-1        | A 1-1      | A 1-1      | T
+ * reassign B       | NR       | NM         | B 1-0      | NM           | B 1-0      | NM         | T
+ * reassign B, gone | NR       | B 1-0      | B 1-0      | NM           | B 1-0      | NM         | T
+ * reassign A       | NR       | NM         | NM         | NM           | NM         | NM         | T
+ * progress A       | AM       | A ack 40%  | A ack 40%  | A ack 40%    | A ack 40%  | A ack 40%  | T
+ * progress E       | AM       | AM         | AM         | AM           | AM         | AM         | T
+ * progress B       | AM       | AM         | AM         | AM           | AM         | AM         | AM
+ * write A          | AM       | A ack      | A ack      | A ack        | A ack      | A ack      | T
+ * write E          | AM       | AM         | AM         | AM           | AM         | AM         | T
+ * write B          | AM       | AM         | AM         | AM           | AM         | AM         | AM
+ * answer           | NR       | NQ         | NQ         | NQ           | NQ         | A ack      | T
+ * succeed A        | AM       | success A  | success A  | success A    | success A  | success A  | T
+ * succeed E        | AM       | success E  | success E  | success E    | success E  | success E  | T
+ * succeed B        | AM       | AM         | AM         | AM           | AM         | AM         | AM
+ * fail A           | AM       | failed A   | failed A   | failed A     | failed A   | failed A   | T
+ * fail E           | AM       | failed E   | failed E   | failed E     | failed E   | failed E   | T
+ * fail B           | AM       | AM         | AM         | AM           | AM         | AM         | AM
+ * lose             | NR       | failed A   | failed A   | failed A     | failed A   | failed A   | T
+ * cancel           | failed - | failed A   | failed A   | failed A     | failed A   | failed A   | T
+ * expire           | failed - | failed A   | failed A   | failed A     | failed A   | failed A   | T
+ * abandon          | failed - | NP         | NP         | NP           | NP         | NP         | T
  *
  *   trigger   | ending
  *   succeed A | 100% {}
@@ -65,13 +69,15 @@
  * - `fetch`: its agent registered `pull` since it was assigned, so claims hand the task out from now on.
  * - `assign` is part of the commit that submits the task when an agent is free at that moment; the table is
  *   the same. `acknowledge` is decided up to 250 ms after the agent's response, on the state at that time.
- * - `unknown` leaves everything as it is: only the history has it.
+ * - `unknown` changes only when the task is pushed again; and the history has it.
  * - `disown`: the agent registers again and does not name the task, so it does not have it. Attempts up to
  *   then count as not taken, even when their response comes later.
+ * - `write`: only a writer's first call, and one with questions, is a step. It always changes the state: of
+ *   two at once one is a conflict. Open questions are withdrawn by another writer, by a move and by `disown`.
  */
+import { answerQuestion, withdrawQuestions, writeQuestions } from './asking.ts';
 import { JsonText } from './json-text.ts';
-import type { Delivery, JsonObject, TaskState } from './task.ts';
-import { isSettled, mayBeTaken } from './task.ts';
+import { type Delivery, isSettled, type JsonObject, mayBeTaken, mayWrite, type TaskState } from './task.ts';
 import type { Step, Trigger } from './triggers.ts';
 
 /** The error text of a task for which no agent qualified. */
@@ -106,6 +112,8 @@ export function step(state: TaskState, trigger: Trigger, nowMs: number): Step {
     case 'acknowledge':
     case 'disown':
     case 'progress':
+    case 'write':
+    case 'answer':
       return deliver(state, trigger, nowMs);
     case 'succeed':
       return settle(state, nowMs, {
@@ -129,19 +137,15 @@ export function step(state: TaskState, trigger: Trigger, nowMs: number): Step {
   }
 }
 
-/**
- * Whether the trigger comes from an agent that may not cause it. Progress is special: on a running task only
- * the present agent may report it; on a settled one every assignee may, to learn that the task is over.
- */
+/** Whether the trigger comes from an agent that may not cause it. */
 function isStranger(state: TaskState, trigger: Trigger): boolean {
   switch (trigger.type) {
     case 'succeed':
     case 'fail':
       return !state.assignees.includes(trigger.agent_id);
     case 'progress':
-      return isSettled(state)
-        ? !state.assignees.includes(trigger.agent_id)
-        : state.agent_id !== trigger.agent_id;
+    case 'write':
+      return !mayWrite(state, trigger.agent_id);
     case 'acknowledge':
     case 'disown':
     case 'untaken':
@@ -159,7 +163,7 @@ function assignTo(
 ): TaskState {
   const earlier = state.assignees.filter((id) => id !== to.agent_id).slice(1 - ASSIGNEES_MAX);
   return {
-    ...state,
+    ...withdrawQuestions(state),
     status: 'running',
     agent_id: to.agent_id,
     waiting: false,
@@ -188,7 +192,18 @@ function reassign(state: TaskState, trigger: Extract<Trigger, { type: 'reassign'
 
 type DeliveryTrigger = Extract<
   Trigger,
-  { type: 'attempt' | 'fetch' | 'untaken' | 'unknown' | 'acknowledge' | 'disown' | 'progress' }
+  {
+    type:
+      | 'attempt'
+      | 'fetch'
+      | 'untaken'
+      | 'unknown'
+      | 'acknowledge'
+      | 'disown'
+      | 'progress'
+      | 'write'
+      | 'answer';
+  }
 >;
 
 function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Step {
@@ -208,7 +223,8 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
     case 'untaken':
       return untaken(state, delivery, trigger, nowMs);
     case 'unknown':
-      return { ok: true, state: isStale(delivery, trigger.attempt) ? state : { ...state } };
+      if (isStale(delivery, trigger.attempt)) return { ok: true, state };
+      return withDelivery(state, { ...delivery, nextMs: trigger.nextMs });
     case 'acknowledge':
       if (trigger.attempt !== null && trigger.attempt <= delivery.disowned) return { ok: true, state };
       return { ok: true, state: acknowledgeBy(state, delivery) };
@@ -217,7 +233,8 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
       const untakenAll = { acknowledged: false, untaken: attempts, disowned: attempts, disownedMs: nowMs };
       // When a process has just registered, no push has asked it yet: it is not busy.
       const busy = delivery.busy.filter(({ agent_id }) => agent_id !== trigger.agent_id);
-      return withDelivery(state, { ...delivery, ...untakenAll, attemptMs: null, nextMs: nowMs, busy });
+      const due = { attemptMs: null, nextMs: nowMs, busy };
+      return withDelivery(withdrawQuestions(state), { ...delivery, ...untakenAll, ...due });
     }
     case 'progress': {
       const progress = raiseProgress(state, trigger.progress);
@@ -225,6 +242,10 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
       const reply = state.reply ?? trigger.reply;
       return { ok: true, state: { ...acknowledgeBy(state, delivery), progress, reply } };
     }
+    case 'write':
+      return writeQuestions(acknowledgeBy(state, delivery), trigger, nowMs);
+    case 'answer':
+      return answerQuestion(state, trigger, nowMs);
   }
 }
 

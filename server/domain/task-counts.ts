@@ -20,6 +20,8 @@ export type TaskCounts = {
   readonly running: number;
   /** How many of the pending and the running ones wait for an agent. */
   readonly waiting: number;
+  /** How many of the running ones have an open question. */
+  readonly waitingForAnswer: number;
   /** The settled ones, as long as they are stored. */
   readonly ended: OutcomeCounts;
 };

@@ -5,6 +5,7 @@
  */
 import type { HistoryRecord } from './history-record.ts';
 import type { MatchRecord } from './match-record.ts';
+import type { TaskQuestion } from './question.ts';
 import type { TraceContext } from './trace-context.ts';
 
 /**
@@ -109,6 +110,10 @@ export type TaskState = {
   readonly history?: readonly HistoryRecord[];
   /** How many entries were dropped from the middle of the history; absent if none was. */
   readonly historyDropped?: number;
+  /** Whether an agent has written output; absent: none has. */
+  readonly hasOutput?: true;
+  /** The questions of its agents, oldest first; absent if there are none. See `question.ts`. */
+  readonly questions?: readonly TaskQuestion[];
   /** Which agents the decision saw, if the task was abandoned. See `match-record.ts`. */
   readonly seenMatch?: MatchRecord;
 };
@@ -116,6 +121,14 @@ export type TaskState = {
 /** Whether a task is settled: its status is terminal. */
 export function isSettled({ status }: { readonly status: TaskStatus }): boolean {
   return status === 'success' || status === 'failed';
+}
+
+/**
+ * Whether the agent may send progress and output of the task, and claim answers: of an open task its present
+ * agent alone; of a settled one every assignee, to learn that the task is over.
+ */
+export function mayWrite(state: TaskState, agent_id: string): boolean {
+  return isSettled(state) ? state.assignees.includes(agent_id) : state.agent_id === agent_id;
 }
 
 /**

@@ -1,4 +1,5 @@
 /** The triggers of a task's steps, and the two results of deciding one. `step.ts` decides. */
+import type { WrittenQuestion } from './question.ts';
 import type { JsonObject, TaskState } from './task.ts';
 
 /**
@@ -32,11 +33,12 @@ export type Trigger =
       readonly busyUntilMs: number | null;
       readonly push?: PushNote;
     }
-  /** The agent may have the task. Nothing but the history changes. */
+  /** The agent may have the task. Only the history changes, and when the task is pushed again. */
   | {
       readonly type: 'unknown';
       readonly agent_id: string;
       readonly attempt: number;
+      readonly nextMs: number;
       readonly push?: PushNote;
     }
   | {
@@ -61,6 +63,19 @@ export type Trigger =
       readonly progress: number | null;
       readonly reply: string | null;
     }
+  /**
+   * The agent writes output, and its call is a step: a writer begins, or the present one (`isSameWriter`)
+   * asks questions. Other pieces of the present writer are appended without a step. For example, the pieces
+   * 0, 1 and 2 come in a call each, and 2 is a question: the calls with 0 and 2 are steps.
+   */
+  | {
+      readonly type: 'write';
+      readonly agent_id: string;
+      readonly isSameWriter?: true;
+      readonly questions?: readonly WrittenQuestion[];
+    }
+  /** A client answers the question of this key. */
+  | { readonly type: 'answer'; readonly key: string; readonly answer: unknown }
   | {
       readonly type: 'succeed';
       readonly agent_id: string;
@@ -81,14 +96,17 @@ export type Trigger =
 
 /**
  * Why a step is not allowed. `task_not_pending`, `task_not_running` and `task_not_movable` never reach the
- * wire.
+ * wire. `wrong_question` and `wrong_answer` become a 422: `question.ts` says about what.
  */
 export type Refusal =
   | 'task_not_pending'
   | 'task_not_running'
   | 'task_not_movable'
   | 'task_terminal'
-  | 'agent_mismatch';
+  | 'agent_mismatch'
+  | 'not_asked'
+  | 'wrong_question'
+  | 'wrong_answer';
 
 export type Step =
   | { readonly ok: true; readonly state: TaskState }

@@ -14,8 +14,8 @@ type Listener = {
 };
 
 export type Notifications = {
-  /** Starts listening; the signal closes the listener. */
-  listen(topic: string, signal: AbortSignal): Listener;
+  /** Starts listening to these topics; the signal closes the listener. */
+  listen(topics: readonly string[], signal: AbortSignal): Listener;
   notify(topic: string): void;
   /** Notifies every listener: after a time in which changes may have been missed. */
   notifyAll(): void;
@@ -31,21 +31,21 @@ const LISTENERS_PER_TURN = 500;
 
 /** Creates it without listeners. */
 export function createNotifications(): Notifications {
-  const topics = new Map<string, Set<ListenerEntry>>();
+  const byTopic = new Map<string, Set<ListenerEntry>>();
   let isClosed = false;
 
   function add(topic: string, listener: ListenerEntry): void {
-    const listeners = topics.get(topic) ?? new Set();
-    topics.set(topic, listeners.add(listener));
+    const listeners = byTopic.get(topic) ?? new Set();
+    byTopic.set(topic, listeners.add(listener));
   }
 
   function remove(topic: string, listener: ListenerEntry): void {
-    const listeners = topics.get(topic);
+    const listeners = byTopic.get(topic);
     listeners?.delete(listener);
-    if (listeners?.size === 0) topics.delete(topic);
+    if (listeners?.size === 0) byTopic.delete(topic);
   }
 
-  function listen(topic: string, signal: AbortSignal): Listener {
+  function listen(topics: readonly string[], signal: AbortSignal): Listener {
     let isPending = false;
     let isOver = isClosed || signal.aborted;
     let waiting: PromiseWithResolvers<boolean> | null = null;
@@ -60,12 +60,12 @@ export function createNotifications(): Notifications {
         isOver = true;
         waiting?.resolve(false);
         waiting = null;
-        remove(topic, listener);
+        for (const topic of topics) remove(topic, listener);
         signal.removeEventListener('abort', listener.close);
       },
     };
     if (!isOver) {
-      add(topic, listener);
+      for (const topic of topics) add(topic, listener);
       signal.addEventListener('abort', listener.close, { once: true });
     }
     return {
@@ -85,16 +85,16 @@ export function createNotifications(): Notifications {
   return {
     listen,
     notify(topic) {
-      const listeners = topics.get(topic);
+      const listeners = byTopic.get(topic);
       if (listeners) wakeInSlices(listeners);
     },
     notifyAll() {
-      wakeInSlices([...topics.values()].flatMap((listeners) => [...listeners]));
+      wakeInSlices([...byTopic.values()].flatMap((listeners) => [...listeners]));
     },
-    hasListener: (topic) => topics.has(topic),
+    hasListener: (topic) => byTopic.has(topic),
     close() {
       isClosed = true;
-      for (const listeners of [...topics.values()]) for (const listener of [...listeners]) listener.close();
+      for (const listeners of [...byTopic.values()]) for (const listener of [...listeners]) listener.close();
     },
   };
 }

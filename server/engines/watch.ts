@@ -2,17 +2,29 @@
  * The port's `watch`, for every engine: yields at once, then after every notification, until the signal
  * fires.
  */
-import type { Ref } from '../ports/store.ts';
+import type { Store } from '../ports/store.ts';
 import type { DueTimer } from './due-timer.ts';
 import type { Notifications } from './notifications.ts';
 
-/** Watches a topic. The due timer runs while there is a watcher of the topic `due`. */
+type Deps = {
+  readonly notifications: Notifications;
+  readonly dueTimer: DueTimer;
+  /** Throws where the store can't be watched now. */
+  readonly requireUp: () => void;
+};
+
+/**
+ * Watches a topic; that of a task's output is also notified of its state. The due timer runs while there is a
+ * watcher of the topic `due`.
+ */
 export async function* watchTopic(
-  { notifications, dueTimer }: { readonly notifications: Notifications; readonly dueTimer: DueTimer },
-  topic: Ref | 'due',
+  { notifications, dueTimer, requireUp }: Deps,
+  topic: Parameters<Store['watch']>[0],
   signal: AbortSignal,
 ): AsyncGenerator<void> {
-  const listener = notifications.listen(topic, signal);
+  requireUp();
+  const topics = topic.startsWith('output:') ? [topic, `task:${topic.slice('output:'.length)}`] : [topic];
+  const listener = notifications.listen(topics, signal);
   if (topic === 'due') dueTimer.update();
   try {
     if (signal.aborted) return;

@@ -22,17 +22,21 @@ import { createAgentIndex } from './agents/ranking/agent-index.ts';
 import { createRecentReports } from './agents/recent-reports.ts';
 import { createRegisteredAgents } from './agents/registered-agents.ts';
 import { createSeen, noteEvents, noteTouches } from './agents/seen.ts';
+import { createAnswerTask } from './calls/answer-task.ts';
 import { createCancelTask } from './calls/cancel-task.ts';
+import { createClaimAnswer } from './calls/claim-answer.ts';
 import { createClaimTask } from './calls/claim-task.ts';
 import { createExplainTask } from './calls/explain-task.ts';
 import { createGetTask } from './calls/get-task.ts';
 import { createHeartbeatAgent } from './calls/heartbeat-agent.ts';
 import { createPreviewMatch } from './calls/preview-match.ts';
+import { createReadOutput } from './calls/read-output.ts';
 import { createRegisterAgent } from './calls/register-agent.ts';
 import { createReportResult } from './calls/report-result.ts';
 import { createSubmitTask, type TaskLimits } from './calls/submit-task.ts';
 import { createSubscribeEvents } from './calls/subscribe-events.ts';
 import { createUnregisterAgent } from './calls/unregister-agent.ts';
+import { createWriteOutput } from './calls/write-output.ts';
 import { limitTime } from './deadline.ts';
 import { createDispatcher } from './dispatch/dispatcher.ts';
 import { createDuePass } from './dispatch/due-pass.ts';
@@ -72,7 +76,10 @@ export type GatewayDeps = {
 export type Duties = {
   /** Takes a bounded number of due entries and does what each needs; returns how many it took. */
   runDuePass(): Promise<number>;
-  /** Renews the leases of the pushes under way, and stops those whose task may move. */
+  /**
+   * Renews the leases of the pushes under way, and stops those whose task may move. Notes for administrators
+   * how the store is.
+   */
   renewLeases(): Promise<void>;
   /** Runs one bounded pass of retention; returns how much was removed. */
   trim(): Promise<number>;
@@ -92,6 +99,7 @@ const LOOK_AT_PUSHES_EVERY_MS = 1_000;
 
 /** Puts the gateway together over its ports. */
 export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: Duties; figures: Figures } {
+  // From here on every touch and event passes through `seen`, which notes it for administrators.
   const seen = createSeen(given.store);
   const store = noteTouches(given.store, seen.contactStrips);
   const observer = noteEvents(given.observer, store, seen);
@@ -108,6 +116,7 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
   const commits = createTaskCommits({
     ...deps,
     findAwaited: acknowledgements.find,
+    noteSubmitted: ({ request_id, trace }, state) => observer.noteSubmitted(request_id, state, trace),
     noteWritten(transition) {
       const { request_id, before, after } = transition;
       observer.noteStep(transition);
@@ -126,15 +135,7 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
   const sweeper = createSweeper({ ...deps, commits, sweepTimes, keepPace });
   const largeTasks = createLargeTasks(deps.largeWork);
   const recentReports = createRecentReports();
-  const shared = {
-    ...deps,
-    ...dispatching,
-    agents,
-    agentsMax,
-    agentBytesMax,
-    largeTasks,
-    recentReports,
-  };
+  const shared = { ...deps, ...dispatching, agents, agentsMax, agentBytesMax, largeTasks, recentReports };
   const { keepTasksMs } = deps.retention;
   const admin = createAdmin({ ...shared, keepTasksMs, overviewSettings, limits });
   const { getOverview, ...rowCalls } = admin.calls;
@@ -145,10 +146,12 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
       ...limitTime(clock, {
         ...createSubmitTask(shared),
         ...createCancelTask(shared),
+        ...createAnswerTask(shared),
         ...createRegisterAgent(shared),
         ...createHeartbeatAgent(shared),
         ...createUnregisterAgent(shared),
         ...createReportResult(shared),
+        ...createWriteOutput(shared),
         ...rowCalls,
         ...createExplainTask(shared),
         ...createPreviewMatch(shared),
@@ -156,6 +159,8 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
       // If a call may take long, or reports itself that the store is out, it has no deadline as a whole; each
       // of its reads is bounded.
       ...createGetTask(shared),
+      ...createReadOutput(shared),
+      ...createClaimAnswer(shared),
       getOverview,
       ...createClaimTask(shared),
       ...createSubscribeEvents(shared),

@@ -47,9 +47,10 @@ export type Headers = Readonly<Record<string, string>>;
 /** Names and values one after the other, as they are written: `['Allow', 'GET, OPTIONS']`. */
 export type HeaderList = readonly string[];
 
-/** A session's events as frames. */
+/** The events of a session, or the output of a task, as frames. */
 export type EventSource = {
-  readonly session: string;
+  /** Whose frames they are: one has a limited number of streams. */
+  readonly of: { readonly kind: 'session' | 'task'; readonly id: string };
   /** Replays, then follows until the signal fires. */
   open(signal: AbortSignal): AsyncIterable<Buffer>;
 };

@@ -11,6 +11,7 @@ import { createAdminHandlers } from './operations/admin.ts';
 import { type AgentHandlerSettings, createAgentHandlers } from './operations/agents.ts';
 import { createClientHandlers } from './operations/clients.ts';
 import type { Handlers } from './operations/handlers.ts';
+import { createOutputHandlers, type OutputLimits } from './operations/output.ts';
 import type { Contract } from './request/contract.ts';
 import { createSecrets, type Secrets } from './request/secrets.ts';
 import { createServe, type Serve } from './serve.ts';
@@ -23,21 +24,25 @@ import {
 import type { StreamLimits } from './stream/admission.ts';
 
 /** The limits of the contract that no transport has a part in. */
-export const API_LIMITS: OperationDeps['limits'] & StreamLimits = {
+export const API_LIMITS: ApiLimits & StreamLimits = {
   bodyBytesMax: 1024 * 1024,
+  outputBodyBytesMax: 64 * 1024,
+  outputWritingBytesMax: 8 * 1024 * 1024,
   depthMax: 100,
   keysMax: 20_000,
   partsMax: 20_000,
   streamsMax: 20_000,
-  sessionStreamsMax: 100,
+  streamsOfOneMax: 100,
 };
+
+type ApiLimits = OperationDeps['limits'] & OutputLimits;
 
 export type ApiDeps = {
   readonly contract: Contract;
   readonly gateway: Gateway;
   /** The secrets that are accepted: two of each while one is being changed, else one. */
   readonly secrets: { readonly gateway: readonly string[]; readonly admin: readonly string[] };
-  readonly limits: OperationDeps['limits'];
+  readonly limits: ApiLimits;
   readonly settings: AgentHandlerSettings & {
     /** Whether heartbeat, report and unregister must carry the secret. */
     readonly isAgentAuthRequired: boolean;
@@ -83,12 +88,13 @@ export function createApi(deps: ApiDeps): Api {
 
 /** Joins each operation of the document with its handler; throws when one has none. */
 function joinOperations(
-  { contract, gateway, settings }: ApiDeps,
+  { contract, gateway, limits, settings }: ApiDeps,
   deps: OperationDeps,
 ): readonly ServedOperation[] {
   const handlers: Handlers = {
     ...createClientHandlers(gateway),
     ...createAgentHandlers(gateway, settings),
+    ...createOutputHandlers(gateway, limits),
     ...createAdminHandlers(gateway, contract.version),
   };
   return contract.operations.map((operation) => {

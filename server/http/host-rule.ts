@@ -5,7 +5,8 @@
  * its origin in `Origin`, so both must belong to this machine or be configured. With a secret of one's own
  * there is nothing to refuse, and the probes and documents, which anyone may read, ask for neither.
  */
-import { BlockList, isIP } from 'node:net';
+
+import { isLoopback } from '../net/networks.ts';
 import type { CorsOrigins, RequireHost } from './answers.ts';
 import { Problem } from './problems.ts';
 
@@ -58,13 +59,4 @@ function normalizeHost(host: string): string {
     .replace(/^\[(.*)\]$/, '$1')
     .replace(/\.$/, '')
     .toLowerCase();
-}
-
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
-
-function isLoopback(host: string): boolean {
-  if (isIP(host) === 0) return host === 'localhost';
-  return loopback.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4');
 }

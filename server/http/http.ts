@@ -12,17 +12,16 @@ import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
 import type { Observer } from '../ports/observer.ts';
 import { type CorsOrigins, describeHeaders } from './answers.ts';
-import { API_LIMITS, createApi } from './api.ts';
+import { API_LIMITS, type ApiDeps, createApi } from './api.ts';
 import { createIndexPage, listConsoleRoutes } from './console.ts';
 import { createMiddleware } from './middleware.ts';
 import { Router } from './node-http.ts';
 import { listDocsRoutes, loadPages, readWholeDocument, servePage } from './pages.ts';
-import { createMetricsPage, createProbes, PROBE_PATHS } from './probes.ts';
+import { createMetricsRoute, createProbes, PROBE_PATHS } from './probes.ts';
 import { createRemoteAddresses, type RemoteAddresses } from './remote-address.ts';
 import { type BodyLimits, createBodyCollector } from './request/body-collector.ts';
 import { longestRequestMs } from './request/body-reserve.ts';
 import { loadContract } from './request/contract.ts';
-import type { JsonLimits } from './request/json-limits.ts';
 import { createFairScheduler } from './response/fair-scheduling.ts';
 import type { WriterDeps } from './response/response-writer.ts';
 import { createStallTimer, createUnreadBytes } from './response/unread-bytes.ts';
@@ -38,7 +37,7 @@ type ReaderLimits = {
   readonly stallMs: number;
 };
 
-export type HttpLimits = JsonLimits &
+export type HttpLimits = ApiDeps['limits'] &
   BodyLimits &
   StreamLimits &
   Omit<ServerLimits, 'longestRequestMs' | 'addressOf'> &
@@ -129,7 +128,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   router.get(PROBE_PATHS[0], probes.live);
   router.get(PROBE_PATHS[1], probes.ready);
   const isPublic = deps.settings.isMetricsPublic ?? false;
-  router.get('/metrics', createMetricsPage({ secrets, isPublic, render: deps.renderMetrics }));
+  router.get('/metrics', createMetricsRoute({ secrets, isPublic, render: deps.renderMetrics }));
   const openPaths = registerPages(router, contract.version, deps.settings.console ?? 'on');
 
   const app = new Koa();

@@ -1,6 +1,6 @@
 /**
- * Koa's one middleware, the way in of every request and its way out. The path alone says who serves it: if
- * it begins with `/api/`, the API does, else the router (pages, documents, probes).
+ * The gateway's one middleware of Koa, the way in of every request and its way out. The path alone says who
+ * serves it: if it begins with `/api/`, the API does, else the router (pages, documents, probes).
  *
  *   request ──► /api/… ──► serve ────────────────────╮
  *      ╰──────► others ──► router ──► ctx ──► answer ┴──► sender ──► noted once
@@ -68,7 +68,7 @@ export function createMiddleware(deps: Deps): Middleware {
     ctx.respond = false;
     const answer = url.startsWith(API_ROOT)
       ? await serve(describeRequest(deps, req, res, url))
-      : await servePage(deps, ctx, next);
+      : await serveRouted(deps, ctx, next);
     const sending = send(deps, res, answer);
     const { operation, template, status, code } = sending instanceof Promise ? await sending : sending;
     observer.noteRequest({
@@ -113,7 +113,7 @@ function describeRequest(
 }
 
 /** Has the router serve a page, and takes what it set in the context as its answer. Never rejects. */
-async function servePage({ answers, openPaths }: Deps, ctx: Context, next: Next): Promise<Answer> {
+async function serveRouted({ answers, openPaths }: Deps, ctx: Context, next: Next): Promise<Answer> {
   const { method } = ctx;
   let first = answers.everywhere;
   const describe = (): Begun => ({ operation: undefined, template: findLayers(ctx)[0]?.path, method, first });

@@ -4,6 +4,7 @@
  */
 import type { Context, Middleware } from 'koa';
 import type { Gateway } from '../ports/gateway.ts';
+import type { OutageKind } from '../ports/store.ts';
 import { requireAdminSecret, type Secrets } from './request/secrets.ts';
 
 /** Where the two are: liveness, readiness. Every page may read them, under every name. */
@@ -26,12 +27,14 @@ export function createProbes(
       respondJson(ctx, 200, { status: 'ok' });
     },
     ready: (ctx) => {
-      const health = draining.aborted ? { ok: false as const, reason: 'draining' } : gateway.health();
-      if (health.ok) respondJson(ctx, 200, { status: 'ok', warning: health.warning });
-      else {
-        ctx.set('Retry-After', RETRY_AFTER_SECONDS);
-        respondJson(ctx, 503, { status: 'unavailable', reason: describeReason(health.reason) });
+      const health = gateway.health();
+      if (health.ok && !draining.aborted) {
+        respondJson(ctx, 200, { status: 'ok', warning: health.warning });
+        return;
       }
+      ctx.set('Retry-After', RETRY_AFTER_SECONDS);
+      const reason = health.ok || draining.aborted ? 'draining' : REASONS[health.outage.kind];
+      respondJson(ctx, 503, { status: 'unavailable', reason });
     },
   };
 }
@@ -42,28 +45,18 @@ function respondJson(ctx: Context, status: number, body: object): void {
   ctx.body = JSON.stringify(body);
 }
 
-/**
- * Why the gateway is not ready, as everybody may read it: a sentence of a fixed set. The store's own message
- * may name addresses, paths and users; it is in the log alone.
- */
-const REASONS: readonly (readonly [words: RegExp, sentence: string])[] = [
-  [/^draining$/, 'draining'],
-  [/emptied or replaced/, 'The store was emptied or replaced: it does not hold what was accepted before.'],
-  [/\b(full|OOM|ENOSPC|EFBIG|EDQUOT)\b/, 'The store is full.'],
-  [/\bI\/O error|\bEIO\b/, 'The disk of the store fails.'],
-  [/\bread-?only\b|\bEROFS\b/i, 'The store takes no writes.'],
-  [/\b(damaged|malformed|corrupt)/, 'The store is damaged.'],
-  [/\b(settings|credentials)\b/, 'The store and the settings of the gateway do not fit together.'],
-  [/\b(starting|loading)\b/i, 'The store is starting.'],
-  [/\bclosed\b/, 'The store is closed.'],
-];
-
-const ANY_OTHER = 'The store does not reply.';
-
-/** The sentence of the set that fits best; it repeats nothing of the reason. */
-export function describeReason(reason: string): string {
-  return REASONS.find(([words]) => words.test(reason))?.[1] ?? ANY_OTHER;
-}
+/** Why the gateway is not ready, as everybody may read it. The store's own message is in the log alone. */
+export const REASONS: Readonly<Record<OutageKind, string>> = {
+  silent: 'The store does not reply.',
+  full: 'The store is full.',
+  disk_fails: 'The disk of the store fails.',
+  takes_no_writes: 'The store takes no writes.',
+  damaged: 'The store is damaged.',
+  wrong_settings: 'The store and the settings of the gateway do not fit together.',
+  emptied: 'The store was emptied or replaced: it does not hold what was accepted before.',
+  starting: 'The store is starting.',
+  closed: 'The store is closed.',
+};
 
 type MetricsPageDeps = {
   readonly secrets: Secrets;
@@ -77,7 +70,7 @@ type MetricsPageDeps = {
  * Creates `/metrics`: the metrics as Prometheus text, for the administrator or, if that is set, for every
  * caller. It throws a 401 for a missing or wrong secret.
  */
-export function createMetricsPage({ secrets, isPublic, render }: MetricsPageDeps): Middleware {
+export function createMetricsRoute({ secrets, isPublic, render }: MetricsPageDeps): Middleware {
   return async (ctx) => {
     if (!isPublic) requireAdminSecret(secrets, ctx.req.headers);
     const { contentType, text } = await render();

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { components } from '@task-gateway/contract';
 import { GatewayError } from '../ports/gateway.ts';
-import { StoreFull, StoreUnavailable } from '../ports/store.ts';
+import { StoreRefused, StoreUnavailable } from '../ports/store.ts';
 
 type Responses = components['responses'];
 /** The error responses of the published document, where it lists their codes. */
@@ -32,6 +32,7 @@ const TABLE: Readonly<Record<ProblemCode, { readonly status: number; readonly ti
   agent_id_missing: { status: 400, title: 'agent_id missing' },
   agent_mismatch: { status: 400, title: "Another agent's task" },
   task_terminal: { status: 400, title: 'Task has ended' },
+  not_asked: { status: 400, title: 'Question is not open' },
   malformed_request: { status: 400, title: 'Malformed request' },
   unauthorized: { status: 401, title: 'Unauthorized' },
   origin_not_allowed: { status: 403, title: 'Origin not allowed' },
@@ -127,7 +128,8 @@ export function validationFailed(errors: readonly FieldError[]): Problem {
 export function toProblem(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   if (thrown instanceof GatewayError) return fromGateway(thrown);
-  if (thrown instanceof StoreFull) return new Problem('store_unavailable', thrown.message, { cause: thrown });
+  if (thrown instanceof StoreRefused)
+    return new Problem('store_unavailable', thrown.message, { cause: thrown });
   if (thrown instanceof StoreUnavailable) {
     const detail =
       'The store does not reply, and the change may have been made or not. Send it again after `Retry-After`.';
@@ -142,8 +144,8 @@ export function toProblem(thrown: unknown): Problem {
 }
 
 /**
- * The gateway's own 422 is about one thing: a key used before, or the one field that only the gateway can
- * validate.
+ * The gateway's own 422 is about a key used before, or about what only the gateway can validate: one field,
+ * or the fields of an answer.
  */
 function fromGateway(error: GatewayError): Problem {
   if (error.code === 'idempotency_conflict') {
@@ -153,7 +155,7 @@ function fromGateway(error: GatewayError): Problem {
     return new Problem(error.code, error.message, { errors });
   }
   if (error.code === 'validation_failed') {
-    return validationFailed([{ pointer: error.pointer, detail: error.message }]);
+    return validationFailed(error.errors);
   }
   return new Problem(error.code, error.message);
 }

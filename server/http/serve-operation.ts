@@ -19,7 +19,7 @@ import {
   type Headers,
   type Parts,
 } from './answers.ts';
-import { Problem, validationFailed } from './problems.ts';
+import { type FieldError, Problem, validationFailed } from './problems.ts';
 import { type BodyRead, NO_BODY, readJsonBody, requireStorable } from './request/body.ts';
 import {
   type Operation,
@@ -42,7 +42,11 @@ import {
 
 export type OperationDeps = {
   readonly secrets: Secrets;
-  readonly limits: JsonLimits & { readonly bodyBytesMax: number };
+  readonly limits: JsonLimits & {
+    readonly bodyBytesMax: number;
+    /** Of `writeOutput`. */
+    readonly outputBodyBytesMax: number;
+  };
   /** Whether agents must send the secret with every call. */
   readonly isAgentAuthRequired: boolean;
   readonly largeWork: LargeWork;
@@ -78,13 +82,20 @@ const AGENT_ID_FIRST: ReadonlySet<OperationId> = new Set([
   'reportResult',
   'unregisterAgent',
   'claimTask',
+  'writeOutput',
+  'claimAnswer',
 ]);
 
 /**
  * Values that are stored as they were sent. Their bodies keep their share of the memory until the response;
  * of all others little is left once the fields that the document does not declare are dropped.
  */
-const STORED_VALUES: Partial<Record<OperationId, string>> = { submitTask: 'payload', reportResult: 'result' };
+const STORED_VALUES: Partial<Record<OperationId, string>> = {
+  submitTask: 'payload',
+  reportResult: 'result',
+  writeOutput: 'pieces',
+  answerTask: 'answer',
+};
 
 type Call = Parameters<AnyHandler>[0];
 type Params = Readonly<Record<string, string>>;
@@ -107,9 +118,13 @@ export function serveOperation(
   const { operationId: name, method, path } = operation;
   const { secrets, limits, largeWork, answers } = deps;
   const isStored = STORED_VALUES[name] !== undefined;
+  const bodyBytesMax = Math.min(
+    limits.bodyBytesMax,
+    name === 'writeOutput' ? limits.outputBodyBytesMax : Infinity,
+  );
 
   function requireLarge(request: ApiRequest, parsed: Parsed): Promise<Call> {
-    const position = { caller: request.caller, order: 'held' } as const;
+    const position = { caller: request.caller, order: 'holding' } as const;
     return largeWork.run(position, () => requireValidCall(deps, operation, request, parsed));
   }
 
@@ -123,8 +138,8 @@ export function serveOperation(
       try {
         const query = parseQuery(request.query);
         const sent = requireSecret(secrets, operation, query, request.headers);
-        if (operation.body) read = await readJsonBody(request, limits.bodyBytesMax, largeWork);
-        const parsed = { params, query, sent, read };
+        if (operation.body) read = await readJsonBody(request, bodyBytesMax, largeWork);
+        const parsed = { params, query, sent, read, bodyBytesMax };
         const call = read.isLarge
           ? await requireLarge(request, parsed)
           : requireValidCall(deps, operation, request, parsed);
@@ -177,7 +192,7 @@ async function answerOther(
   }
   if ('rendered' in reply) return answerWhole(begun, reply.rendered, reply.headers);
   if ('body' in reply) {
-    const body = await largeWork.run({ caller, order: 'held' }, () => renderJson(reply.body));
+    const body = await largeWork.run({ caller, order: 'holding' }, () => renderJson(reply.body));
     return answerWhole(begun, body, undefined, reply.headers);
   }
   const body = await renderParts(reply.parts, largeWork, caller);
@@ -192,6 +207,7 @@ type Parsed = {
   readonly query: Query;
   readonly sent: SentSecrets;
   readonly read: BodyRead;
+  readonly bodyBytesMax: number;
 };
 
 function requireValidCall(
@@ -200,7 +216,7 @@ function requireValidCall(
   request: ApiRequest,
   parsed: Parsed,
 ): Call {
-  const { sent, read } = parsed;
+  const { sent, read, bodyBytesMax } = parsed;
   const { value: body } = read;
   const isTrusted = operation.body !== null && requireBodySecret(deps, operation.body.auth, body, sent);
   if (AGENT_ID_FIRST.has(operation.operationId) && isObject(body) && body.agent_id === undefined) {
@@ -208,7 +224,7 @@ function requireValidCall(
   }
   const parts = requireValidParts(operation, parsed, request.headers, deps.limits);
   const stored = STORED_VALUES[operation.operationId];
-  if (read.mayGrow && stored !== undefined) requireStorable(body, stored, deps.limits.bodyBytesMax);
+  if (read.mayGrow && stored !== undefined) requireStorable(body, stored, bodyBytesMax);
   return {
     path: parts.path,
     query: parts.query,
@@ -235,23 +251,21 @@ function requireValidParts(
   };
   const excess = operation.body ? findExcess(read.value, limits) : undefined;
   if (excess) throw validationFailed([excess]);
-  const errors = [
+  const errors = keepFirst([
     ...queryErrors,
     ...validateBodySecret(operation.body?.auth, read.value, sent),
     ...operation.validate(parts),
     ...validateFields(operation.operationId, parts),
-  ].filter(isFirstAtItsPointer);
+  ]);
   if (errors.length > 0) throw validationFailed(errors);
   return parts;
 }
 
-/** A parameter that can't be decoded is not reported as missing as well. */
-function isFirstAtItsPointer(
-  error: { pointer: string },
-  index: number,
-  all: readonly { pointer: string }[],
-): boolean {
-  return all.findIndex(({ pointer }) => pointer === error.pointer) === index;
+/** One error for each place: a parameter that can't be decoded is not reported as missing as well. */
+function keepFirst(errors: readonly FieldError[]): readonly FieldError[] {
+  const byPointer = new Map<string, FieldError>();
+  for (const error of errors) if (!byPointer.has(error.pointer)) byPointer.set(error.pointer, error);
+  return [...byPointer.values()];
 }
 
 /** Characters that are rendered before everything else goes on: about a millisecond. */
@@ -267,7 +281,7 @@ async function renderParts(
   largeWork: LargeWork,
   caller: Caller,
 ): Promise<string | Parts> {
-  const parts = joinPieces(pieces);
+  const parts = joinShort(pieces);
   const next = () => largeWork.run({ caller, order: 'large' }, () => parts.next());
   const { value: first = '' } = await parts.next();
   // A short body waits for nothing.
@@ -276,7 +290,7 @@ async function renderParts(
   return { first: `${first}${second.value}`, next, end: () => void parts.return(undefined) };
 }
 
-async function* joinPieces(pieces: AsyncIterable<string>): AsyncGenerator<string, void> {
+async function* joinShort(pieces: AsyncIterable<string>): AsyncGenerator<string, void> {
   let part = '';
   for await (const piece of pieces) {
     part += piece;

@@ -4,6 +4,7 @@
  *
  * Costs one entry for each address that holds something.
  */
+import { createAmounts } from '../async/amounts.ts';
 
 export type Shares = {
   /** Whether the address may hold this much more. */
@@ -15,14 +16,11 @@ export type Shares = {
 /** Creates the shares of a pool of this size, with nothing held. */
 export function createShares(poolSize: number): Shares {
   const shareMax = Math.ceil(poolSize / 2);
-  const heldByAddress = new Map<string, number>();
+  const held = createAmounts<string>();
   return {
-    fits: (address, more) => address === null || (heldByAddress.get(address) ?? 0) + more <= shareMax,
+    fits: (address, more) => address === null || held.of(address) + more <= shareMax,
     add(address, amount) {
-      if (address === null || amount === 0) return;
-      const held = (heldByAddress.get(address) ?? 0) + amount;
-      if (held > 0) heldByAddress.set(address, held);
-      else heldByAddress.delete(address);
+      if (address !== null) held.add(address, amount);
     },
   };
 }

@@ -45,6 +45,13 @@ export function containsAddress(list: BlockList, address: string): boolean {
   return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
+const LOOPBACK = buildNetworkList(['127.0.0.0/8', '::1']);
+
+/** Whether a name or an address means this machine alone. */
+export function isLoopback(host: string): boolean {
+  return isIP(host) === 0 ? host.toLowerCase() === 'localhost' : containsAddress(LOOPBACK, host);
+}
+
 /** The address without its zone, and a mapped address (`::ffff:10.0.0.1`) as plain IPv4. */
 export function unmapAddress(text: string): string {
   const address = text.split('%')[0] ?? '';

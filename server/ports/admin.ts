@@ -43,6 +43,8 @@ export type TaskFilter = {
   readonly outcome?: readonly TaskOutcome[];
   /** Whether the task waits for an agent (`waiting` of its state). */
   readonly waiting?: boolean;
+  /** Whether the task runs and has an open question. */
+  readonly waiting_for_answer?: boolean;
   readonly type?: string;
   readonly tag?: string;
   readonly session?: string;

@@ -8,6 +8,7 @@ import type { AgentRecord } from '../domain/agent.ts';
 import type { Ending, IndexChange } from '../domain/projection.ts';
 import type { TaskInput, TaskState } from '../domain/task.ts';
 import type { Caller } from './caller.ts';
+import { isNeeded, type OutputChange, type OutputConflict, type OutputHead } from './output.ts';
 
 /** The id of the commit that wrote a value. Compared for equality, never ordered. */
 export type Revision = string;
@@ -151,9 +152,15 @@ export type Batch = {
   readonly noContactAfter?: { readonly agent_id: string; readonly atMs: number };
   /**
    * Conflict `full` when this commit would lead to more open tasks, or more agents, than this. Conflict
-   * `memory` when it adds an open task and the engine, which keeps them in memory, has no room for it.
+   * `memory` when open tasks grow by it, in number or in what their states hold, and the engine, which keeps
+   * them in memory, has no room for that. Without numbers the memory alone counts.
    */
   readonly atMost?: { readonly openTasks?: number; readonly agents?: number };
+  /**
+   * The change of a task's output, beside the write of its state. Conflicts as `appendOutput` has them. At
+   * the task's limit the pieces that are not needed are left out, and `isFull` says so.
+   */
+  readonly output?: OutputChange;
   /** Store time after which the commit must not be applied: its caller has a 503 by then. */
   readonly notAfterMs?: number;
   /** For whom it is made; see `get`. */
@@ -164,7 +171,14 @@ export type Batch = {
  * The end of a commit. A conflict is a result, not an error: the caller reads again and decides again. For
  * example, when two calls cancel the same task, one commit is applied and the other is a conflict `revision`.
  */
-export type CommitResult = { readonly ok: true; readonly revision: Revision } | CommitConflict;
+export type CommitResult =
+  | {
+      readonly ok: true;
+      readonly revision: Revision;
+      /** How the output stands behind the commit, if the batch changes it. */
+      readonly output?: OutputHead;
+    }
+  | CommitConflict;
 
 /** Why a batch was not applied. */
 export type CommitConflict =
@@ -172,9 +186,14 @@ export type CommitConflict =
       readonly ok: false;
       readonly conflict: 'revision' | 'slot' | 'lease' | 'waiting' | 'contact' | 'full' | 'memory';
     }
-  | { readonly ok: false; readonly conflict: 'free_agent'; readonly agent_id: string };
+  | { readonly ok: false; readonly conflict: 'free_agent'; readonly agent_id: string }
+  | OutputConflict;
 
-/** Whether a batch adds a task or an agent; any other ends, frees or changes what is there. */
-export function isAdmission({ writes }: Batch): boolean {
+/**
+ * Whether a batch adds a task, an agent, or output that is not needed; any other ends, frees or changes what
+ * is there.
+ */
+export function isAdmission({ writes, output }: Batch): boolean {
+  if (output?.append && !isNeeded(output.append)) return true;
   return writes.some(({ expect, value }) => expect === 'absent' && value !== null);
 }

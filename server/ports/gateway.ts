@@ -7,11 +7,13 @@ import type { Advice } from '../domain/advice-words.ts';
 import type { AgentState } from '../domain/agent.ts';
 import type { HistoryEntry } from '../domain/history.ts';
 import type { TaskOutcome } from '../domain/history-record.ts';
+import type { ValueError, WrittenQuestion } from '../domain/question.ts';
 import type { JsonObject, TaskInfo, TaskStatus } from '../domain/task.ts';
 import type { TaskMatch } from '../domain/task-match.ts';
 import type { TraceContext } from '../domain/trace-context.ts';
 import type { AdminCalls } from './admin.ts';
 import type { Caller } from './caller.ts';
+import type { OutputPage } from './output.ts';
 import type { Cursor, Health } from './store.ts';
 
 /** A submission of a client, with defaults filled in and without `auth`. */
@@ -94,6 +96,61 @@ type ReportResponse = {
   readonly accepted: boolean;
 };
 
+/** Pieces of an agent for the output of its task. */
+export type OutputWrite = {
+  readonly request_id: string;
+  readonly agent_id: string;
+  /** Chosen by the agent for its work on this task, another one after a restart. */
+  readonly writer: string;
+  /** How many pieces this writer has sent before. */
+  readonly from: number;
+  /** Each as its JSON text: an object with `text`, `data` or `question`. */
+  readonly pieces: readonly string[];
+  /** The questions among the pieces. */
+  readonly questions?: readonly WrittenQuestion[];
+};
+
+/** An answer of a client. */
+type TaskAnswer = { readonly request_id: string; readonly key: string; readonly answer: unknown };
+
+/** An agent's claim of an answer. */
+type AnswerClaim = {
+  readonly agent_id: string;
+  readonly request_id: string;
+  readonly key: string;
+  /** Seconds to wait for it, 0 to 60. */
+  readonly wait: number;
+};
+
+type OutputReceipt = {
+  readonly ok: true;
+  readonly request_id: string;
+  readonly status: TaskStatus;
+  /** False when nothing was stored: the task has settled, or the limit of its output is reached. */
+  readonly accepted: boolean;
+  readonly next: number;
+};
+
+/** A page of a task's output, and how the task stands. */
+export type ReadOutput = Pick<OutputPage, 'pieces' | 'missing'> & {
+  readonly status: TaskStatus;
+  readonly progress: number;
+  readonly outcome: TaskOutcome | null;
+  /** The next `after`. */
+  readonly last: number;
+  /** Whether the task has settled and no piece follows. */
+  readonly complete: boolean;
+};
+
+/** A part of a followed output. */
+export type OutputItem =
+  /** How the open task stands. */
+  | Pick<TaskInfo, 'status' | 'progress'>
+  | Pick<OutputPage, 'pieces'>
+  /** The last one. */
+  | (Pick<OutputPage, 'missing'> &
+      Pick<TaskDone, 'status'> & { readonly n: number; readonly outcome: TaskOutcome });
+
 /** A task explained. Times are epoch seconds; null where there is none. */
 type TaskExplanation = Advice & {
   readonly request_id: string;
@@ -110,6 +167,13 @@ type TaskExplanation = Advice & {
   readonly history_dropped: number;
   readonly match: TaskMatch | null;
   readonly agent: TaskAgent | null;
+  /** Without those that were withdrawn. */
+  readonly questions: readonly {
+    readonly key: string;
+    readonly prompt: string;
+    readonly asked_time: number;
+    readonly answered_time: number | null;
+  }[];
 };
 
 /** The agent of a running task, or the one that was lost with it. Times are epoch seconds. */
@@ -177,6 +241,36 @@ export type Gateway = AdminCalls & {
     onTrace?: (trace: TraceContext) => void,
   ): Promise<TaskInfo | null>;
   reportResult(report: Report, caller?: Caller, trace?: TraceContext): Promise<ReportResponse>;
+  /** Refuses a `from` beyond what the writer has stored, with the right number. */
+  writeOutput(write: OutputWrite, caller?: Caller): Promise<OutputReceipt>;
+  /** The first answer counts: the same one again is a success. */
+  answerTask(
+    answer: TaskAnswer,
+    caller?: Caller,
+  ): Promise<{ readonly ok: true; readonly request_id: string; readonly key: string }>;
+  /** Null when the question has no answer within the wait. */
+  claimAnswer(
+    claim: AnswerClaim,
+    signal: AbortSignal,
+    caller?: Caller,
+  ): Promise<{ readonly key: string; readonly answer: unknown } | null>;
+  /** The pieces behind `after`; with `waitMs` it resolves when one is there or the task has settled. */
+  readOutput(
+    request_id: string,
+    after: number,
+    waitMs: number,
+    signal: AbortSignal,
+    caller?: Caller,
+  ): Promise<ReadOutput>;
+  /**
+   * Follows the output behind number `after` to the end of the task: the function begins it. Null when the
+   * reader has had the end. Readers of one task that are at the same piece get the same pieces, read once.
+   */
+  followOutput(
+    request_id: string,
+    after: number,
+    caller?: Caller,
+  ): Promise<((signal: AbortSignal) => AsyncIterable<OutputItem>) | null>;
   /** If the token is of another registration than the present one, it changes nothing. */
   unregisterAgent(
     agent_id: string,
@@ -192,6 +286,7 @@ export type GatewayCode =
   | 'agent_not_found'
   | 'task_terminal'
   | 'agent_mismatch'
+  | 'not_asked'
   | 'idempotency_conflict'
   | 'validation_failed'
   | 'read_only'
@@ -199,15 +294,15 @@ export type GatewayCode =
 
 /**
  * A refusal of the gateway: a stable code and one sentence a person can act on. A `validation_failed` also
- * has the JSON Pointer of the field that the sentence is about.
+ * has the JSON Pointer of the field that the sentence is about, or each thing that is wrong.
  */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly code: GatewayCode;
-  readonly pointer: string;
-  constructor(code: GatewayCode, detail: string, pointer = '') {
+  readonly errors: readonly ValueError[];
+  constructor(code: GatewayCode, detail: string, where: string | readonly ValueError[] = '') {
     super(detail);
     this.code = code;
-    this.pointer = pointer;
+    this.errors = typeof where === 'string' ? [{ pointer: where, detail }] : where;
   }
 }

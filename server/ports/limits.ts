@@ -1,6 +1,6 @@
 /**
  * The numbers that the gateway and every engine share: one table, so that no two places can disagree. The
- * scripts that run in Redis get theirs from here too.
+ * scripts that run in Redis get those that they need from here too.
  */
 
 /** The numbers of the store port. */
@@ -17,8 +17,23 @@ export const STORE_LIMITS = {
   removedAgentsMax: 10_000,
   /** Ended tasks that `readEnded` returns. */
   endedMax: 500,
+  /** Bytes of one task's output; a piece counts its JSON and `outputPieceBytes`. */
+  outputBytesMax: 4 * 2 ** 20,
+  outputPieceBytes: 64,
+  /** Bytes that questions, and the resets of new writers, may take beyond `outputBytesMax`. */
+  outputReserveBytes: 2 ** 19,
+  /** Writers of one output that were replaced and do not begin again. */
+  outputReplacedMax: 10,
+  /** All output together is trimmed from this share of its limit on, so that writers rarely wait. */
+  outputFilledShareMax: 7 / 8,
+  /** Bytes of one page of `readOutput`; its first piece may have more. */
+  outputPageBytes: 256 * 2 ** 10,
+  /** Output alone is written at most once in this time: a hundred fsyncs a second. */
+  outputEveryMs: 10,
 } as const;
 
+/** How many tasks a claim takes the oldest from, if they were handed out before and may be again. */
+export const HANDED_OUT_MAX = 100;
 /** One in this many of the taken due entries is one of the latest. */
 const LATEST_DUE_PART = 5;
 

@@ -6,8 +6,8 @@
  * 1. A commit is all or nothing. A conflict is a result. An outage throws `StoreUnavailable`; whether the
  *    commit was applied is then unknown.
  * 2. `commit()` resolves when the commit is durable, and no reader sees what is not durable: `get`, `list`,
- *    `getAgentStatus`, `touch`, `feed` and `watch` wait until the last commit that touched the value is
- *    durable. The listings, `readEnded` and `findSlots` wait likewise. These reads do not:
+ *    `listClaimable`, `getAgentStatus`, `touch`, `feed`, `watch`, `readEnded`, `findSlots` and `readOutput`
+ *    wait until the last commit that touched the value is durable. These reads do not:
  *    `readAgentChanges`, because its data only ranks agents, `getForCommit`, because only a commit rests on
  *    it, and the figures `readCounts` and `readActivity`.
  * 3. Every later call on any replica sees what one call has returned.
@@ -20,6 +20,8 @@
  * 8. `nowMs()` is the only wall clock. While a gateway runs it advances as monotonic clocks do, whatever wall
  *    clocks do.
  * 9. Retention follows that clock, in bounded passes, and never scans everything.
+ * 10. A piece of output is stored once under one number, which is never used again. No number is missing
+ *    between two that are shown, and a task that settled gets no more.
  */
 import type { ActivityStep } from '../domain/activity.ts';
 import type { AgentRecord, Contact } from '../domain/agent.ts';
@@ -29,6 +31,8 @@ import type { TaskState } from '../domain/task.ts';
 import type { OpenClass, TaskCounts } from '../domain/task-counts.ts';
 import type { Batch, CommitResult, Kinds, Lease, Ref, Revision, Stored } from './batch.ts';
 import type { Caller } from './caller.ts';
+import type { OutputAppend, OutputConflict, OutputHead, OutputPage } from './output.ts';
+import type { StoreUnavailable } from './store-failures.ts';
 
 export {
   agentRef,
@@ -47,6 +51,13 @@ export {
   taskRef,
   type Write,
 } from './batch.ts';
+export {
+  FeedTrimmed,
+  type OutageKind,
+  StoreDamaged,
+  StoreRefused,
+  StoreUnavailable,
+} from './store-failures.ts';
 
 /** A position in a session's feed, `<ms>-<n>`. It rises within the session and is never issued twice. */
 export type Cursor = string;
@@ -112,6 +123,11 @@ export type Lists = {
   readonly slots: { ask: { readonly agent_id: string }; item: { readonly request_id: string } };
   /** Waiting tasks that share a tag, oldest first, each once; without `tags` all waiting tasks. */
   readonly waiting: { ask: { readonly tags?: readonly string[] }; item: { readonly request_id: string } };
+  /** Tasks that wait for an answer, the one that has waited longest first; `position` as that of `tasks`. */
+  readonly waitingForAnswer: {
+    ask: Record<never, never>;
+    item: { readonly request_id: string; readonly position: string };
+  };
   /** All agents by id, including unregistered ones that still have a record. */
   readonly agents: { ask: Record<never, never>; item: AgentStatus };
   /**
@@ -144,8 +160,8 @@ export type FeedItem =
     };
 
 /**
- * A contact of an agent, or the outcome of a push. A push is a contact only if the agent took it, or did not
- * take it because it is busy; any other is a statistic.
+ * A contact of an agent, or the outcome of a push, which is a contact only if the agent took it or is too
+ * busy. A claim that hands out tasks counts as a push that was taken, and a missed one as one that was not.
  */
 export type Touch =
   | { readonly by: 'beat' }
@@ -187,23 +203,25 @@ export type Retention = {
   readonly keepTasksMs: number;
   /** Events of one session; beyond that the oldest are trimmed. */
   readonly sessionEventsMax: number;
+  /** Bytes of all output; beyond, settled tasks lose theirs, the one that settled first first. */
+  readonly outputBytesMax: number;
 };
 
 /**
- * Whether commits can succeed. The warning is what a person should set right although they can. `isReadable`:
- * nothing is written, and what is stored is read as before.
+ * Whether commits can succeed; `outage` is what they fail with. The warning is what a person should set right
+ * although they succeed. `isReadable`: nothing is written, and what is stored is read as before.
  */
 export type Health =
   | { readonly ok: true; readonly warning?: string; readonly diskStage?: DiskStage }
-  | { readonly ok: false; readonly reason: string; readonly isReadable?: true };
+  | { readonly ok: false; readonly outage: StoreUnavailable; readonly isReadable?: true };
 
 /**
- * How full the disk is: 1 takes no new tasks and agents, 2 no large results either. That nothing can be
- * written is an outage.
+ * How full the disk is: 1 takes no new tasks, agents and output, 2 no large results either. That nothing can
+ * be written is an outage.
  */
 export type DiskStage = 0 | 1 | 2;
 
-/** The port. Every method but `nowMs` and `close` may throw `StoreUnavailable`. */
+/** The port. All but `nowMs` and `close` may throw `StoreUnavailable`, reads of values `StoreDamaged`. */
 export type Store = {
   /** Milliseconds since the Unix epoch by the store's clock. Never falls while the process runs. */
   nowMs(): number;
@@ -215,11 +233,11 @@ export type Store = {
    * again on a read by `get`.
    */
   getForCommit(request_id: string, caller?: Caller): Promise<Stored<TaskState> | undefined>;
-  /** An agent's record and counts; undefined when it has no record. */
+  /** An agent's record and counts; undefined when it has none, or had a damaged one, which is removed. */
   getAgentStatus(agent_id: string): Promise<AgentStatus | undefined>;
   /**
-   * Agents that changed (record, slots, load or contact statistics) since a cursor; null: all agents. Read on
-   * from the cursor while there is more.
+   * Agents that changed (record, slots, load; on some engines contact) since a cursor; null: all agents. Read
+   * on from the cursor while there is more.
    */
   readAgentChanges(after: string | null): Promise<AgentChanges>;
   list<Q extends keyof Lists>(
@@ -252,6 +270,20 @@ export type Store = {
   findSlots(agent_id: string, request_ids: readonly string[]): Promise<ReadonlySet<string>>;
   commit(batch: Batch): Promise<CommitResult>;
   /**
+   * Appends to the output of an open task, in the same group as the commits, without a change of its state;
+   * durable when it resolves. Throws `StoreRefused` while the store takes no new tasks, and while all output
+   * together has reached its limit and that of settled tasks is still being removed.
+   */
+  appendOutput(
+    append: OutputAppend,
+    caller?: Caller,
+  ): Promise<({ readonly ok: true } & OutputHead) | OutputConflict>;
+  /**
+   * The pieces of a task's output behind number `after`: at most `limit` of them, fewer where they are large.
+   * Nothing that is not durable is shown.
+   */
+  readOutput(request_id: string, after: number, limit: number): Promise<OutputPage>;
+  /**
    * Takes due entries, earliest first, and hides them from every other dispatcher for 1.5 s. When more are
    * due than `limit`, it takes a fifth of them from the latest, so that an entry that just came does not wait
    * behind many that one caller made due together. Calling it counts as sweeping.
@@ -275,10 +307,10 @@ export type Store = {
   feed(session: string, after: Cursor | null, signal: AbortSignal): AsyncIterable<FeedItem>;
   /**
    * Yields when something may have changed; the caller must look for itself. The first yield comes at once,
-   * then one after every durable change, and one after notifications may have been lost. Ends when the signal
-   * fires.
+   * then one after every durable change, and one after notifications may have been lost. `output:ID` fires
+   * for the task's state and its output. Ends when the signal fires.
    */
-  watch(topic: Ref | 'due', signal: AbortSignal): AsyncIterable<void>;
+  watch(topic: Ref | 'due' | `output:${string}`, signal: AbortSignal): AsyncIterable<void>;
   /** Removes at most `limit` things past their retention; returns how many. */
   trim(retention: Retention, limit: number): Promise<number>;
   /** Whether commits can succeed now, and if not why. */
@@ -286,29 +318,3 @@ export type Store = {
   /** Lets work under way finish, then releases everything. Idempotent. */
   close(): Promise<void>;
 };
-
-/** The store cannot reply. Whether a commit was applied is unknown. */
-export class StoreUnavailable extends Error {
-  override readonly name: string = 'StoreUnavailable';
-}
-
-/**
- * The commit was refused because the store is nearly full, and nothing was changed. The message names neither
- * address nor path: callers read it.
- */
-export class StoreFull extends StoreUnavailable {
-  override readonly name = 'StoreFull';
-}
-
-/**
- * One stored value cannot be read, and will not be readable later; everything else can. The message names
- * its id and nothing of what it holds.
- */
-export class StoreDamaged extends StoreUnavailable {
-  override readonly name = 'StoreDamaged';
-}
-
-/** The next events of a feed's reader were trimmed: it fell behind. It may read again from its cursor. */
-export class FeedTrimmed extends Error {
-  override readonly name = 'FeedTrimmed';
-}

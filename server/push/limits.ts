@@ -1,4 +1,5 @@
 /** The limits of a push, in one place. All have defaults; tests set small ones. */
+import { PUSH_RESPONSE_WITHIN_MS } from '../domain/delivery.ts';
 
 export type PushLimits = {
   /** For lookup, connection and TLS handshake together. */
@@ -23,7 +24,7 @@ export const PUSH_LIMITS: PushLimits = {
   connectWithinMs: 10_000,
   sendWithinMs: 30_000,
   sendBytesPerSecond: 65_536,
-  responseWithinMs: 300_000,
+  responseWithinMs: PUSH_RESPONSE_WITHIN_MS,
   bodyWithinMs: 2_000,
   bodyBytesMax: 65_536,
   idleMs: 4_000,

@@ -2,6 +2,8 @@
  * A gateway without a network: it answers a `Request` of the platform with a `Response`. `http/serve.ts`
  * decides everything that a caller sees; this file carries it: bodies, streams, callers that leave.
  */
+
+import { SMALL_LENGTH_MAX } from '../domain/value-size.ts';
 import { type Answer, type ApiRequest, isInParts, type Parts } from '../http/answers.ts';
 import { CallerGone } from '../http/problems.ts';
 import type { Serve } from '../http/serve.ts';
@@ -11,9 +13,6 @@ import { createEventStreams } from './event-streams.ts';
 import { NoResponse } from './faults.ts';
 import { describeHeaders, type Transcript } from './transcript.ts';
 import type { Activity } from './virtual-clock.ts';
-
-/** Bodies from here on are large: they are read in rotation. */
-const LARGE_BYTES = 65_536;
 
 type Deps = {
   readonly clock: Clock;
@@ -117,7 +116,7 @@ function describeRequest(
       const collected = bytes ?? Buffer.alloc(0);
       return Promise.resolve({
         bytes: collected,
-        isLarge: collected.length > LARGE_BYTES,
+        isLarge: collected.length > SMALL_LENGTH_MAX,
         release: () => undefined,
       });
     },

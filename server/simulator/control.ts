@@ -1,18 +1,18 @@
 /**
- * The simulator's own paths, under `/__sim/` of each world. The gateway has none of them.
- *
- *   GET  clock   POST clock/advance {seconds}   POST clock/auto
- *   GET  agents  POST agents {tags, does, …}    DELETE agents/{agent_id}
- *   GET  faults  POST faults {fault, …}         DELETE faults/{id}
- *   GET  transcript   GET worlds   POST reset
+ * The simulator's own paths, under `/__sim/` of each world, as `spec/simulator-service.tsp` describes them.
+ * The gateway has none of them.
  */
-import type { AgentScript, Agents } from './agent-script.ts';
-import type { Fault, Faults } from './fault.ts';
+import type { Agents } from './agent-script.ts';
+import type { Given, Operations, Schemas } from './document.ts';
+import type { Faults } from './fault.ts';
+import { requireValid, SIMULATOR_DOCUMENT, WrongValue } from './given-values.ts';
 import { WorldBusy, type WorldClock } from './moving-time.ts';
 import { SimulatorProblem } from './problem-responses.ts';
 
 /** Where the paths begin. */
 export const CONTROL_ROOT = '/__sim/';
+/** The document that describes them. */
+const DOCUMENT_PATH = `${CONTROL_ROOT}openapi.json`;
 
 /** The part of a world that the paths read and change. */
 type World = {
@@ -26,61 +26,95 @@ type World = {
 /** A request to one of the paths. */
 type Asked = {
   readonly world: World;
-  /** The part of the path behind the name: an id. */
+  /** The id in the path. */
   readonly id: string;
   /** The JSON of the body; an empty object without one. */
   readonly body: Readonly<Record<string, unknown>>;
 };
 
-type Handle = (asked: Asked) => Response | Promise<Response>;
+type OperationName = keyof Operations;
+/** Returns the JSON of the response, or a response of another type. */
+type Handle<Name extends OperationName> = (asked: Asked) => Promise<ReplyTo<Name>> | ReplyTo<Name>;
+type ReplyTo<Name extends OperationName> = Operations[Name]['responses'] extends {
+  readonly 200: { readonly content: { readonly 'application/json': infer Body } };
+}
+  ? Given<Body>
+  : Response;
 
 /** Responds to a request under `/__sim/`; rejects with a `SimulatorProblem`. */
 export type Control = (world: World, request: Request, path: string) => Promise<Response>;
 
 /** Creates it; `listWorlds` returns the names of all worlds. */
 export function createControl(listWorlds: () => readonly string[]): Control {
-  const routes: Readonly<Record<string, Handle>> = {
-    'GET clock': ({ world }) => respond({ now: world.clock.now() }),
-    'POST clock/advance': async ({ world, body: { seconds } }) => {
-      if (typeof seconds !== 'number') throw new TypeError('`seconds` must be a number: {"seconds": 60}.');
-      return respond({ now: await world.clock.advance(seconds) });
+  const handlers: { readonly [Name in OperationName]: Handle<Name> } = {
+    readClock: ({ world }) => ({ now: world.clock.now() }),
+    async advanceClock({ world, body }) {
+      requireValid('Advance', body);
+      return { now: await world.clock.advance((body as Schemas['Advance']).seconds) };
     },
-    'POST clock/auto': async ({ world }) => respond({ now: await world.clock.auto() }),
-    'GET agents': ({ world }) => respond({ agents: world.agents.list() }),
-    'POST agents': async ({ world, body }) => {
-      if (!Array.isArray(body.tags))
-        throw new TypeError('`tags` must be a list of texts: {"tags": ["pdf"]}.');
-      return respond(await world.agents.add(body as unknown as AgentScript));
-    },
-    'DELETE agents/': async ({ world, id }) => respondFound(await world.agents.remove(id)),
-    'GET faults': ({ world }) => respond({ faults: world.faults.list() }),
-    'POST faults': ({ world, body }) => respond(world.faults.add(body as unknown as Fault)),
-    'DELETE faults/': ({ world, id }) => respondFound(world.faults.remove(id)),
-    'GET transcript': ({ world }) =>
+    jumpClock: async ({ world }) => ({ now: await world.clock.auto() }),
+    listScripts: ({ world }) => ({ agents: world.agents.list() }),
+    addScript: ({ world, body }) => world.agents.add(body as Schemas['AgentScript']),
+    removeScript: async ({ world, id }) => respondFound(await world.agents.remove(id)),
+    listFaults: ({ world }) => ({ faults: world.faults.list() }),
+    addFault: ({ world, body }) => world.faults.add(body as Schemas['Fault']),
+    removeFault: ({ world, id }) => respondFound(world.faults.remove(id)),
+    readTranscript: ({ world }) =>
       new Response(world.transcript(), { headers: { 'content-type': 'application/x-ndjson' } }),
-    'GET worlds': () => respond({ worlds: listWorlds() }),
-    'POST reset': async ({ world }) => {
+    listWorlds: () => ({ worlds: listWorlds() }),
+    async resetWorld({ world }) {
       await world.reset();
       return new Response(null, { status: 204 });
     },
   };
 
   return async (world, request, path) => {
-    const name = path.slice(CONTROL_ROOT.length);
-    const [, folder = '', id = ''] = /^((?:agents|faults)\/)(.+)$/.exec(name) ?? [];
-    const handle = routes[`${request.method} ${folder === '' ? name : folder}`];
-    if (!handle) throw describeUnknown(Object.keys(routes), folder === '' ? name : folder);
+    if (path === DOCUMENT_PATH) return respond(SIMULATOR_DOCUMENT);
+    const { name, id } = findRoute(request.method, path);
     const body = await readBody(request);
     try {
-      return await handle({ world, id: decodeURIComponent(id), body });
+      const reply = await handlers[name]({ world, id, body });
+      return reply instanceof Response ? reply : respond(reply);
     } catch (error) {
       if (error instanceof WorldBusy) throw new SimulatorProblem('world_busy', error.message);
-      if (error instanceof TypeError || error instanceof RangeError) {
-        throw new SimulatorProblem('validation_failed', error.message);
-      }
+      if (error instanceof WrongValue)
+        throw new SimulatorProblem('validation_failed', error.message, error.errors);
+      if (error instanceof TypeError) throw new SimulatorProblem('validation_failed', error.message);
       throw error;
     }
   };
+}
+
+type Route = { readonly name: OperationName; readonly method: string; readonly path: string };
+
+const ROUTES: readonly Route[] = Object.entries(SIMULATOR_DOCUMENT.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, { operationId }]) => ({
+    name: operationId as OperationName,
+    method: method.toUpperCase(),
+    path,
+  })),
+);
+
+/** The operation of a request, with the id in its path. Throws a `SimulatorProblem` if there is none. */
+function findRoute(method: string, path: string): { readonly name: OperationName; readonly id: string } {
+  const found = ROUTES.flatMap((route) => {
+    const match = new RegExp(`^${route.path.replace(/\{\w+\}/, '([^/]+)')}$`).exec(path);
+    return match ? [{ route, id: match[1] ?? '' }] : [];
+  });
+  const one = found.find(({ route }) => route.method === method);
+  if (one) return { name: one.route.name, id: decodeId(one.id) };
+  const methods = found.map(({ route }) => route.method);
+  if (methods.length > 0) throw new SimulatorProblem('method_not_allowed', `Send ${methods.join(' or ')}.`);
+  const all = ROUTES.map((route) => `${route.method} ${route.path}`).join(', ');
+  throw new SimulatorProblem('not_found', `There is nothing at this path. There are ${all}.`);
+}
+
+function decodeId(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw notFound();
+  }
 }
 
 function respond(body: object): Response {
@@ -89,16 +123,14 @@ function respond(body: object): Response {
 
 function respondFound(wasThere: boolean): Response {
   if (wasThere) return new Response(null, { status: 204 });
-  throw new SimulatorProblem(
+  throw notFound();
+}
+
+function notFound(): SimulatorProblem {
+  return new SimulatorProblem(
     'not_found',
     'There is none of this id. GET the list to see those that there are.',
   );
-}
-
-function describeUnknown(known: readonly string[], name: string): SimulatorProblem {
-  const methods = known.filter((one) => one.split(' ')[1] === name).map((one) => one.split(' ')[0]);
-  if (methods.length > 0) return new SimulatorProblem('method_not_allowed', `Send ${methods.join(' or ')}.`);
-  return new SimulatorProblem('not_found', `There is nothing at this path. There are ${known.join(', ')}.`);
 }
 
 async function readBody(request: Request): Promise<Asked['body']> {

@@ -32,7 +32,7 @@ type EventStreams = {
   count(): number;
 };
 
-type OpenStream = { readonly session: string; readonly address: null; readonly ping: () => void };
+type OpenStream = Pick<EventSource, 'of'> & { readonly address: null; readonly ping: () => void };
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -44,7 +44,7 @@ export function createEventStreams({ clock, limits, note }: Deps): EventStreams 
 
   return {
     count: () => admission.streams.size,
-    async open(call, { session, open }, signal, noteBegun) {
+    async open(call, { of, open }, signal, noteBegun) {
       const gone = new AbortController();
       let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
       const send = (bytes: Uint8Array): void => {
@@ -54,7 +54,7 @@ export function createEventStreams({ clock, limits, note }: Deps): EventStreams 
       const ping = (): void => {
         if ((controller?.desiredSize ?? 0) > 0) send(encoder.encode(PING));
       };
-      const stream: OpenStream = { session, address: null, ping };
+      const stream: OpenStream = { of, address: null, ping };
       const end = (): void => {
         admission.release(stream);
         if (admission.streams.size === 0) pings.stop();
@@ -69,6 +69,10 @@ export function createEventStreams({ clock, limits, note }: Deps): EventStreams 
       } catch (error) {
         end();
         throw error;
+      }
+      if (signal.aborted) {
+        end();
+        throw signal.reason;
       }
       noteBegun();
       signal.addEventListener('abort', () => {

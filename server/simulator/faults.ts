@@ -21,7 +21,8 @@ import type { OperationId } from '../http/request/contract.ts';
 import type { ServedOperation } from '../http/serve-operation.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Store, StoreUnavailable } from '../ports/store.ts';
-import { type AddedFault, FAULTS, type Fault, type FaultName, type Faults, OPERATIONS } from './fault.ts';
+import type { AddedFault, Fault, FaultName, Faults } from './fault.ts';
+import { requireValid } from './given-values.ts';
 
 /** The caller gets no response: its connection ends. */
 export class NoResponse extends Error {
@@ -97,7 +98,7 @@ export function createFaults(clock: Clock): FaultStage {
 
   return {
     add(fault) {
-      requireFault(fault);
+      requireValid('Fault', fault);
       const one = placed.add(fault);
       const { after_events = 0, after_bytes } = fault;
       if (fault.fault === 'cut_stream' && after_events === 0 && after_bytes === undefined) {
@@ -187,7 +188,7 @@ function createFaultyStreams({ list, find, happen, take }: PlacedFaults) {
       const { body } = answer;
       if (typeof body !== 'object' || body === null || !('open' in body)) return answer;
       const source: EventSource = {
-        session: body.session,
+        of: body.of,
         open: (signal) => read(body.open(signal), operation),
       };
       const { template, status, headers, refuse } = answer;
@@ -213,30 +214,14 @@ const PROBLEMS: Partial<Record<FaultName, () => Problem>> = {
   busy: () => new Problem('busy', 'A fault of the simulator: the gateway is busy.'),
 };
 
-/** Throws for what is no fault, with those that there are. */
-function requireFault(fault: Fault): void {
-  if (!FAULTS.includes(fault.fault)) {
-    throw new TypeError(`There is no fault \`${fault.fault}\`. There are ${FAULTS.join(', ')}.`);
-  }
-  if (fault.operation !== undefined && !OPERATIONS.includes(fault.operation)) {
-    throw new TypeError(`There is no operation \`${fault.operation}\`. There are ${OPERATIONS.join(', ')}.`);
-  }
-  const unknown = Object.keys(fault).find((name) => !FIELDS.includes(name as keyof Fault));
-  if (unknown !== undefined) {
-    throw new TypeError(`A fault has no field \`${unknown}\`. It has ${FIELDS.join(', ')}.`);
-  }
-}
-
-const FIELDS = [
-  ...(['fault', 'operation', 'times', 'seconds', 'retry_after', 'after_events', 'after_bytes'] as const),
-] satisfies (keyof Fault)[];
-
 /** A store whose calls fail while there is an outage. */
 function surroundStore(store: Store, takeOutage: () => Fault | undefined): Store {
   const failing = new Set<keyof Store>([
     ...(['get', 'getForCommit', 'getAgentStatus', 'list', 'listClaimable', 'findSlots'] as const),
     ...([
       'commit',
+      'appendOutput',
+      'readOutput',
       'takeDue',
       'touch',
       'readAgentChanges',

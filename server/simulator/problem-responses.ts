@@ -4,6 +4,7 @@ const TABLE = {
   validation_failed: { status: 422, title: 'Validation failed' },
   malformed_body: { status: 400, title: 'Malformed body' },
   world_busy: { status: 409, title: 'World busy' },
+  too_many_worlds: { status: 409, title: 'Too many worlds' },
   world_not_found: { status: 404, title: 'World not found' },
   not_found: { status: 404, title: 'Not found' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },

@@ -3,21 +3,11 @@
  * with each task it does one of the things below. Its time is the world's.
  */
 import type { Clock } from '../ports/clock.ts';
-import {
-  type AgentScript,
-  type Agents,
-  BEHAVIOURS,
-  type PushHandler,
-  type ScriptedAgent,
-} from './agent-script.ts';
+import type { AgentScript, Agents, PushHandler, ScriptedAgent } from './agent-script.ts';
+import { requireValid } from './given-values.ts';
 import { ConnectionRefused } from './pushes.ts';
-
-/** Makes a call of the API with this body, which gets the secret; resolves with the status and the body. */
-export type CallApi = (
-  method: 'POST',
-  path: string,
-  body: Readonly<Record<string, unknown>>,
-) => Promise<{ readonly status: number; readonly body: Readonly<Record<string, unknown>> }>;
+import { type CallApi, callOnce } from './script-calls.ts';
+import { writeOutput } from './scripted-output.ts';
 
 type Deps = {
   readonly clock: Clock;
@@ -30,14 +20,20 @@ const HEARTBEAT_MS = 15_000;
 /** Where scripted agents are: a name that no network has. */
 const HOST = 'agents.simulator.test';
 
-type Running = { readonly stop: AbortController; readonly progress: number };
 /** One process of an agent. */
 type Process = {
   readonly agent_id: string;
   readonly script: AgentScript;
-  readonly tasks: Map<string, Running>;
+  /** Names it as the writer of outputs: another process of the agent is another one. */
+  readonly writer: string;
+  /** Its tasks, each with what stops the work on it. */
+  readonly tasks: Map<string, AbortController>;
+  /** Fires when its script ends. */
   readonly end: AbortController;
-  hasStopped: boolean;
+  /** Fires when it has died or gone silent. */
+  readonly silence: AbortController;
+  /** Fires with either: it makes no further call. */
+  readonly stopped: AbortSignal;
 };
 
 export type AgentStage = Agents & {
@@ -58,20 +54,23 @@ export function createAgents(deps: Deps): AgentStage {
 
   return {
     async add(script) {
-      requireBehaviour(script);
+      requireValid('AgentScript', script);
       count += 1;
       const { agent_id = `agent-${count}`, tags, max_concurrent = 1, lost_after } = script;
       processes.get(agent_id)?.end.abort('replaced');
       const endpoint = `http://${HOST}/${encodeURIComponent(agent_id)}`;
+      const [end, silence] = [new AbortController(), new AbortController()];
       const one: Process = {
         agent_id,
         script,
+        writer: `process-${count}`,
         tasks: new Map(),
-        end: new AbortController(),
-        hasStopped: false,
+        end,
+        silence,
+        stopped: AbortSignal.any([end.signal, silence.signal]),
       };
       scripted.set(endpoint, createHandler(deps, one));
-      const { status, body } = await call('POST', '/api/agent/register', {
+      const { status, body } = await call('/api/agent/register', {
         agent_id,
         endpoint,
         agent_tags: tags,
@@ -92,7 +91,7 @@ export function createAgents(deps: Deps): AgentStage {
       if (!one) return false;
       processes.delete(agent_id);
       one.end.abort('removed');
-      await callOrNothing(deps, '/api/agent/unregister', { agent_id });
+      await callOnce(call, '/api/agent/unregister', { agent_id });
       return true;
     },
     handle: (endpoint, handler) => void handlers.set(endpoint, handler),
@@ -106,43 +105,37 @@ export function createAgents(deps: Deps): AgentStage {
 
 async function beat(deps: Deps, one: Process): Promise<void> {
   for (;;) {
-    await deps.clock.sleep(HEARTBEAT_MS, one.end.signal);
-    if (one.end.signal.aborted) return;
+    await deps.clock.sleep(HEARTBEAT_MS, one.stopped);
+    if (one.stopped.aborted) return;
     const body = {
       agent_id: one.agent_id,
       current_load: one.tasks.size,
       request_ids: [...one.tasks.keys()],
     };
-    const { body: reply } = await callOrNothing(deps, '/api/agent/heartbeat', body);
+    const { body: reply } = await callOnce(deps.call, '/api/agent/heartbeat', body);
     const { cancelled_request_ids: cancelled } = reply;
-    for (const id of Array.isArray(cancelled) ? cancelled : []) one.tasks.get(id)?.stop.abort();
+    for (const id of Array.isArray(cancelled) ? cancelled : []) one.tasks.get(id)?.abort();
   }
 }
 
-/** A call that a fault takes away is one that failed. */
-function callOrNothing(
-  { call }: Deps,
-  path: string,
-  body: Readonly<Record<string, unknown>>,
-): ReturnType<CallApi> {
-  return call('POST', path, body).catch(() => ({ status: 0, body: {} }));
-}
-
-function describe({ agent_id, script, tasks, hasStopped }: Process): ScriptedAgent {
-  return { agent_id, does: script.does ?? 'succeed', alive: !hasStopped, request_ids: [...tasks.keys()] };
+function describe({ agent_id, script, tasks, silence }: Process): ScriptedAgent {
+  const alive = !silence.signal.aborted;
+  return { agent_id, does: script.does ?? 'succeed', alive, request_ids: [...tasks.keys()] };
 }
 
 async function work(deps: Deps, one: Process, task: PushedTask): Promise<void> {
   const { clock, nowSeconds } = deps;
-  const { script, tasks, end, agent_id } = one;
+  const { script, tasks, stopped, agent_id, writer } = one;
   const { does = 'succeed', after = 0, progress = [], result = { output: 'done' }, at = 50 } = script;
   const { request_id, create_time, timeout } = task;
   const stop = new AbortController();
-  const signal = AbortSignal.any([stop.signal, end.signal]);
+  const signal = AbortSignal.any([stop.signal, stopped]);
   const report = (fields: Readonly<Record<string, unknown>>) =>
-    callOrNothing(deps, '/api/agent/result', Object.assign({ agent_id, request_id }, fields));
-  tasks.set(request_id, { stop, progress: 0 });
-  if (does === 'go_silent') return stopCalling(one);
+    callOnce(deps.call, '/api/agent/result', Object.assign({ agent_id, request_id }, fields));
+  tasks.set(request_id, stop);
+  if (does === 'go_silent') return one.silence.abort();
+  const end = one.end.signal;
+  const writing = writeOutput(deps, { agent_id, script, request_id, writer, signal, end });
   const steps = does === 'die' ? [at] : progress;
   const parts = steps.length + (does === 'die' || does === 'progress' ? 0 : 1);
   const lateSeconds = does === 'report_late' ? Math.max(0, create_time + timeout - nowSeconds()) : 0;
@@ -151,26 +144,28 @@ async function work(deps: Deps, one: Process, task: PushedTask): Promise<void> {
     if (signal.aborted) break;
     await report({ status: 'running', progress: percent });
   }
-  if (does === 'die') return stopCalling(one);
+  if (does === 'die') return one.silence.abort();
   if (does === 'progress') return;
-  await clock.sleep((after / parts + lateSeconds) * 1_000, does === 'report_late' ? end.signal : signal);
+  await clock.sleep((after / parts + lateSeconds) * 1_000, does === 'report_late' ? stopped : signal);
+  const written = await writing;
   tasks.delete(request_id);
-  if (signal.aborted && (does !== 'report_late' || end.signal.aborted)) return;
+  const isOver = signal.aborted || written === 'over';
+  if (isOver && (does !== 'report_late' || stopped.aborted)) return;
   const { error_info = 'the script says so' } = script;
-  const ended = does === 'fail' ? { status: 'failed', error_info } : { status: 'success', result };
+  const ended =
+    typeof written === 'object'
+      ? { status: 'failed', error_info: written.refused }
+      : does === 'fail'
+        ? { status: 'failed', error_info }
+        : { status: 'success', result };
   await report(ended);
   if (does === 'report_twice') await report(ended);
-}
-
-function stopCalling(one: Process): void {
-  one.hasStopped = true;
-  one.end.abort('silent');
 }
 
 function createHandler(deps: Deps, one: Process): PushHandler {
   return async (request) => {
     const { does, retry_after } = one.script;
-    if (one.hasStopped && does === 'die') throw new ConnectionRefused();
+    if (one.silence.signal.aborted && does === 'die') throw new ConnectionRefused();
     if (does === 'never_answer') return await new Promise<Response>(() => undefined);
     if (does === 'refuse') {
       const headers = retry_after === undefined ? {} : { 'retry-after': String(retry_after) };
@@ -181,12 +176,6 @@ function createHandler(deps: Deps, one: Process): PushHandler {
     void work(deps, one, task);
     return new Response(null, { status: 202 });
   };
-}
-
-/** Throws for an unknown behaviour, with those that there are. */
-function requireBehaviour({ does }: AgentScript): void {
-  if (does === undefined || BEHAVIOURS.includes(does)) return;
-  throw new TypeError(`There is no behaviour \`${does}\`. There are ${BEHAVIOURS.join(', ')}.`);
 }
 
 /** The part of a pushed task that an agent reads. */

@@ -82,6 +82,8 @@ const WORLD_PATH = /^\/worlds\/([^/]+)(\/.*)$/;
 const START_SECONDS = 1_767_225_600;
 /** A name of a world stands in a path. */
 const WORLD_NAME = /^[\w.-]{1,64}$/;
+/** Beside the one without a name. A world stays until the simulator is gone. */
+const WORLDS_MAX = 10_000;
 const WRONG_NAME = 'The name of a world has 1 to 64 letters, digits, points, dashes and underlines.';
 
 /** Creates it. Nothing is opened before the first call. Throws if there is no such option. */
@@ -107,6 +109,12 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     if (known) return known;
     if (name !== '' && !WORLD_NAME.test(name)) {
       throw new SimulatorProblem('world_not_found', WRONG_NAME);
+    }
+    if (worlds.size > WORLDS_MAX) {
+      throw new SimulatorProblem(
+        'too_many_worlds',
+        `There are ${WORLDS_MAX} worlds. Reset one, and use it again.`,
+      );
     }
     const created = keepWorld(settings, name === '' ? baseUrl : `${baseUrl}/worlds/${name}`, fetch);
     worlds.set(name, created);

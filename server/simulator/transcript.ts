@@ -11,7 +11,6 @@ export type Transcript = {
   note(entry: Entry): void;
   /** The lines, each with its line end. */
   text(): string;
-  clear(): void;
 };
 
 /** Beyond this the oldest lines go; the first line that is left then says how many. */
@@ -23,7 +22,7 @@ const LEFT_OUT =
 
 /** Creates an empty one. `nowSeconds` is the world's time. */
 export function createTranscript(nowSeconds: () => number, secrets: readonly string[]): Transcript {
-  let lines: string[] = [];
+  const lines: string[] = [];
   let chars = 0;
   let dropped = 0;
   const hidden = secrets
@@ -46,11 +45,6 @@ export function createTranscript(nowSeconds: () => number, secrets: readonly str
     text() {
       const first = dropped > 0 ? [JSON.stringify({ kind: 'dropped', lines: dropped })] : [];
       return [...first, ...lines].map((line) => `${line}\n`).join('');
-    },
-    clear() {
-      lines = [];
-      chars = 0;
-      dropped = 0;
     },
   };
 }

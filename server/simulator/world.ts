@@ -22,7 +22,8 @@ import type { Agents, PushHandler } from './agent-script.ts';
 import { type AnswerRequest, createAnswerRequest } from './answer-requests.ts';
 import { createFaults, type FaultStage } from './faults.ts';
 import { type CountedPusher, createWorldPusher } from './pushes.ts';
-import { type AgentStage, type CallApi, createAgents } from './scripted-agents.ts';
+import { createCallApi } from './script-calls.ts';
+import { type AgentStage, createAgents } from './scripted-agents.ts';
 import { createSeededRandom, type SeededRandom } from './seeded-random.ts';
 import { createTranscript, type Transcript } from './transcript.ts';
 import {
@@ -89,7 +90,7 @@ const UNOBSERVED: Observer = {
 };
 const PUSHES_MAX = 1_000;
 /** Tasks and events are kept for a day of the world's time, as by default. */
-const RETENTION = { keepTasksMs: 24 * 3_600_000, sessionEventsMax: 1_000 } as const;
+const RETENTION = { keepTasksMs: 24 * 3_600_000, sessionEventsMax: 1_000, outputBytesMax: 2 ** 28 } as const;
 
 /** One for all worlds: to compile its validators takes longer than a world. */
 const contract = loadOnce<Contract>(() => loadContract(readWholeDocument()));
@@ -104,7 +105,7 @@ export function createWorld(settings: WorldSettings): RunningWorld {
   const transcript = createTranscript(nowSeconds, [settings.auth, settings.adminAuth]);
   const faults = createFaults(clock);
   const closing = new AbortController();
-  const agents = createAgents({ clock, call: createCall(settings.auth, answer), nowSeconds });
+  const agents = createAgents({ clock, call: createCallApi(settings.auth, answer), nowSeconds });
   const parts = { settings, clock, activity, transcript, faults, agents, seeded, closing: closing.signal };
   let opened: OpenedWorld | undefined;
   const load = loadOnce(async () => {
@@ -240,18 +241,4 @@ function createDispatch(duties: Duties, activity: Activity): () => void {
 
 async function watchDue(store: Store, dispatch: () => void, signal: AbortSignal): Promise<void> {
   for await (const _notification of store.watch('due', signal)) dispatch();
-}
-
-/** The calls of scripted agents: over the API, as those of any agent. */
-function createCall(auth: string, answer: AnswerRequest): CallApi {
-  const never = new AbortController().signal;
-  return async (method, path, body) => {
-    const request = new Request(`http://gateway.test${path}`, {
-      method,
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(Object.assign({ auth }, body)),
-    });
-    const response = await answer(request, path, never);
-    return { status: response.status, body: (await response.json()) as Readonly<Record<string, unknown>> };
-  };
 }

@@ -12,10 +12,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readScriptOptions } from '../harness/script-options.ts';
-import { LOADS, NAMES, tabulateGoals } from './goals.ts';
+import { LOADS, NAMES, tabulateGoals, tabulateOutputGoals } from './goals.ts';
 import { type AgentGrowth, type Growth, measureAgents, measureGrowth, type StoreLocation } from './growth.ts';
 import { type Measured, measureServers } from './lifecycle.ts';
+import { startCompared, startRevisions } from './line-up.ts';
 import { type Matching, measureMatching } from './matching.ts';
+import { measureOutput, measureOutputMemory, type OutputMemory, tabulateOutput } from './output.ts';
 import { measurePageReads, type PageReads, type Stored } from './page-reads.ts';
 import { profileStages } from './profile.ts';
 import { fillRedis, REDIS_ALONE } from './redis-alone.ts';
@@ -32,11 +34,11 @@ import {
   tabulateStreams,
 } from './report.ts';
 import { checkOut } from './revision.ts';
-import { type Server, startBare, startGateway, startPeer, startRedis, startReplicas } from './servers.ts';
+import { type Server, startGateway, startRedis } from './servers.ts';
 import { measureStreams, type Streaming } from './streams.ts';
 import type { Load } from './workload.ts';
 
-const PARTS = ['lifecycle', 'profile', 'redis', 'growth', 'matching', 'agents', 'pages', 'streams'];
+const PARTS = ['lifecycle', 'output', 'profile', 'redis', 'growth', 'matching', 'agents', 'pages', 'streams'];
 const values = readScriptOptions('npm run bench', {
   rounds: { type: 'string', value: 'NUMBER' },
   tasks: { type: 'string', value: 'NUMBER' },
@@ -57,11 +59,11 @@ const allLoads: readonly Load[] = [
 // One of each pace is enough to see that it still runs.
 const loads = smoke ? allLoads.slice(0, 2) : allLoads;
 const RESULTS = join(import.meta.dirname, 'results');
-const REPLICAS = 3;
 const kinds: readonly ('sqlite' | 'Redis')[] = smoke ? ['sqlite'] : ['sqlite', 'Redis'];
 
 const folder = mkdtempSync(join(tmpdir(), 'task-gateway-bench-'));
 const stops: (() => unknown)[] = [];
+const lineUp = { folder, smoke, stops };
 const report: string[] = [];
 const drawings = new Map<string, string>();
 try {
@@ -80,6 +82,7 @@ function print(text: string): void {
 
 async function measureAll(): Promise<void> {
   if (values.only.includes('lifecycle')) await compareLifecycles();
+  if (values.only.includes('output')) await compareOutput(await startCompared(lineUp, false));
   if (values.only.includes('profile')) await printProfile();
   if (values.only.includes('redis')) await printRedisAlone();
   if (values.only.includes('growth')) await compareGrowth();
@@ -87,12 +90,12 @@ async function measureAll(): Promise<void> {
   if (values.only.includes('agents')) await compareAgents();
   if (values.only.includes('pages')) await comparePages();
   if (values.only.includes('streams')) await compareStreams();
-  if (!smoke) writeResults();
+  if (!smoke && PARTS.every((part) => values.only.includes(part))) writeResults();
 }
 
 async function compareLifecycles(): Promise<void> {
   const startMs = await measureStart();
-  const measured = await measureAndPrint(await startServers(), [NAMES.peer, NAMES.bare]);
+  const measured = await measureAndPrint(await startCompared(lineUp), [NAMES.peer, NAMES.bare]);
   print(`### Goals\n\n${tabulateGoals(measured, startMs)}`);
   const bars = (read: (round: { cpuMs: number; tasksPerSecond: number }) => number) =>
     measured.map(({ name, rounds: all }) => ({ name, value: median((all.get(LOADS.full) ?? []).map(read)) }));
@@ -127,20 +130,10 @@ async function measureStart(): Promise<number> {
 async function compareRevisions(revision: string): Promise<void> {
   const root = join(folder, 'revision');
   checkOut(revision, root);
-  const servers: Server[] = [];
-  const [ourRedis, theirRedis] = [await startRedis('always'), await startRedis('always')];
-  for (const redis of [ourRedis, theirRedis]) if (redis) stops.push(redis.stop);
-  const add = (server: Server): void => {
-    servers.push(server);
-    stops.push(server.stop);
-  };
-  add(await startGateway('sqlite', `sqlite:${folder}/gateway.db`));
-  add(await startGateway(`sqlite, ${revision}`, `sqlite:${folder}/revision.db`, root));
-  if (ourRedis && theirRedis) {
-    add(await startGateway('Redis', ourRedis));
-    add(await startGateway(`Redis, ${revision}`, theirRedis, root));
-  } else print('**No redis-server was found: only sqlite is compared.**');
-  await measureAndPrint(servers, [`sqlite, ${revision}`, `Redis, ${revision}`]);
+  const baselines = [`sqlite, ${revision}`, `Redis, ${revision}`];
+  if (values.only.includes('lifecycle'))
+    await measureAndPrint(await startRevisions(lineUp, revision, root), baselines);
+  if (values.only.includes('output')) await compareOutput(await startRevisions(lineUp, revision, root));
 }
 
 async function measureAndPrint(
@@ -160,6 +153,27 @@ async function measureAndPrint(
   return measured;
 }
 
+/** Agents that write, each with a reader; the servers are stopped then. */
+async function compareOutput(servers: readonly Server[]): Promise<void> {
+  const load = smoke
+    ? { tasks: 5, seconds: 0.5, rounds, warmUpWrites: 20 }
+    : { tasks: tasks / 8, seconds: 4, rounds, warmUpWrites: 20_000 };
+  const measured = await measureOutput(servers, load, [NAMES.memory, NAMES.replicas, NAMES.bare]);
+  for (const { stop } of servers) await stop();
+  print(
+    `## The output of tasks\n\n${load.tasks} tasks, each with a writer of ten pieces a second and a reader that ` +
+      'follows; CPU is of the server and its store for a write and its read. Plain tasks: 50 a second.\n\n' +
+      tabulateOutput(measured, NAMES.bare),
+  );
+  const memories: OutputMemory[] = [];
+  for (const kind of values.compare === undefined ? kinds : []) {
+    await withLocation(kind, 'output', async (location) => {
+      memories.push(await measureOutputMemory(kind, location, smoke ? 20 : 2_000));
+    });
+  }
+  print(`### Goals of output\n\n${tabulateOutputGoals(measured, memories)}`);
+}
+
 async function printProfile(): Promise<void> {
   const table = await profileStages(folder, tasks, smoke ? 200 : 20_000);
   print(
@@ -171,33 +185,6 @@ async function printProfile(): Promise<void> {
 async function printRedisAlone(): Promise<void> {
   const rows = await fillRedis(smoke ? tasks : 5 * tasks, smoke);
   if (rows.length > 0) print(`## What one Redis can do\n\n${REDIS_ALONE}\n\n${tabulateRedisAlone(rows)}`);
-}
-
-async function startServers(): Promise<readonly Server[]> {
-  const servers: Server[] = [];
-  const add = (server: Server): void => {
-    servers.push(server);
-    stops.push(server.stop);
-  };
-  add(await startGateway(NAMES.sqlite, `sqlite:${folder}/gateway.db`));
-  if (!smoke) add(await startGateway(NAMES.memory, 'memory:'));
-  const [ours, shared, theirs] = [
-    await startRedis('always'),
-    await startRedis('always'),
-    await startRedis('always'),
-  ];
-  if (ours && shared && theirs) {
-    stops.push(ours.stop, shared.stop, theirs.stop);
-    if (!smoke) add(await startGateway(NAMES.redis, ours));
-    add(await startReplicas(NAMES.replicas, shared, smoke ? 1 : REPLICAS));
-    add(await startPeer(NAMES.peer, theirs));
-  } else {
-    print(
-      '**No redis-server was found: nothing is compared with Fastify + BullMQ. Install it and run again.**',
-    );
-  }
-  add(await startBare(NAMES.bare));
-  return servers;
 }
 
 async function compareGrowth(): Promise<void> {

@@ -3,6 +3,7 @@
  * the same code takes twice as long on another machine.
  */
 import type { Measured, Round } from './lifecycle.ts';
+import { divideOutput, type MeasuredOutput, type OutputMemory } from './output.ts';
 import { divideRounds, percentileOf, tabulate } from './report.ts';
 
 /** The names of the servers and loads that the goals compare. */
@@ -25,10 +26,14 @@ type Goal = { readonly figure: string; readonly goal: string; readonly value: nu
 
 /** The table of goals; a figure whose servers were not measured is left out. `startMs`: until it listens. */
 export function tabulateGoals(measured: readonly Measured[], startMs: number): string {
-  const goals = listGoals(measured, startMs).filter(({ value }) => !Number.isNaN(value));
+  return tabulateAll(listGoals(measured, startMs));
+}
+
+function tabulateAll(goals: readonly Goal[]): string {
+  const known = goals.filter(({ value }) => !Number.isNaN(value));
   return tabulate(
     ['figure', 'goal', 'measured'],
-    goals.map(({ figure, goal, value }) => [figure, goal, value.toFixed(2)]),
+    known.map(({ figure, goal, value }) => [figure, goal, value.toFixed(2)]),
   );
 }
 
@@ -67,4 +72,49 @@ function listGoals(measured: readonly Measured[], startMs: number): readonly Goa
     { figure: 'start on sqlite, s', goal: '≤ 0.3', value: startMs / 1_000 },
     { figure: 'resident memory idle, MB', goal: '≤ 130', value: started?.idleMb ?? Number.NaN },
   ];
+}
+
+/** The table of the goals of output. */
+export function tabulateOutputGoals(
+  measured: readonly MeasuredOutput[],
+  memories: readonly OutputMemory[],
+): string {
+  const p99 = (numbers: readonly number[] = []): number => percentileOf(numbers, 0.99);
+  const divide = (name: string, other: string): number =>
+    divideOutput(measured, name, other, ({ cpuUs }) => cpuUs);
+  const ofStore = (store: string, name: string, goal: string): readonly Goal[] => [
+    { figure: `${store}, CPU of a write and its read ÷ bare`, goal, value: divide(name, NAMES.bare) },
+    {
+      figure: `${store}, p99 call to read ÷ a commit then`,
+      goal: '≤ 2',
+      value: divideOutput(
+        measured,
+        name,
+        name,
+        ({ plain }) => p99(plain?.beside.readMs),
+        ({ plain }) => p99(plain?.beside.commitMs),
+      ),
+    },
+    {
+      figure: `${store}, p99 of plain tasks beside writes ÷ alone`,
+      goal: '≤ 2',
+      value: divideOutput(
+        measured,
+        name,
+        name,
+        ({ plain }) => p99(plain?.beside.plainMs),
+        ({ plain }) => p99(plain?.alone.plainMs),
+      ),
+    },
+  ];
+  const goals = [
+    ...ofStore('sqlite', NAMES.sqlite, '≤ 2.5, stretch 2.0'),
+    ...ofStore('Redis', NAMES.redis, '≤ 3.5'),
+    { figure: '3 replicas ÷ 1, CPU of a write', goal: '≤ 1.2', value: divide(NAMES.replicas, NAMES.redis) },
+    ...memories.flatMap(({ name, readerKib, taskBytes }) => [
+      { figure: `${name}, KiB a reader`, goal: '≤ 20', value: readerKib },
+      { figure: `${name}, KiB a task that is written to`, goal: '≤ 0.5', value: taskBytes / 1_024 },
+    ]),
+  ];
+  return tabulateAll(goals);
 }

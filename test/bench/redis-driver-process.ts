@@ -67,7 +67,7 @@ async function openGateway(): Promise<Gateway> {
       agentsMax: 1_000,
       pushesMax: 10_000,
     },
-    retention: { keepTasksMs: DAY_MS, sessionEventsMax: 100_000 },
+    retention: { keepTasksMs: DAY_MS, sessionEventsMax: 100_000, outputBytesMax: 2 ** 28 },
     largeWork: createLargeWork(clock),
   });
   startDuties({ duties: created.duties, store, clock, log: SILENT });

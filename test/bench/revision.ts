@@ -3,12 +3,14 @@
  * `npm run bench -- --compare REVISION` alternates with.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** Folders with packages that npm does not put at the top. */
-const PACKAGE_FOLDERS = ['.', 'generated', 'sdk', 'server'];
+const PACKAGE_FOLDERS = ['generated', 'sdk', 'server'];
+/** The packages of the repository itself. */
+const OWN = '@task-gateway';
 
 /**
  * Writes the files of a revision (anything `git archive` takes) into the folder. Its packages are those of
@@ -27,6 +29,15 @@ export function checkOut(revision: string, folder: string): void {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     return;
+  }
+  const packages = join(ROOT, 'node_modules');
+  mkdirSync(join(folder, 'node_modules', OWN), { recursive: true });
+  for (const name of readdirSync(packages).filter((one) => one !== OWN)) {
+    symlinkSync(join(packages, name), join(folder, 'node_modules', name));
+  }
+  // Relative links: the revision has its own contract, not that of this checkout.
+  for (const name of readdirSync(join(packages, OWN))) {
+    symlinkSync(readlinkSync(join(packages, OWN, name)), join(folder, 'node_modules', OWN, name));
   }
   for (const name of PACKAGE_FOLDERS) {
     const packages = join(ROOT, name, 'node_modules');

@@ -1,7 +1,7 @@
 /**
- * The lower bound to measure against: the same four messages (submit, push, result, event) on bare node:http,
- * in memory, without validation, deadlines or retries. It is of no use as a gateway, and nothing can be
- * cheaper.
+ * The lower bound to measure against: the same messages (submit, push, result, event; writes and reads of
+ * output) on bare node:http, in memory, without validation, deadlines or retries. It is of no use as a
+ * gateway, and nothing can be cheaper.
  */
 import { randomUUID } from 'node:crypto';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
@@ -12,6 +12,8 @@ type Task = {
   status: string;
   result: unknown;
   agent_id: string | null;
+  pieces: object[];
+  readers: Set<ServerResponse>;
 };
 
 const SECRET = process.env.GATEWAY_AUTH ?? '';
@@ -23,9 +25,12 @@ let agent: { agent_id: string; endpoint: URL } | null = null;
 const server = createServer((incoming, answer) => {
   const { pathname, searchParams } = new URL(incoming.url ?? '/', 'http://sketch');
   if (pathname === '/api/cli/events') return openStream(searchParams.get('cli_session_id') ?? '', answer);
+  if (pathname.endsWith('/output') && incoming.method === 'GET')
+    return follow(pathname.split('/')[4], answer);
   readBody(incoming, (body) => {
     if (pathname === '/api/cli/tasks') return submit(body as Task & { auth: string }, answer);
     if (pathname === '/api/agent/result') return report(body as Task, answer);
+    if (pathname === '/api/agent/output') return write(body as Task & { auth: string }, answer);
     if (pathname === '/api/agent/register') {
       const { agent_id, endpoint } = body as { agent_id: string; endpoint: string };
       agent = { agent_id, endpoint: new URL(endpoint) };
@@ -47,13 +52,14 @@ function submit(body: Task & { auth: string }, answer: ServerResponse): void {
     return;
   }
   const { auth: _secret, ...rest } = body;
-  const task: Task = { ...rest, request_id: randomUUID(), status: 'pending', result: null, agent_id: null };
+  const sent = { ...rest, request_id: randomUUID(), status: 'pending', result: null, agent_id: null };
+  const task: Task = { ...sent, pieces: [], readers: new Set() };
   tasks.set(task.request_id, task);
-  send(answer, 200, task);
+  send(answer, 200, sent);
   task.status = 'running';
   task.agent_id = agent.agent_id;
   const { hostname, port, pathname } = agent.endpoint;
-  const text = JSON.stringify(task);
+  const text = JSON.stringify({ ...sent, status: task.status, agent_id: task.agent_id });
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
   const push = request({ hostname, port, path: pathname, method: 'POST', agent: keepAlive, headers });
   push.on('response', (taken) => taken.resume());
@@ -72,6 +78,28 @@ function report(body: Task, answer: ServerResponse): void {
   const { request_id, status, result, cli_session_id } = task;
   const event = JSON.stringify({ event: 'task_done', request_id, status, result, error_info: null });
   for (const stream of streams.get(cli_session_id) ?? []) stream.write(`data: ${event}\n\n`);
+}
+
+function write(body: Task & { auth: string }, answer: ServerResponse): void {
+  const task = tasks.get(body.request_id);
+  if (body.auth !== SECRET || !task) {
+    send(answer, 401, {});
+    return;
+  }
+  for (const piece of body.pieces) {
+    task.pieces.push(piece);
+    const n = task.pieces.length;
+    for (const reader of task.readers) reader.write(`id: ${n}\ndata: ${JSON.stringify({ n, ...piece })}\n\n`);
+  }
+  send(answer, 200, { ok: true, request_id: body.request_id, accepted: true, next: task.pieces.length });
+}
+
+function follow(request_id = '', answer: ServerResponse): void {
+  answer.writeHead(200, { 'content-type': 'text/event-stream' });
+  answer.write(': open\n\n');
+  const readers = tasks.get(request_id)?.readers;
+  readers?.add(answer);
+  answer.on('close', () => readers?.delete(answer));
 }
 
 function openStream(session: string, answer: ServerResponse): void {

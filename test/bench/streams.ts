@@ -25,7 +25,7 @@ const EVENTS = 10;
 /** Opens this many streams, spread over this many sessions, and sends events to all of them. */
 export async function measureStreams(streams: number, sessions: number): Promise<Streaming> {
   const names = Array.from({ length: sessions }, (_, index) => `s${index}`);
-  const gateway = await startLimitedGateway({ sessionStreamsMax: 1_000_000 });
+  const gateway = await startLimitedGateway({ streamsOfOneMax: 1_000_000 });
   const readers = startStreamReaders(gateway.baseUrl, SECRET);
   try {
     // What is compiled and loaded once is not counted as a stream's.

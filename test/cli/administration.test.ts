@@ -155,7 +155,7 @@ test('task list says which running tasks wait for an agent', async () => {
     const endpoint = `http://127.0.0.1:${port}/tasks`;
     await client.registerAgent({ agent_id: 'busy', endpoint, agent_tags: ['busy'] });
     await client.submitTask({ task_type: 'offered', task_tags: ['busy'], payload: {} });
-    await expect.poll(() => countTasks({ waiting: true, tag: 'busy' }), { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => countTasks({ waiting: true, tag: 'busy' }), { timeout: 60_000 }).toBe(1);
     const { stdout } = await run('task', 'list', '--waiting', '--tag', 'busy');
     expect(stdout).toMatch(/ running, waits +0 +offered +busy +busy /);
   } finally {

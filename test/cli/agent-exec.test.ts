@@ -112,7 +112,7 @@ describe('a program as an agent', () => {
   test('reports its progress while it runs', async () => {
     const agent = await startAgent('progress', 'echo "::progress 42::"; read -r line; sleep 1000');
     const { request_id } = await client.submitTask({ task_type: 'x', task_tags: ['progress'], payload: {} });
-    await expect.poll(async () => (await client.getTask(request_id)).progress, { timeout: 15_000 }).toBe(42);
+    await expect.poll(async () => (await client.getTask(request_id)).progress, { timeout: 60_000 }).toBe(42);
     await client.cancelTask(request_id);
     expect((await stop(agent)).code).toBe(0);
   });
@@ -138,7 +138,7 @@ describe('a program as an agent', () => {
     const all = [1, 2, 3].flatMap(() => [runTask('fetched'), runTask('pushed')]);
     for (const agent of [fetching, pushed]) {
       // All three programs started before the first one exited.
-      await expect.poll(() => agent.stderr().match(/ here$/gm)?.length, { timeout: 15_000 }).toBe(3);
+      await expect.poll(() => agent.stderr().match(/ here$/gm)?.length, { timeout: 60_000 }).toBe(3);
     }
     expect((await Promise.all(all)).map(({ status }) => status)).toEqual(Array(6).fill('success'));
   });
@@ -146,7 +146,7 @@ describe('a program as an agent', () => {
 
 test('what a program writes to standard error takes no memory while nothing reads it', {
   tags: 'ps',
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   const lines = 'head -c 80000000 /dev/zero | tr "\\0" x | fold -w 2000 >&2';
   const agent = await startAgent('unread', `read -r _; ${lines}; echo written`);

@@ -85,7 +85,7 @@ describe('a program', () => {
       },
     });
     expect(await exit).toMatchObject({ exitCode: null, signal: 'SIGTERM' });
-    await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 10_000 });
+    await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 60_000 });
   });
 
   test('that ignores SIGTERM is killed', async () => {
@@ -196,7 +196,7 @@ describe('a program', () => {
     });
     expect(exit).toMatchObject({ exitCode: 0, output: 'done\n' });
     expect(pids).toHaveLength(2);
-    await vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]), { timeout: 10_000 });
+    await vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]), { timeout: 60_000 });
   });
 
   test('is searched in PATH', () => {

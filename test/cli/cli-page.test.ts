@@ -67,9 +67,15 @@ test('every command and option of the page exists', () => {
       ).toContain(option);
     }
   }
-  const everywhere = ['run', 'task wait', 'events', 'agent exec', 'config set', 'doctor'].flatMap((path) =>
-    listSuggestions(program, [...path.split(' '), '--']).map(({ word }) => word),
-  );
+  const everywhere = [
+    'run',
+    'task answer',
+    'task wait',
+    'events',
+    'agent exec',
+    'config set',
+    'doctor',
+  ].flatMap((path) => listSuggestions(program, [...path.split(' '), '--']).map(({ word }) => word));
   for (const [, option = ''] of PAGE.matchAll(/`(--[a-z-]+)/g)) {
     if (option !== '--help') expect(everywhere).toContain(option);
   }

@@ -121,7 +121,7 @@ describe('run', () => {
     expect(short.code).toBeGreaterThanOrEqual(5);
     await expect
       .poll(async () => (await client.listTasks({ session, status: ['pending'] })).tasks.length, {
-        timeout: 15_000,
+        timeout: 60_000,
       })
       .toBe(1);
     const late = createAgent({
@@ -176,7 +176,7 @@ describe('run', () => {
 async function waitForRunningTask(session: string): Promise<string> {
   return expect
     .poll(async () => (await client.listTasks({ session, status: ['running'] })).tasks[0]?.request_id, {
-      timeout: 15_000,
+      timeout: 60_000,
     })
     .toBeTruthy()
     .then(async () => (await client.listTasks({ session })).tasks[0]?.request_id ?? '');
@@ -257,7 +257,7 @@ describe('events', () => {
     const submission = { task_type: 'echo', task_tags: ['echo'], payload: { n: '一' }, cli_session_id: '流' };
     const first = await client.runTask(submission);
     const following = startCommand(['events', '流', '--count', '2'], { env });
-    await expect.poll(() => following.stdout(), { timeout: 15_000 }).toContain('\n');
+    await expect.poll(() => following.stdout(), { timeout: 60_000 }).toContain('\n');
     const second = await client.runTask(submission);
     const { code, stdout, stderr } = await following.waitForExit();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -285,7 +285,7 @@ describe('events', () => {
     const cut = startCommand(['events', session], { env });
     const interrupted = startCommand(['events', session], { env });
     for (const command of [cut, interrupted]) {
-      await expect.poll(() => command.stdout(), { timeout: 15_000 }).toContain('\n');
+      await expect.poll(() => command.stdout(), { timeout: 60_000 }).toContain('\n');
     }
     cut.child.stdout?.destroy();
     interrupted.child.kill('SIGINT');

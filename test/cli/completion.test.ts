@@ -46,6 +46,8 @@ describe('bash', () => {
       'get',
       'explain',
       'wait',
+      'output',
+      'answer',
       'cancel',
       'list',
       'failures',
@@ -89,11 +91,13 @@ describe('zsh and fish', () => {
       .split('\n')
       .map((line) => line.split('\t')[0]);
     expect(words.toSorted()).toEqual([
+      'answer',
       'cancel',
       'explain',
       'failures',
       'get',
       'list',
+      'output',
       'running',
       'submit',
       'wait',

@@ -296,7 +296,7 @@ describe('while a file without an end is read, SIGTERM ends the command', () => 
     const command = startCommand(words, { env: { HOME: folder, ...more } });
     // Succeeds as soon as the command has begun to read.
     const writer = await vi.waitFor(() => openSync(fifo, constants.O_WRONLY | constants.O_NONBLOCK), {
-      timeout: 15_000,
+      timeout: 60_000,
       interval: 10,
     });
     command.child.kill('SIGTERM');

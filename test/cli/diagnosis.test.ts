@@ -185,7 +185,7 @@ test('Ctrl-C during an outage says that the task may continue, with exit code 13
     env: envFor(killed),
   });
   const own = createClient({ baseUrl: killed.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
-  await expect.poll(async () => (await own.listTasks()).tasks.length, { timeout: 15_000 }).toBe(1);
+  await expect.poll(async () => (await own.listTasks()).tasks.length, { timeout: 60_000 }).toBe(1);
   await killed.kill();
   running.child.kill('SIGINT');
   const { code, stderr } = await running.waitForExit();

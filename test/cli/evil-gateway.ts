@@ -50,6 +50,7 @@ export const ROW = {
   cli_session_id: EVIL,
   status: EVIL,
   waiting: false,
+  waiting_for_answer: false,
   outcome: EVIL,
   agent_id: EVIL,
   progress: 100,

@@ -82,7 +82,7 @@ test('run against a server that is no gateway says so', async () => {
     );
     expect([stdout, code === 1 || code === 4], what).toEqual(['', true]);
   }
-}, 30_000);
+});
 
 /** What only JavaScript or the platform would say. */
 const RAW =
@@ -115,7 +115,7 @@ test('no wrong answer makes a command end in words that are not its own', async 
       expect([0, 1, 2, 3, 4, 5, 7], what).toContain(code);
     }),
   );
-}, 60_000);
+});
 
 test('an agent that never reaches its gateway says so within 2 s and once, and exits with 1', async () => {
   const cases = [
@@ -147,4 +147,4 @@ test('an agent that never reaches its gateway says so within 2 s and once, and e
       expect(stderr).toMatch(/task-gateway: Stopped before the agent was registered\. .+\n$/);
     }),
   );
-}, 30_000);
+});

@@ -58,4 +58,4 @@ test('a task that finishes during an outage of the gateway is reported after the
   expect(JSON.parse(followed.stdout)).toMatchObject({ request_id: id, result: { output: 'done' } });
   agent.child.kill('SIGTERM');
   expect((await agent.waitForExit()).code).toBe(0);
-}, 60_000);
+});

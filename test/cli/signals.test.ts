@@ -58,7 +58,7 @@ async function startAgent(where: Where, { program = PROGRAM, env = {} }: StartOp
       expect(found).toHaveLength(3);
       return found.map(Number);
     },
-    { timeout: 30_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
   const [own = 0, child = 0, agent = 0] = pids;
   return { agent, own, child, programs: [own, child], close };
@@ -79,7 +79,7 @@ function startShell(where: Where, command: string, env: Record<string, string>):
 async function waitForNone(pids: readonly number[]): Promise<void> {
   expect(pids.length).toBeGreaterThan(0);
   expect(pids.every((pid) => pid > 1)).toBe(true);
-  await vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]), { timeout: 15_000, interval: 50 });
+  await vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]), { timeout: 60_000, interval: 50 });
 }
 
 const SIGNALS: readonly NodeJS.Signals[] = [
@@ -96,7 +96,7 @@ const survives = (where: Where, signal: NodeJS.Signals): boolean => signal === '
 for (const [where, tags] of PLACES) {
   test(`${where}: no signal ends the agent without its programs`, {
     tags: [...tags],
-    timeout: 90_000,
+    timeout: 300_000,
   }, async () => {
     const agents = await Promise.all(
       SIGNALS.map(async (signal) => ({ signal, ...(await startAgent(where)) })),
@@ -145,17 +145,17 @@ test('killed between the start of a program and the word of it, the agent leaves
       expect(all).toHaveLength(2);
       return all;
     },
-    { timeout: 30_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
   await waitForNone([agent.pid ?? 0, ...found]);
-}, 60_000);
+});
 
 test('a program that kills its agent with its first step does not survive it', async () => {
   const program = `kill -KILL "$PPID"; ${PROGRAM}`;
   const { agent, programs, close } = await startAgent('nohup', { program });
   await waitForNone([agent, ...programs]);
   close();
-}, 60_000);
+});
 
 test('out of memory: the agent ends, and its programs with it', async () => {
   // At SIGWINCH the agent takes more memory than it may have.
@@ -167,7 +167,7 @@ test('out of memory: the agent ends, and its programs with it', async () => {
   process.kill(agent, 'SIGWINCH');
   await waitForNone([agent, ...programs]);
   close();
-}, 60_000);
+});
 
 test('a process that leaves for a session of its own stays, as the page says', async () => {
   // The process says its own id, when it is in its session.
@@ -182,4 +182,4 @@ test('a process that leaves for a session of its own stays, as the page says', a
     process.kill(child, 'SIGKILL');
     close();
   }
-}, 60_000);
+});

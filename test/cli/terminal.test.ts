@@ -1,65 +1,20 @@
 /** Commands in a real terminal: the spinner, Ctrl-C, colours, and columns of wide characters. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type Agent, createAgent } from '../../sdk/agent/index.ts';
+import { describe, expect, test } from 'vitest';
+import { createAgent } from '../../sdk/agent/index.ts';
 import { measureWidth } from '../../sdk/cli/terminal/width.ts';
-import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
-import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { envFor, isRunning, writeLauncher } from './cli-process.ts';
-import { openTerminal, type TmuxTerminal } from './tmux-terminal.ts';
+import { SECRET } from '../harness/gateway-process.ts';
+import { isRunning } from './cli-process.ts';
+import { client, gateway, typeLine, useAgent } from './terminal-fixture.ts';
 
-let gateway: GatewayProcess;
-let client: TaskGatewayClient;
-let agent: Agent;
-let folder: string;
-let terminal: TmuxTerminal | undefined;
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'task-gateway-terminal-'));
-  writeLauncher(folder);
-  gateway = await startGateway();
-  const options = { baseUrl: gateway.baseUrl, auth: SECRET };
-  client = createClient({ ...options, adminAuth: ADMIN_SECRET });
-  agent = createAgent({
-    ...options,
-    agentId: '执行者',
-    tags: ['w'],
-    maxConcurrent: 10,
-    handler({ task_type }, { signal, progress }) {
-      if (task_type === 'evil') return 'one\u001b]0;title\u0007\u001b[31m two';
-      progress(42);
-      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-    },
-  });
-  await agent.start();
+useAgent({
+  agentId: '执行者',
+  tags: ['w'],
+  handler({ task_type }, { signal, progress }) {
+    if (task_type === 'evil') return 'one\u001b]0;title\u0007\u001b[31m two';
+    progress(42);
+    return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  },
 });
-
-afterEach(() => {
-  terminal?.close();
-  terminal = undefined;
-});
-
-afterAll(async () => {
-  await agent?.stop({ drainMs: 0 });
-  await gateway?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-/** Opens a terminal whose shell finds the command, and types a line. */
-async function typeLine(
-  line: string,
-  env: Readonly<Record<string, string>> = {},
-  columns = 100,
-): Promise<TmuxTerminal> {
-  const path = `${folder}:${process.env.PATH}`;
-  terminal = openTerminal({ PATH: path, HOME: folder, ...envFor(gateway), ...env }, columns);
-  await terminal.waitForText(/^ready>/m);
-  terminal.press(line);
-  terminal.press('Enter');
-  return terminal;
-}
 
 describe('in a terminal', { tags: 'tmux' }, () => {
   test('run shows a spinner with the progress; Ctrl-C cancels the task and removes the spinner', async () => {
@@ -191,9 +146,9 @@ describe('in a terminal', { tags: 'tmux' }, () => {
     const { request_id } = await client.submitTask({ task_type: 'x', task_tags: ['closed'], payload: {} });
     const [, pid] = /pid=(\d+)$/m.exec(await waitForText(/pid=\d+$/m)) ?? [];
     close();
-    await expect.poll(() => isRunning(Number(pid)), { timeout: 15_000 }).toBe(false);
+    await expect.poll(() => isRunning(Number(pid)), { timeout: 60_000 }).toBe(false);
     await expect
-      .poll(async () => (await client.getTask(request_id)).error_info, { timeout: 15_000 })
+      .poll(async () => (await client.getTask(request_id)).error_info, { timeout: 60_000 })
       .toBe('the agent was stopped before the task was done');
   });
 });

@@ -16,16 +16,14 @@ export type TmuxTerminal = {
   close(): void;
 };
 
-let opened = 0;
-
 /** Runs a program in a terminal of its own; returns how to send commands to its tmux. */
 function startTmux(
   env: Readonly<Record<string, string>>,
   columns: number,
   program: readonly string[],
 ): (...args: readonly string[]) => string {
-  opened += 1;
-  const name = `task-gateway-${process.pid}-${opened}`;
+  // The files of one run may share a process.
+  const name = `task-gateway-${crypto.randomUUID()}`;
   const tmux = (...args: readonly string[]): string =>
     execFileSync('tmux', ['-L', name, '-f', '/dev/null', '-u', ...args], {
       encoding: 'utf8',

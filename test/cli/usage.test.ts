@@ -65,7 +65,7 @@ describe('suggestions', () => {
     [['ta'], ['task']],
     [
       ['task', ''],
-      ['submit', 'get', 'explain', 'wait', 'cancel', 'list', 'failures'],
+      ['submit', 'get', 'explain', 'wait', 'output', 'answer', 'cancel', 'list', 'failures'],
     ],
     [
       ['--url', 'task', 'agent', ''],

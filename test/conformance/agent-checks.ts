@@ -1,8 +1,16 @@
 /** The checks of agents: each looks at what the scenarios have seen, or at all calls of the run. */
 
 import type { Stage } from './agent-stage.ts';
-import { isFields, NotScored, printValue, requireEqual, requireThat } from './findings.ts';
-import type { Received } from './played-gateway.ts';
+import {
+  isFields,
+  isJsonObject,
+  isUtf8,
+  NotScored,
+  printValue,
+  requireEqual,
+  requireThat,
+} from './findings.ts';
+import type { Received } from './played-server.ts';
 import type { ScenarioName, Seen } from './trials-of-agents.ts';
 
 export type Look = <Name extends ScenarioName>(name: Name) => Seen<Name>;
@@ -109,7 +117,10 @@ export const AGENT_CHECKS: Readonly<Record<string, AgentCheck>> = {
   },
   'as-agent.json'(stage, look) {
     for (const { operation, bytes } of allCalls(stage, look))
-      requireThat(isJson(bytes), `The body of a ${operation} is ${printValue(bytes.toString())}, no JSON.`);
+      requireThat(
+        isJsonObject(bytes),
+        `The body of a ${operation} is ${printValue(bytes.toString())}, no JSON.`,
+      );
   },
   'as-agent.utf8'(stage, look) {
     for (const { operation, bytes } of allCalls(stage, look)) {
@@ -300,21 +311,5 @@ function lookIfPlayed<Name extends ScenarioName>(look: Look, name: Name): Seen<N
   } catch (error) {
     if (error instanceof NotScored) return undefined;
     throw error;
-  }
-}
-
-function isJson(bytes: Buffer): boolean {
-  return succeeds(() => isFields(JSON.parse(bytes.toString().replace(/^\uFEFF/, ''))));
-}
-
-function isUtf8(bytes: Buffer): boolean {
-  return succeeds(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes) !== undefined);
-}
-
-function succeeds(holds: () => boolean): boolean {
-  try {
-    return holds();
-  } catch {
-    return false;
   }
 }

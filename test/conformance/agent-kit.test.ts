@@ -2,42 +2,28 @@
  * The agent's role of the kit: agents that conform, what is no agent, and the kit itself: every check has a
  * control, and finds the fault that it plants.
  */
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findFreePort } from '../harness/free-port.ts';
-import { readBlocks } from '../harness/readme-blocks.ts';
 import { AGENT_CHECKS } from './agent-checks.ts';
-import { runScripted, tryAgentControls } from './agent-control-table.ts';
 import { AGENT_CONTROLS } from './agent-controls.ts';
 import type { AgentRunOptions } from './agent-stage.ts';
 import { REQUIREMENTS } from './requirements.ts';
 import { runAgentChecks } from './run-agent-checks.ts';
 import type { Run } from './run-checks.ts';
-import { startsCommand } from './started-agent.ts';
+import { runScripted, tryAgentControls } from './scripted-runs.ts';
+import { startsCommand } from './started-command.ts';
+import { complaintsOf, findMisquoted, idsOf, runPage } from './tested-runs.ts';
 import { exitCodeOf, summarize } from './verdicts.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const NODE = process.execPath;
 const EXEC = `${NODE} ${join(ROOT, 'sdk/bin/task-gateway.js')} agent exec --tag x --max 2`;
-const LIMIT_MS = 120_000;
-const blocks = readBlocks(readFileSync(join(import.meta.dirname, 'README.md'), 'utf8'));
+const LIMIT_MS = 600_000;
 const PROGRAM = "-- sh -c 'sleep 1.5; echo done'";
 
 function runCommand(command: string, more: Partial<AgentRunOptions> = {}): Promise<Run> {
   return runAgentChecks({ starter: startsCommand(command), ...more });
-}
-
-/** Those that are no pass and are scored, each with what was found. */
-function complaintsOf({ verdicts }: Run): readonly string[] {
-  return verdicts
-    .filter(({ outcome }) => outcome !== 'pass' && outcome !== 'not_scored')
-    .map(({ requirement, outcome, detail }) => `${outcome} ${requirement.id}: ${detail}`);
-}
-
-function idsOf({ verdicts }: Run, outcome: string): readonly string[] {
-  return verdicts.filter((one) => one.outcome === outcome).map(({ requirement }) => requirement.id);
 }
 
 const OF_PUSHES = ['as-agent.busy', 'as-agent.signature', 'as-agent.timestamp', 'as-agent.one-matches'];
@@ -77,9 +63,8 @@ describe.concurrent('an agent that conforms', () => {
   test('the one of the page, which is the SDK’s in Python', { tags: 'python', timeout: LIMIT_MS }, async ({
     expect: wants,
   }) => {
-    const { code, stdout } = await runPage('python3', join(ROOT, 'sdk/examples/python/agent.py'));
-    const promised = blocks.findLast(({ language }) => language === 'text')?.text;
-    wants({ code, printed: stdout.split('\n\n').at(-1) }).toEqual({ code: 0, printed: promised });
+    const { promised, ...ran } = await runPage('--agent', 'my_agent.py', 'sdk/examples/python/agent.py');
+    wants(ran).toEqual({ code: 0, printed: promised });
   });
 
   test(
@@ -128,12 +113,7 @@ describe.concurrent('every requirement of agents', () => {
   });
 
   test('stands in the documents as it is quoted', ({ expect: wants }) => {
-    const names = ['clients-and-agents.3.1.json', 'agent.3.1.json'];
-    const published = names
-      .map((name) => plain(readFileSync(join(ROOT, 'generated/openapi', name), 'utf8')))
-      .join();
-    const quoted = ours.filter(({ document }) => document === 'guide');
-    wants(quoted.filter(({ text }) => !published.includes(plain(text))).map(({ id }) => id)).toEqual([]);
+    wants(findMisquoted(ours)).toEqual([]);
   });
 
   test(
@@ -147,20 +127,3 @@ describe.concurrent('every requirement of agents', () => {
     LIMIT_MS,
   );
 });
-
-/** The words of a text, whatever stands between them in a table or in JSON. */
-function plain(text: string): string {
-  return (text.replaceAll(/\\[nrt]/g, ' ').match(/[\p{L}\p{N}_]+/gu) ?? []).join(' ');
-}
-
-/** Runs the command of the page for an agent, with another program and file than it names. */
-function runPage(program: string, file: string): Promise<{ code: number; stdout: string }> {
-  const text = blocks.find((block) => block.text.includes('--agent '))?.text ?? '';
-  const command = text.replace('python3 my_agent.py', `${program} ${file}`);
-  const npx = `npx() { shift; ${NODE} ${join(import.meta.dirname, 'bin/task-gateway-conformance.js')} "$@"; }`;
-  return new Promise((resolve) => {
-    execFile('bash', ['--norc', '-c', `${npx}\n${command}`], (error, stdout) => {
-      resolve({ code: Number(error?.code ?? 0), stdout });
-    });
-  });
-}

@@ -4,12 +4,13 @@
  */
 import { randomBytes } from 'node:crypto';
 import { type Fields, Finding, requireThat } from './findings.ts';
-import { createPlayedGateway, type PlayedGateway, type PlayedTask, type Received } from './played-gateway.ts';
+import { createPlayedGateway, type PlayedGateway, type PlayedTask } from './played-gateway.ts';
+import type { Received } from './played-server.ts';
 import type { Requirement } from './requirements.ts';
-import type { AgentStarter, StartedAgent } from './started-agent.ts';
+import type { StartedCommand, Starter } from './started-command.ts';
 
 export type AgentRunOptions = {
-  readonly starter: AgentStarter;
+  readonly starter: Starter;
   /** The secrets that the agent gets: by default random ones. */
   readonly auth?: string;
   readonly pushSecret?: string;
@@ -85,7 +86,7 @@ export function createStage(options: AgentRunOptions): Stage {
   const gateway = createPlayedGateway({ auth, pushSecret, payload, heartbeatSeconds, prefix, ...listen });
   const handed = new Map<string, number>();
   const starts: number[] = [];
-  let agent: StartedAgent | undefined;
+  let agent: StartedCommand | undefined;
 
   const stage: Stage = {
     gateway,

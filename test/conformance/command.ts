@@ -3,31 +3,40 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { AGENT_CHECKS } from './agent-checks.ts';
+import { CLIENT_CHECKS } from './client-checks.ts';
 import { type Fields, isFields } from './findings.ts';
 import { serveMinimalGateway } from './minimal-gateway.ts';
 import { REQUIREMENTS } from './requirements.ts';
 import { runAgentChecks } from './run-agent-checks.ts';
 import { CHECKS, type Run, runChecks } from './run-checks.ts';
-import { awaitsAgent, startsCommand } from './started-agent.ts';
+import { runClientChecks } from './run-client-checks.ts';
+import { SLOW_CHECKS } from './slow-checks.ts';
+import { awaitsAgent, startsCommand } from './started-command.ts';
 import { type Baseline, exitCodeOf, parseBaseline, summarize } from './verdicts.ts';
 import { printReport, type ReportHead, writeJsonReport, writeJunitReport } from './written-reports.ts';
 
 const USAGE = `npx @task-gateway/conformance --gateway URL [OPTIONS]
 npx @task-gateway/conformance --agent COMMAND|URL [OPTIONS]
+npx @task-gateway/conformance --client COMMAND [OPTIONS]
 npx @task-gateway/conformance --serve-minimal PORT
 npx @task-gateway/conformance --list
 
-Checks whether a gateway is a Task Gateway, or whether an agent is one of such a gateway's. The secrets of a gateway:
-GATEWAY_AUTH and ADMIN_AUTH in the environment.
+Checks whether a gateway is a Task Gateway, or whether an agent or a client is one of such a gateway's. The secrets of a
+gateway: GATEWAY_AUTH, ADMIN_AUTH and PUSH_SECRET in the environment.
 
   --gateway URL         the gateway under test
   --agent COMMAND       the agent under test: the kit starts it, kills it and starts it again, with TASK_GATEWAY_URL,
                         TASK_GATEWAY_AUTH, TASK_GATEWAY_PUSH_SECRET and TASK_GATEWAY_AGENT_ID in its environment
   --agent URL           the same for an agent that you start: the kit plays the gateway at this URL and waits for it
-  --payload JSON        the payload of the agent's tasks: one that takes it 1.5 seconds or longer
+  --client COMMAND      the client under test: the kit runs it for each scenario with TASK_GATEWAY_URL, TASK_GATEWAY_AUTH,
+                        TASK_TYPE, TASK_TAG and TASK_PAYLOAD in its environment; it runs that task, prints the result,
+                        and ends with 0, or with another exit code if the task failed
+  --payload JSON        the payload of the tasks: for an agent one that takes it 1.5 seconds or longer
   --agent-host ADDRESS  where the kit's agents listen and the gateway reaches them (127.0.0.1)
+  --origin ORIGIN       an origin whose pages the gateway allows; without it, what such a page gets is not scored
   --level LEVEL         only requirements of this level: L0 the specification, L1 the guide
   --only ID             only requirements whose ids begin so, such as "event."
+  --slow                makes the checks of a gateway too that take longer than ten seconds; three minutes in all
   --seed NUMBER         decides the values that are sent, names apart (one of the clock)
   --baseline FILE       JSON: ids of requirements that are expected to fail, each with its reason
   --json FILE           writes the report as JSON
@@ -41,10 +50,13 @@ Exit codes: 0 conforms; 1 does not, or the baseline is stale; 2 the kit itself f
 const OPTIONS = {
   gateway: { type: 'string' },
   agent: { type: 'string' },
+  client: { type: 'string' },
   payload: { type: 'string' },
   'agent-host': { type: 'string' },
+  origin: { type: 'string' },
   level: { type: 'string' },
   only: { type: 'string' },
+  slow: { type: 'boolean', default: false },
   seed: { type: 'string' },
   baseline: { type: 'string' },
   json: { type: 'string' },
@@ -66,8 +78,11 @@ export async function runCommand(words: readonly string[], version: string): Pro
     if (values.list) return print(listRequirements());
     if (values['serve-minimal'] !== undefined) return await serve(values['serve-minimal']);
     if (values.agent !== undefined) return await checkAgent(values.agent, values, version);
+    if (values.client !== undefined) return await checkClient(values.client, values, version);
     if (values.gateway !== undefined) return await checkGateway(values.gateway, values, version);
-    throw new UsageError('--gateway URL is missing, or --agent COMMAND: it names what is tested.');
+    throw new UsageError(
+      '--gateway URL is missing, or --agent COMMAND or --client COMMAND: it names what is tested.',
+    );
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof TypeError)) throw error;
     console.error(`${error.message}\nWhat it takes: npx @task-gateway/conformance --help`);
@@ -75,8 +90,8 @@ export async function runCommand(words: readonly string[], version: string): Pro
   }
 }
 
-type Option = 'agent-host' | 'level' | 'only' | 'payload' | 'seed' | 'baseline' | 'json' | 'junit';
-type Values = Readonly<Partial<Record<Option, string>>> & { readonly all: boolean };
+type Option = 'agent-host' | 'origin' | 'level' | 'only' | 'payload' | 'seed' | 'baseline' | 'json' | 'junit';
+type Values = Readonly<Partial<Record<Option, string>>> & { readonly all: boolean; readonly slow: boolean };
 type Asked = {
   readonly level?: 'L0' | 'L1';
   readonly only?: string;
@@ -87,14 +102,17 @@ type Asked = {
 function checkGateway(gateway: string, values: Values, version: string): Promise<number> {
   if (!/^https?:\/\//.test(gateway) || !URL.canParse(gateway))
     throw new UsageError(`--gateway must be a URL such as http://127.0.0.1:8080, not "${gateway}".`);
-  const { GATEWAY_AUTH = 'task-gateway-default-secret', ADMIN_AUTH } = process.env;
-  const { 'agent-host': agentHost } = values;
+  const { GATEWAY_AUTH = 'task-gateway-default-secret', ADMIN_AUTH, PUSH_SECRET } = process.env;
+  const { 'agent-host': agentHost, origin, slow } = values;
   return check({ role: 'gateway', subject: gateway }, values, version, (asked) =>
     runChecks({
       gatewayUrl: gateway,
       auth: GATEWAY_AUTH,
+      slow,
       ...(ADMIN_AUTH ? { adminAuth: ADMIN_AUTH } : {}),
+      ...(PUSH_SECRET ? { pushSecrets: PUSH_SECRET.split(' ') } : {}),
       ...(agentHost === undefined ? {} : { agentHost }),
+      ...(origin === undefined ? {} : { origin }),
       ...asked,
     }),
   );
@@ -108,6 +126,17 @@ function checkAgent(agent: string, values: Values, version: string): Promise<num
     runAgentChecks({
       starter,
       ...(url ? { listen: { host: url.hostname, port: Number(url.port) || 80 }, limitMs: START_MS } : {}),
+      ...(payload === undefined ? {} : { payload }),
+      ...asked,
+    }),
+  );
+}
+
+function checkClient(client: string, values: Values, version: string): Promise<number> {
+  const payload = readPayload(values.payload);
+  return check({ role: 'client', subject: client }, values, version, ({ seed: _, ...asked }) =>
+    runClientChecks({
+      starter: startsCommand(client),
       ...(payload === undefined ? {} : { payload }),
       ...asked,
     }),
@@ -179,13 +208,13 @@ function readLevel(text: string | undefined): 'L0' | 'L1' | undefined {
 }
 
 /** Of a part of the requirements, the entries of that part. */
-function readBaseline(file: string | undefined, { only = '', level }: Values): Baseline {
+function readBaseline(file: string | undefined, { only = '', level, slow }: Values): Baseline {
   if (file === undefined) return {};
   try {
     const all = Object.entries(parseBaseline(readFileSync(file, 'utf8')));
-    const others = REQUIREMENTS.filter((one) => level !== undefined && one.level !== level).map(
-      ({ id }) => id,
-    );
+    const others = REQUIREMENTS.filter(
+      (one) => (level !== undefined && one.level !== level) || (one.id in SLOW_CHECKS && !slow),
+    ).map(({ id }) => id);
     return Object.fromEntries(all.filter(([id]) => id.startsWith(only) && !others.includes(id)));
   } catch (error) {
     throw new UsageError(`--baseline ${file}: ${error instanceof Error ? error.message : error}.`);
@@ -194,7 +223,8 @@ function readBaseline(file: string | undefined, { only = '', level }: Values): B
 
 function listRequirements(): string {
   return REQUIREMENTS.map(({ id, level, strength, role, text, not_scored }) => {
-    const state = CHECKS[id] || AGENT_CHECKS[id] ? 'checked' : `not scored: ${not_scored}`;
+    const isChecked = [CHECKS, SLOW_CHECKS, AGENT_CHECKS, CLIENT_CHECKS].some((checks) => id in checks);
+    const state = isChecked ? 'checked' : `not scored: ${not_scored}`;
     return `${id} (${level}, ${role}, ${strength}; ${state})\n  ${text}`;
   }).join('\n');
 }

@@ -3,15 +3,24 @@
  * writes `CONTROLS.md`, the table of checks and controls.
  */
 import { writeFileSync } from 'node:fs';
+import { createSimulator } from '../../server/simulator/index.ts';
 import { startGateway } from '../harness/gateway-process.ts';
-import { tryAgentControls } from './agent-control-table.ts';
 import { AGENT_CONTROLS } from './agent-controls.ts';
+import { CLIENT_CONTROLS } from './client-controls.ts';
 import { type Control, SPECIFICATION_CONTROLS } from './controls.ts';
+import { DELIVERY_CONTROLS } from './delivery-controls.ts';
 import { GUIDE_CONTROLS } from './guide-controls.ts';
-import { CONTROL_SECRETS } from './planted-faults.ts';
-import { REQUIREMENTS, type Requirement } from './requirements.ts';
-import { runChecks } from './run-checks.ts';
-import type { Send } from './subject.ts';
+import { OPERATION_CONTROLS } from './operation-controls.ts';
+import { OUTPUT_CONTROLS } from './output-controls.ts';
+import { CONTROL_ORIGIN, CONTROL_SECRETS } from './planted-faults.ts';
+import { PROMISE_CONTROLS } from './promise-controls.ts';
+import { QUESTION_CONTROLS } from './question-controls.ts';
+import { REQUEST_CONTROLS } from './request-controls.ts';
+import { REQUIREMENTS } from './requirements.ts';
+import { type RunOptions, runChecks, workThrough } from './run-checks.ts';
+import { tryAgentControls, tryClientControls } from './scripted-runs.ts';
+import { SLOW_CHECKS } from './slow-checks.ts';
+import { SLOW_CONTROLS } from './slow-controls.ts';
 import { TRANSITION_CONTROLS } from './transition-controls.ts';
 
 /** All of them, by the requirement whose check must find the fault. */
@@ -19,6 +28,13 @@ export const CONTROLS: Readonly<Record<string, Control>> = {
   ...SPECIFICATION_CONTROLS,
   ...TRANSITION_CONTROLS,
   ...GUIDE_CONTROLS,
+  ...REQUEST_CONTROLS,
+  ...DELIVERY_CONTROLS,
+  ...SLOW_CONTROLS,
+  ...PROMISE_CONTROLS,
+  ...OPERATION_CONTROLS,
+  ...OUTPUT_CONTROLS,
+  ...QUESTION_CONTROLS,
 };
 
 /** The controls that are tried at the same time. */
@@ -28,39 +44,85 @@ const LIMIT_MS = 4_000;
 /** The checks that found a fault or were kept from looking, by the requirement whose control planted it. */
 export type Found = ReadonlyMap<string, readonly string[]>;
 
-/** Runs the checks of its level once for each control against the gateway at `baseUrl`. */
+/**
+ * Tries each control with the checks of its section, of the specification with all of it. Those of a slow
+ * check are tried with that check alone, on the simulator: the time that it waits for passes at once.
+ */
 export async function tryControls(baseUrl: string): Promise<Found> {
   const found = new Map<string, readonly string[]>();
-  const waiting = Object.entries(CONTROLS);
-  const work = async (): Promise<void> => {
-    for (let next = waiting.shift(); next; next = waiting.shift())
-      found.set(next[0], await findComplaints(baseUrl, next[1].plant, levelOf(next[0])));
+  const tryOne = async ([id, control]: readonly [string, (typeof CONTROLS)[string]]): Promise<void> => {
+    const complaints =
+      id in SLOW_CHECKS
+        ? withSimulator((subject) => findComplaints(subject, control, { only: id, slow: true }))
+        : findComplaints({ gatewayUrl: baseUrl }, control, besideOf(id));
+    found.set(id, await complaints);
   };
-  await Promise.all(Array.from({ length: CONTROLS_AT_ONCE }, work));
+  const all = Object.entries(CONTROLS);
+  await workThrough(all, CONTROLS_AT_ONCE, tryOne);
+  // On a busy machine a fault may come too late for its check: once more alone.
+  await workThrough(
+    all.filter(([id]) => !found.get(id)?.includes(id)),
+    1,
+    tryOne,
+  );
   return new Map(Object.keys(CONTROLS).map((id) => [id, found.get(id) ?? []]));
 }
 
-/** The level of a requirement. */
-function levelOf(id: string): Requirement['level'] | undefined {
-  return REQUIREMENTS.find((one) => one.id === id)?.level;
+type TriedSubject = Pick<RunOptions, 'gatewayUrl' | 'send' | 'clock'>;
+
+/** The steps in which the time of a simulator moves, and how long each takes. */
+const STEP_SECONDS = 0.1;
+const STEP_MS = 4;
+
+/** A run of the kit on a new simulator, whose time is that of the kit and passes quickly. */
+export async function withSimulator<T>(run: (subject: TriedSubject) => Promise<T>): Promise<T> {
+  const { gateway: auth, admin: adminAuth, push: pushSecrets } = CONTROL_SECRETS;
+  const simulator = createSimulator({ auth, adminAuth, pushSecrets, corsOrigins: [CONTROL_ORIGIN] });
+  const { clock } = simulator;
+  let isOver = false;
+  const moved = (async () => {
+    while (!isOver) {
+      await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+      await clock.advance(STEP_SECONDS);
+    }
+  })();
+  try {
+    return await run({
+      gatewayUrl: 'http://simulator.test',
+      send: (url, init) => simulator.fetch(new Request(url, init)),
+      clock: { nowMs: clock.nowMs, sleep: clock.sleep },
+    });
+  } finally {
+    isOver = true;
+    await moved;
+  }
 }
 
-/** Runs the kit with a fault in front of the gateway; throws an error where the kit itself fails. */
+/** The checks that a control is tried with. */
+function besideOf(id: string): Pick<RunOptions, 'only' | 'level'> {
+  const isOfGuide = REQUIREMENTS.find((one) => one.id === id)?.level === 'L1';
+  return isOfGuide ? { only: id.slice(0, id.indexOf('.') + 1) } : { level: 'L0' };
+}
+
+/** Runs the kit with a fault beside the gateway; throws an error where the kit itself fails. */
 export async function findComplaints(
-  baseUrl: string,
-  plant: (send: Send) => Send,
-  level?: Requirement['level'],
+  subject: TriedSubject,
+  { plant = (send) => send, plantInPushes }: Pick<Control, 'plant' | 'plantInPushes'> = {},
+  asked: Pick<RunOptions, 'only' | 'level' | 'slow'> = {},
 ): Promise<readonly string[]> {
-  const { gateway: auth, admin: adminAuth } = CONTROL_SECRETS;
-  const send = plant((url, init) => fetch(url, { ...init, redirect: 'manual' }));
+  const { gateway: auth, admin: adminAuth, push: pushSecrets } = CONTROL_SECRETS;
+  const { send = (url, init) => fetch(url, { ...init, redirect: 'manual' }) } = subject;
   const { verdicts } = await runChecks({
-    gatewayUrl: baseUrl,
+    ...subject,
     auth,
     adminAuth,
+    pushSecrets,
     seed: 1,
     limitMs: LIMIT_MS,
-    send,
-    ...(level === undefined ? {} : { level }),
+    origin: CONTROL_ORIGIN,
+    send: plant(send),
+    ...(plantInPushes && { plantInPushes }),
+    ...asked,
   });
   const [broken] = verdicts.filter(({ outcome }) => outcome === 'error');
   if (broken) throw new Error(`${broken.requirement.id}: ${broken.detail}`);
@@ -80,13 +142,14 @@ function renderRows(found: Found, faults: Faults): readonly string[] {
 }
 
 /** The tables in Markdown. */
-function renderPage(found: Found, foundInAgents: Found): string {
+function renderPage(found: Found, foundInAgents: Found, foundInClients: Found): string {
   return [
     '# The controls of the kit',
     '',
     'A check counts only if it was seen to fail. For each one a fault is planted between the kit and a gateway that',
-    'conforms, and all checks of its level are run: the check of that row must find it, at every change of the kit.',
-    'Checks that look at the same response may find it too.',
+    'conforms, and the checks of its section are run, of the specification all: the check of that row must find it, at',
+    'every change of the kit. Checks that look at the same response may find it too. A check that waits long is run',
+    'alone, on the simulator.',
     '',
     ...renderRows(found, CONTROLS),
     '## Of agents',
@@ -94,14 +157,27 @@ function renderPage(found: Found, foundInAgents: Found): string {
     'Here the fault is planted in a small agent that does all that is required of one.',
     '',
     ...renderRows(foundInAgents, AGENT_CONTROLS),
+    '## Of clients',
+    '',
+    'Here it is planted in a small client.',
+    '',
+    ...renderRows(foundInClients, CLIENT_CONTROLS),
   ].join('\n');
 }
 
+/** The settings of a gateway that controls are tried on. */
+export const TRIED_SETTINGS = {
+  GATEWAY_AUTH: CONTROL_SECRETS.gateway,
+  ADMIN_AUTH: CONTROL_SECRETS.admin,
+  PUSH_SECRET: CONTROL_SECRETS.push.join(' '),
+  CORS_ORIGINS: CONTROL_ORIGIN,
+};
+
 if (import.meta.main) {
-  const { gateway: GATEWAY_AUTH, admin: ADMIN_AUTH } = CONTROL_SECRETS;
-  const gateway = await startGateway({ GATEWAY_AUTH, ADMIN_AUTH });
+  const gateway = await startGateway(TRIED_SETTINGS);
   try {
-    const page = renderPage(await tryControls(gateway.baseUrl), await tryAgentControls());
+    const found = await tryControls(gateway.baseUrl);
+    const page = renderPage(found, await tryAgentControls(), await tryClientControls(true));
     writeFileSync(new URL('CONTROLS.md', import.meta.url), page);
   } finally {
     await gateway.stop();

@@ -10,17 +10,22 @@ import {
   changeEvents,
   changeOutcomes,
   changeResponses,
+  changeStatus,
   changeTasks,
   endStreams,
   forgetReplays,
   splitData,
 } from './planted-faults.ts';
+import type { TakePush } from './pushed-agents.ts';
 import type { Send } from './subject.ts';
 
 export type Control = {
   /** What the gateway seems to do. */
   readonly fault: string;
-  readonly plant: (send: Send) => Send;
+  /** In what the kit sends and gets for it. */
+  readonly plant?: (send: Send) => Send;
+  /** In what the kit's agents are sent and reply. */
+  readonly plantInPushes?: (take: TakePush) => TakePush;
 };
 
 const SUBMIT = /^POST \/api\/cli\/tasks$/;
@@ -35,10 +40,6 @@ const LISTING = /^GET \/api\/admin\/agents$/;
 
 const has = (text: string) => (one: Fields) => String(one.error_info).startsWith(text);
 const isNowhere = ({ task_tags }: Fields): boolean => /-nowhere$/.test(String(task_tags));
-/** A status of the responses to some calls becomes another one. */
-const status = (calls: RegExp, from: number, to: number) =>
-  changeResponses(calls, (answer) => (answer.status === from ? { ...answer, status: to } : answer));
-
 /** The controls, by the requirement whose check must find the fault. */
 export const SPECIFICATION_CONTROLS: Readonly<Record<string, Control>> = {
   'match.by-tags': {
@@ -175,7 +176,10 @@ export const SPECIFICATION_CONTROLS: Readonly<Record<string, Control>> = {
     fault: 'The event of a cancelled task has another name.',
     plant: changeEvents((event) => (has('cancelled')(event) ? { ...event, event: 'task_cancelled' } : event)),
   },
-  'cancel.terminal': { fault: 'A task that has ended can be cancelled.', plant: status(CANCEL, 400, 200) },
+  'cancel.terminal': {
+    fault: 'A task that has ended can be cancelled.',
+    plant: changeStatus(CANCEL, 400, 200),
+  },
   'life.terminal-event': {
     fault: 'The event of a timeout has another name.',
     plant: changeEvents((event) => (has('timeout')(event) ? { ...event, event: 'task_timeout' } : event)),
@@ -197,7 +201,10 @@ export const SPECIFICATION_CONTROLS: Readonly<Record<string, Control>> = {
       isNowhere(task) ? { ...task, cli_session_id: String(task.cli_session_id).toUpperCase() } : task,
     ),
   },
-  'submit.wrong-type': { fault: 'A submission of wrong types is a 400.', plant: status(SUBMIT, 422, 400) },
+  'submit.wrong-type': {
+    fault: 'A submission of wrong types is a 400.',
+    plant: changeStatus(SUBMIT, 422, 400),
+  },
   'events.content-type': {
     fault: 'The stream is sent as text/plain.',
     plant: (send) => async (url, init) => {
@@ -207,8 +214,8 @@ export const SPECIFICATION_CONTROLS: Readonly<Record<string, Control>> = {
     },
   },
   'events.long-lived': { fault: 'The stream ends a second after its first event.', plant: endStreams(1_000) },
-  'get.unknown': { fault: 'An unknown task is a 410.', plant: status(GET, 404, 410) },
-  'cancel.unknown': { fault: 'To cancel an unknown task is a 400.', plant: status(CANCEL, 404, 400) },
+  'get.unknown': { fault: 'An unknown task is a 410.', plant: changeStatus(GET, 404, 410) },
+  'cancel.unknown': { fault: 'To cancel an unknown task is a 400.', plant: changeStatus(CANCEL, 404, 400) },
   'register.path': {
     fault: 'A registration is answered without JSON.',
     plant: changeResponses(REGISTER, (answer) =>
@@ -217,9 +224,9 @@ export const SPECIFICATION_CONTROLS: Readonly<Record<string, Control>> = {
   },
   'register.wrong-type': {
     fault: 'A registration of wrong types is a 400.',
-    plant: status(REGISTER, 422, 400),
+    plant: changeStatus(REGISTER, 422, 400),
   },
-  'heartbeat.path': { fault: 'A heartbeat is a 500.', plant: status(HEARTBEAT, 200, 500) },
+  'heartbeat.path': { fault: 'A heartbeat is a 500.', plant: changeStatus(HEARTBEAT, 200, 500) },
   'heartbeat.unregistered': {
     fault: 'A heartbeat of an agent that never registered is taken.',
     plant: changeResponses(HEARTBEAT, (answer, sent) =>
@@ -230,8 +237,11 @@ export const SPECIFICATION_CONTROLS: Readonly<Record<string, Control>> = {
     fault: '`progress` that was reported is lost.',
     plant: changeTasks((task) => (task.progress === 100 ? { ...task, progress: 99 } : task)),
   },
-  'report.no-agent-id': { fault: 'A report without `agent_id` is a 422.', plant: status(REPORT, 400, 422) },
-  'unregister.path': { fault: 'To unregister is a 500.', plant: status(UNREGISTER, 200, 500) },
+  'report.no-agent-id': {
+    fault: 'A report without `agent_id` is a 422.',
+    plant: changeStatus(REPORT, 400, 422),
+  },
+  'unregister.path': { fault: 'To unregister is a 500.', plant: changeStatus(UNREGISTER, 200, 500) },
   'unregister.ends': {
     fault: 'A heartbeat of an agent that has unregistered is a 400.',
     plant: changeResponses(HEARTBEAT, (answer, sent) =>
@@ -255,7 +265,7 @@ export const SPECIFICATION_CONTROLS: Readonly<Record<string, Control>> = {
         : send(url, init),
   },
   'auth.admin': { fault: 'The listing needs no secret.', plant: addToRequests('header') },
-  'auth.differs': { fault: 'A wrong secret is a 403.', plant: status(/./, 401, 403) },
+  'auth.differs': { fault: 'A wrong secret is a 403.', plant: changeStatus(/./, 401, 403) },
   'event.shape': {
     fault: 'An event of a failure has no `result`.',
     plant: changeEvents(({ result, ...event }) => (result === null ? event : { ...event, result })),

@@ -6,7 +6,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Fields } from './findings.ts';
-import type { AgentStarter, StartedAgent } from './started-agent.ts';
+import type { StartedCommand, Starter } from './started-command.ts';
 
 /** What a call gets: 0 where there was no response. */
 export type CallAnswer = {
@@ -43,7 +43,7 @@ const OLD_SECONDS = 300;
 const RESULT = { reply: '收到', output: 'done', more: [1] };
 
 /** Starts the agent in this process, with a fault. `workMs` is how long it works on a task. */
-export function startsScripted(plant: Plant, { isPull = false, workMs = 150 } = {}): AgentStarter {
+export function startsScripted(plant: Plant, { isPull = false, workMs = 150 } = {}): Starter {
   return {
     isCommand: true,
     start: (environment) => startScripted(environment, plant, isPull, workMs),
@@ -55,7 +55,7 @@ function startScripted(
   plant: Plant,
   isPull: boolean,
   workMs: number,
-): StartedAgent {
+): StartedCommand {
   const {
     TASK_GATEWAY_URL: url,
     TASK_GATEWAY_AUTH: auth,
@@ -220,6 +220,8 @@ function startScripted(
   return {
     isOver: () => dying.signal.aborted,
     printed: () => '',
+    output: () => '',
+    exitCode: () => (dying.signal.aborted ? 0 : null),
     signal: (name) => (name === 'SIGKILL' ? end() : parts.onSigterm(() => void drain(), end)),
   };
 }

@@ -39,10 +39,34 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function isEqual(a: unknown, b: unknown): boolean {
+/** The objects of a list. */
+export function listOf(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter(isFields) : [];
+}
+
+/** Whether both are the same JSON, whatever the order of their keys. */
+export function isEqual(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b))
     return a.length === b.length && a.every((item, index) => isEqual(item, b[index]));
   if (!isFields(a) || !isFields(b)) return Object.is(a, b);
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => key in b && isEqual(a[key], b[key]));
+}
+
+/** Whether bytes are a JSON object, perhaps behind a byte-order mark. */
+export function isJsonObject(bytes: Uint8Array): boolean {
+  return succeeds(() => isFields(JSON.parse(new TextDecoder().decode(bytes))));
+}
+
+/** Whether bytes are UTF-8. */
+export function isUtf8(bytes: Uint8Array): boolean {
+  return succeeds(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes) !== undefined);
+}
+
+function succeeds(holds: () => boolean): boolean {
+  try {
+    return holds();
+  } catch {
+    return false;
+  }
 }

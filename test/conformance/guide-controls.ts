@@ -6,6 +6,8 @@ import {
   changeHeaders,
   changeRequests,
   changeResponses,
+  refuseRequests,
+  takeRefused,
 } from './planted-faults.ts';
 
 const SUBMIT = /^POST \/api\/cli\/tasks$/;
@@ -13,15 +15,6 @@ const GET = /^GET \/api\/cli\/tasks\/[^/]+$/;
 const CANCEL = /^POST \/api\/cli\/.*\/cancel$/;
 const REPORT = /\/result$/;
 const HEARTBEAT = /\/heartbeat$/;
-const CLAIM = /\/claim$/;
-
-/** What is refused with a status and is sent with such a body is taken. */
-const taken = (calls: RegExp, status: number, sent: RegExp = /(?:)/) =>
-  changeResponses(calls, (answer, body) =>
-    answer.status === status && sent.test(body)
-      ? { ...answer, status: 200, body: '{"request_id":"taken"}' }
-      : answer,
-  );
 
 /** The controls, by the requirement whose check must find the fault. */
 export const GUIDE_CONTROLS: Readonly<Record<string, Control>> = {
@@ -37,10 +30,11 @@ export const GUIDE_CONTROLS: Readonly<Record<string, Control>> = {
   },
   'order.the-documents-livez-and': {
     fault: 'A foreign origin is refused on `/livez`.',
-    plant: (send) => (url, init) =>
-      url.endsWith('/livez') && init.headers.origin !== undefined
-        ? Promise.resolve(Response.json({ status: 403, code: 'origin_not_allowed' }, { status: 403 }))
-        : send(url, init),
+    plant: refuseRequests(
+      (_call, url, { headers }) => url.endsWith('/livez') && headers.origin !== undefined,
+      403,
+      'origin_not_allowed',
+    ),
   },
   'order.the-path-404-route': {
     fault: '405 has no `Allow`.',
@@ -63,8 +57,10 @@ export const GUIDE_CONTROLS: Readonly<Record<string, Control>> = {
     ),
   },
   'order.agent-id-is-missing': {
-    fault: 'A missing `agent_id` of a claim is a 422.',
-    plant: changeResponses(CLAIM, (answer) => (answer.status === 400 ? { ...answer, status: 422 } : answer)),
+    fault: 'A missing `agent_id` of a write is a 422.',
+    plant: changeResponses(/\/output$/, (answer) =>
+      answer.status === 400 ? { ...answer, status: 422 } : answer,
+    ),
   },
   'order.a-body-that-is': {
     fault: 'A list instead of a body is a 400.',
@@ -86,7 +82,7 @@ export const GUIDE_CONTROLS: Readonly<Record<string, Control>> = {
   },
   'order.nothing-is-coerced-60': {
     fault: '"60" is taken for a number.',
-    plant: taken(SUBMIT, 422, /"timeout":"60"/),
+    plant: takeRefused(SUBMIT, 422, /"timeout":"60"/),
   },
   'order.in-the-query-a': {
     fault: 'A blank before a number is ignored.',
@@ -94,21 +90,21 @@ export const GUIDE_CONTROLS: Readonly<Record<string, Control>> = {
   },
   'order.unknown-fields-and-parameters': {
     fault: 'A misspelt filter is ignored.',
-    plant: taken(/admin\/tasks\/cancel$/, 422),
+    plant: takeRefused(/admin\/tasks\/cancel$/, 422),
   },
-  'secrets.submittask-registeragent-claimtask-required': {
-    fault: 'A claim takes the secret in the query alone.',
-    plant: taken(CLAIM, 422),
+  'secrets.submittask-registeragent-claimtask-writeoutput': {
+    fault: 'A write takes the secret in the query alone.',
+    plant: takeRefused(/\/output$/, 422),
   },
-  'secrets.gettask-explaintask-required-or': {
-    fault: 'An explanation needs no secret.',
-    plant: taken(/\/explain$/, 401),
+  'secrets.gettask-explaintask-readoutput-required': {
+    fault: 'An output is read without a secret.',
+    plant: takeRefused(/\/output$/, 401),
   },
   'secrets.previewmatch-required-or-the': {
     fault: 'A preview needs no secret.',
-    plant: taken(/\/match$/, 422),
+    plant: takeRefused(/\/match$/, 422),
   },
-  'secrets.canceltask-subscribeevents-required-401': {
+  'secrets.canceltask-subscribeevents-answertask-required': {
     fault: 'A cancel takes the administrator’s secret.',
     plant: (send) => (url, init) =>
       init.headers['x-admin-auth'] !== undefined && CANCEL.test(`${init.method} ${new URL(url).pathname}`)
@@ -117,11 +113,11 @@ export const GUIDE_CONTROLS: Readonly<Record<string, Control>> = {
   },
   'secrets.heartbeatagent-reportresult-unregisteragent-optional': {
     fault: 'A wrong secret of a heartbeat is ignored.',
-    plant: taken(HEARTBEAT, 401),
+    plant: takeRefused(HEARTBEAT, 401),
   },
   'secrets.listagents-listtasks-getoverview-canceltasks': {
     fault: 'The overview needs no secret.',
-    plant: taken(/^GET \/api\/admin\/overview$/, 401),
+    plant: takeRefused(/^GET \/api\/admin\/overview$/, 401),
   },
   'secrets.if-the-body-and': {
     fault: 'The right secret in the body is enough.',
@@ -140,12 +136,11 @@ export const GUIDE_CONTROLS: Readonly<Record<string, Control>> = {
   },
   'secrets.a-wrong-x-admin': {
     fault: 'A wrong X-Admin-Auth is refused beside a right secret.',
-    plant: (send) => (url, init) =>
-      GET.test(`${init.method} ${new URL(url).pathname}`) &&
-      url.includes('auth=') &&
-      'x-admin-auth' in init.headers
-        ? Promise.resolve(Response.json({ status: 401, code: 'unauthorized' }, { status: 401 }))
-        : send(url, init),
+    plant: refuseRequests(
+      (call, url, { headers }) => GET.test(call) && url.includes('auth=') && 'x-admin-auth' in headers,
+      401,
+      'unauthorized',
+    ),
   },
   'secrets.without-a-secret-a': {
     fault: 'A heartbeat needs no secret to say `draining`.',

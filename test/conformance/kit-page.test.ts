@@ -10,16 +10,17 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { findFreePort } from '../harness/free-port.ts';
 import { readBlocks } from '../harness/readme-blocks.ts';
 import { REQUIREMENTS } from './requirements.ts';
-import type { Outcome, Run } from './run-checks.ts';
+import { CHECKS, type Outcome, type Run } from './run-checks.ts';
+import { SLOW_CHECKS } from './slow-checks.ts';
 import { exitCodeOf, parseBaseline, summarize } from './verdicts.ts';
 import { writeJunitReport } from './written-reports.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, 'README.md'), 'utf8');
 const PROGRAM = join(import.meta.dirname, 'bin/task-gateway-conformance.js');
 const blocks = readBlocks(PAGE);
-const isOfAgent = ({ text }: { readonly text: string }): boolean => text.includes('--agent ');
-/** Those of the gateway's role; `agent-kit.test.ts` runs the other. */
-const shell = blocks.filter((block) => block.language === 'sh' && !isOfAgent(block)).map(({ text }) => text);
+const isOfOthers = ({ text }: { readonly text: string }): boolean => /--(agent|client) /.test(text);
+/** Those of the gateway's role; `agent-kit.test.ts` and `client-kit.test.ts` run the others. */
+const shell = blocks.filter((block) => block.language === 'sh' && !isOfOthers(block)).map(({ text }) => text);
 let folder: string;
 
 beforeAll(() => {
@@ -62,7 +63,7 @@ describe('the commands of the page', () => {
       true,
     );
     expect(readFileSync(join(folder, 'report.xml'), 'utf8')).toMatch(/<testsuite .* failures="0" errors="0"/);
-  }, 60_000);
+  });
 
   test('say in one line what was used wrongly', async () => {
     const wrong = [
@@ -72,19 +73,32 @@ describe('the commands of the page', () => {
       ['--gateway http://127.0.0.1:1 --only nothing.', /no requirement begins so/],
       ['--gateway http://127.0.0.1:1 --baseline none.json', /--baseline none\.json: ENOENT/],
       ['--agent true --payload 1', /--payload must be a JSON object/],
+      ['--client true --only error.', /no requirement begins so/],
       ['--nonsense', /Unknown option '--nonsense'/],
     ] as const;
     for (const [words, sentence] of wrong) {
       const { code, stderr } = await run(`npx @task-gateway/conformance ${words}`);
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(sentence) });
     }
-  }, 60_000);
+  });
 
   test('list every requirement, and whether a check looks at it', async () => {
     const { stdout } = await run('npx @task-gateway/conformance --list');
     for (const { id } of REQUIREMENTS) expect(stdout).toContain(`${id} (`);
     for (const { text } of REQUIREMENTS) expect(stdout).toContain(text);
     expect(stdout.match(/; checked\)/g)?.length).toBeGreaterThan(50);
+  });
+
+  test('check as many requirements as the page counts', () => {
+    const rows = [...PAGE.matchAll(/^\| `(L\d)` \| (\d+) \| (\d+) \| (\d+) \|$/gm)];
+    const counted = rows.map(([, level, ...counts]) => [level, ...counts.map(Number)]);
+    const expected = ['L0', 'L1'].map((level) => {
+      const all = REQUIREMENTS.filter((one) => one.role === 'gateway' && one.level === level);
+      const count = (isOne: (id: string) => boolean) => all.filter(({ id }) => isOne(id)).length;
+      const [quick, slow] = [count((id) => id in CHECKS), count((id) => id in SLOW_CHECKS)];
+      return [level, quick, slow, all.length - quick - slow];
+    });
+    expect(counted).toEqual(expected);
   });
 
   test('end with a report when a signal comes', async () => {
@@ -101,7 +115,7 @@ describe('the commands of the page', () => {
     const { counts } = JSON.parse(readFileSync(join(folder, 'ended.json'), 'utf8'));
     expect(counts).toMatchObject({ pass: 0, fail: 0, warn: 0 });
     expect(counts.error).toBeGreaterThan(50);
-  }, 60_000);
+  });
 });
 
 describe('a baseline', () => {

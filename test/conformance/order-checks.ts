@@ -2,6 +2,7 @@
 import type { Check } from './check.ts';
 import { isFields, requireEqual, requireThat } from './findings.ts';
 import type { Kit } from './kit.ts';
+import { asked } from './played-questions.ts';
 import * as scenario from './played-scenarios.ts';
 import { type Answer, requireObject, requireProblem, requireStatus } from './subject.ts';
 
@@ -112,13 +113,13 @@ export const ORDER_CHECKS: Readonly<Record<string, Check>> = {
     requireThat(pointers.includes('/auth'), 'The errors lack /auth.');
   },
   'order.agent-id-is-missing': async (kit) => {
-    for (const path of ['heartbeat', 'result', 'claim', 'unregister']) {
+    for (const path of ['heartbeat', 'result', 'claim', 'answer', 'output', 'unregister']) {
       const answer = await kit.subject.call('POST', `/api/agent/${path}`, { json: { auth: kit.auth } });
       requireProblem(answer, 400, 'agent_id_missing', 'without `agent_id`');
     }
   },
   'order.a-body-that-is': async (kit) => {
-    for (const path of ['heartbeat', 'result', 'claim', 'unregister'])
+    for (const path of ['heartbeat', 'result', 'claim', 'answer', 'output', 'unregister'])
       pointersOf(
         await kit.subject.call('POST', `/api/agent/${path}`, { json: [], query: { auth: kit.auth } }),
         'of a list',
@@ -190,6 +191,8 @@ export const ORDER_CHECKS: Readonly<Record<string, Check>> = {
       typeof requireObject(answer).request_id === 'string',
       'A task with an unknown field must be taken.',
     );
+    const { unknownKeyword } = await kit.see(asked);
+    requireProblem(unknownKeyword, 422, 'validation_failed', 'with an unknown keyword in a schema');
     if (kit.adminAuth === undefined) return;
     const misspelt = await kit.subject.call('POST', '/api/admin/tasks/cancel', {
       json: { filter: { tpye: kit.name('type') }, created_before: 1 },

@@ -1,7 +1,7 @@
 /** The checks of the guide's section "Paths beside the API" (L1). */
 import type { Check } from './check.ts';
-import { isFields, NotScored, requireEqual, requireThat } from './findings.ts';
-import type { Kit } from './kit.ts';
+import { isFields, requireEqual, requireThat } from './findings.ts';
+import { type Kit, requireAdmin } from './kit.ts';
 import * as scenario from './played-scenarios.ts';
 import { type Answer, requireObject, requireStatus } from './subject.ts';
 
@@ -101,9 +101,8 @@ export const PATH_CHECKS: Readonly<Record<string, Check>> = {
     requireHeaders(page, { 'content-type': /^text\/html/ });
   },
   'paths.metrics-serves-prometheus-it': async (kit) => {
-    if (kit.adminAuth === undefined)
-      throw new NotScored('The administrator’s secret was not given (ADMIN_AUTH).');
-    const secrets = [{ authorization: `Bearer ${kit.adminAuth}` }, { 'x-admin-auth': kit.adminAuth }];
+    const admin = requireAdmin(kit);
+    const secrets = [{ authorization: `Bearer ${admin}` }, { 'x-admin-auth': admin }];
     for (const headers of secrets) {
       const page = await get(kit, '/metrics', headers);
       requireStatus(page, 200, 'with the administrator’s secret');

@@ -1,5 +1,6 @@
 /** How a control plants a fault between the kit and a gateway: in requests, responses or streams. */
 import type { Fields } from './findings.ts';
+import type { Push, PushReply, TakePush } from './pushed-agents.ts';
 import type { Send, SentRequest } from './subject.ts';
 
 type Plant = (send: Send) => Send;
@@ -9,13 +10,44 @@ type Answered = {
   readonly body: string;
 };
 
-export const CONTROL_SECRETS = { gateway: 'a-gateway-secret-for-tests', admin: 'an-admin-secret-for-tests' };
+export const CONTROL_SECRETS = {
+  gateway: 'a-gateway-secret-for-tests',
+  admin: 'an-admin-secret-for-tests',
+  /** One of each form. */
+  push: ['whsec_dGFzay1nYXRld2F5LWV4YW1wbGUtc2VjcmV0LTMyYg==', 'a-plain-secret-of-your-own'],
+};
+/** An origin that the gateways of the controls allow. */
+export const CONTROL_ORIGIN = 'https://page.example';
 
-const EVENTS = /^GET \/api\/cli\/events$/;
 const TASKS = /^(POST \/api\/cli\/tasks|GET \/api\/cli\/tasks\/[^/]+)$/;
 
 function callOf(url: string, { method }: SentRequest): string {
   return `${method} ${new URL(url).pathname}`;
+}
+
+function isStream({ headers }: Response): boolean {
+  return headers.get('content-type')?.startsWith('text/event-stream') ?? false;
+}
+
+/** What is refused with a status, and was sent with such a body, is taken. */
+export function takeRefused(calls: RegExp, status: number, sent: RegExp = /(?:)/): Plant {
+  return changeResponses(calls, (answer, body) =>
+    answer.status === status && sent.test(body)
+      ? { ...answer, status: 200, body: '{"request_id":"taken"}' }
+      : answer,
+  );
+}
+
+/** Responds to some requests itself, with a status and a problem's code. */
+export function refuseRequests(
+  which: (call: string, url: string, sent: SentRequest) => boolean,
+  status: number,
+  code: string,
+): Plant {
+  return (send) => (url, init) =>
+    which(callOf(url, init), url, init)
+      ? Promise.resolve(Response.json({ status, code }, { status }))
+      : send(url, init);
 }
 
 /** Changes whole responses to some calls; `sent` is the body of the request. */
@@ -23,8 +55,7 @@ export function changeResponses(calls: RegExp, change: (answer: Answered, sent: 
   return (send) => async (url, init) => {
     const response = await send(url, init);
     const call = callOf(url, init);
-    const isStream = EVENTS.test(call) && response.status === 200;
-    if (!calls.test(call) || isStream) return response;
+    if (!calls.test(call) || isStream(response)) return response;
     const headers = Object.fromEntries(response.headers);
     const changed = change(
       { status: response.status, headers, body: await response.text() },
@@ -38,7 +69,9 @@ export function changeResponses(calls: RegExp, change: (answer: Answered, sent: 
 /** Changes the JSON of successful responses to some calls. */
 export function changeBodies(calls: RegExp, change: (body: Fields) => Fields): Plant {
   return changeResponses(calls, (answer) =>
-    answer.status < 300 ? { ...answer, body: JSON.stringify(change(JSON.parse(answer.body))) } : answer,
+    answer.status < 300 && answer.body !== ''
+      ? { ...answer, body: JSON.stringify(change(JSON.parse(answer.body))) }
+      : answer,
   );
 }
 
@@ -67,6 +100,44 @@ export function changeRequests(calls: RegExp, change: (body: Fields) => Fields):
   };
 }
 
+/** Changes pushes on their way to the kit's agents. */
+function changePushes(change: (push: Push) => Push): (take: TakePush) => TakePush {
+  return (take) => (push) => take(change(push));
+}
+
+/** Changes one header of each push; an empty one is left out. */
+export function changePushHeader(name: string, change: (value: string) => string) {
+  return changePushes((push) => {
+    const { [name]: value = '', ...headers } = push.headers;
+    const changed = change(value);
+    return { ...push, headers: changed === '' ? headers : { ...headers, [name]: changed } };
+  });
+}
+
+type Reply = Exclude<PushReply, 'cut'>;
+
+/** Changes what the gateway gets for a push that gets one of these statuses. */
+export function changePushReplies(
+  statuses: readonly number[],
+  change: (reply: Reply) => PushReply,
+): (take: TakePush) => TakePush {
+  return (take) => async (push) => {
+    const reply = await take(push);
+    return reply !== 'cut' && statuses.includes(reply.status) ? change(reply) : reply;
+  };
+}
+
+/** Some calls do not reach the gateway: they get 200 and this. */
+export function answerCalls(calls: RegExp, body: Fields): Plant {
+  return (send) => (url, init) =>
+    calls.test(callOf(url, init)) ? Promise.resolve(Response.json(body)) : send(url, init);
+}
+
+/** Changes the status of the responses to some calls. */
+export function changeStatus(calls: RegExp, from: number, to: number): Plant {
+  return changeResponses(calls, (answer) => (answer.status === from ? { ...answer, status: to } : answer));
+}
+
 /** Changes tasks wherever a response is one. */
 export function changeTasks(change: (task: Fields) => Fields): Plant {
   return changeBodies(TASKS, change);
@@ -91,6 +162,11 @@ export const splitData: Plant = changeLines((line) =>
   line.startsWith('data: ') ? line.replace(',"', '\ndata: ,"') : line,
 );
 
+/** Sends each event under a type of its own. */
+export const nameEvents: Plant = changeLines((line) =>
+  line.startsWith('data: ') ? `event: task_done\n${line}` : line,
+);
+
 /** Changes the lines of streams. */
 function changeLines(change: (line: string) => string): Plant {
   return changeStreams(() => {
@@ -107,7 +183,7 @@ function changeLines(change: (line: string) => string): Plant {
 function changeStreams(start: () => (text: string, end: () => void) => string): Plant {
   return (send) => async (url, init) => {
     const response = await send(url, init);
-    if (!EVENTS.test(callOf(url, init)) || response.status !== 200) return response;
+    if (!isStream(response)) return response;
     const change = start();
     const transform = new TransformStream<string, string>({
       transform: (text, controller) => controller.enqueue(change(text, () => controller.terminate())),
@@ -138,6 +214,25 @@ export const forgetReplays: Plant = (send) => {
   return (url, init) => {
     const before = new Set(ended);
     return changeEvents((event) => (before.has(event.request_id) ? [] : event))(noted)(url, init);
+  };
+};
+
+/** Swaps the ids of the first two tasks that wait for the same tags, wherever they are sent. */
+export const swapWaiting: Plant = (send) => {
+  const waiting = new Map<string, string[]>();
+  const swap = (text: string): string =>
+    [...waiting.values()].reduce((swapped, [first = '', second = '']) => {
+      if (second === '') return swapped;
+      return swapped.replaceAll(RegExp(`${first}|${second}`, 'g'), (id) => (id === first ? second : first));
+    }, text);
+  return async (url, init) => {
+    const body = init.body === undefined ? {} : { body: swap(init.body) };
+    const response = await send(swap(url), { ...init, ...body });
+    const sent = init.body?.startsWith('{"') ? JSON.parse(init.body) : {};
+    if (sent.queue_timeout === undefined) return response;
+    const tags = String(sent.task_tags);
+    waiting.set(tags, [...(waiting.get(tags) ?? []), (await response.clone().json()).request_id]);
+    return response;
   };
 };
 

@@ -4,39 +4,24 @@
  * or take the gateway down. Whatever it sends has fields that a newer gateway might send.
  */
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { type Fields, isFields } from './findings.ts';
-
-/** A call that the agent made. */
-export type Received = {
-  /** The last part of its path, such as `heartbeat`. */
-  readonly operation: string;
-  readonly bytes: Buffer;
-  /** The body as JSON; an empty object where it is another text. */
-  readonly body: Fields;
-  readonly secret: unknown;
-  readonly atMs: number;
-  /** The token of the registration at that moment; empty before the first. */
-  readonly token: string;
-  /** What the gateway responded; 0 before it has, and where the connection was cut. */
-  status: number;
-};
-
-export type Reply = {
-  readonly status: number;
-  readonly body?: Fields;
-  readonly headers?: Readonly<Record<string, string>>;
-};
+import type { ServerResponse } from 'node:http';
+import type { Fields } from './findings.ts';
+import {
+  createPlayedServer,
+  NEWER,
+  type PlayedServer,
+  problem,
+  type Received,
+  type Reply,
+  receipt,
+} from './played-server.ts';
 
 /** How a push differs from a right one. */
 type PushChange = { readonly signature?: 'wrong' | 'second'; readonly ageSeconds?: number };
 
 export type PlayedTask = { readonly request_id: string } & Fields;
 
-export type PlayedGateway = {
-  readonly url: string;
-  readonly received: readonly Received[];
+export type PlayedGateway = PlayedServer & {
   /** The agent as it registered last; undefined before, and after it unregistered or was forgotten. */
   agent(): Fields | undefined;
   /** What the next calls get instead of the usual; undefined for a call leaves it the usual. */
@@ -53,9 +38,6 @@ export type PlayedGateway = {
   /** Takes back an offer that no claim has taken. */
   withdraw(task: PlayedTask): void;
   isPull(): boolean;
-  listen(): Promise<void>;
-  /** Ends every connection; `listen` brings it back at the same address. */
-  stopListening(): Promise<void>;
 };
 
 export type PlayedGatewayOptions = {
@@ -72,33 +54,28 @@ export type PlayedGatewayOptions = {
 /** A claim is answered after a second, so that a run sees what follows a 204. */
 const CLAIM_SECONDS_MAX = 1;
 const PUSH_MS_MAX = 300_000;
-/** Fields that no agent knows. */
-const NEWER = { newer_field: { of: ['a', 'newer', 'gateway'] } };
+const PATHS = '/api/agent/';
 
 type Offer = { readonly task: PlayedTask; readonly taken: (status: number) => void };
 
 /** Creates the gateway; it does not listen yet. */
 export function createPlayedGateway(options: PlayedGatewayOptions): PlayedGateway {
-  const { auth, host = '127.0.0.1', heartbeatSeconds } = options;
-  const received: Received[] = [];
+  const { auth, heartbeatSeconds } = options;
   const cancelled = new Set<string>();
   const reported = new Set<unknown>();
   const created = new Set<unknown>();
   const offers: Offer[] = [];
   const claims = new Set<() => void>();
-  let port = options.port ?? 0;
   let agent: Fields | undefined;
   let token = '';
   let choose: ((call: Received) => Reply | 'cut' | undefined) | undefined;
 
-  const server = createServer(async (request, response) => {
-    const call = await receive(request, token).catch(() => undefined);
-    if (!call) return;
-    received.push(call);
-    const reply = choose?.(call) ?? (await serve(call, response));
-    if (reply === 'cut') return void response.destroy();
-    call.status = reply.status;
-    respond(response, reply);
+  const server = createPlayedServer({
+    ...(options.host === undefined ? {} : { host: options.host }),
+    ...(options.port === undefined ? {} : { port: options.port }),
+    token: () => token,
+    nameOperation: (_method, path) => (path.startsWith(PATHS) ? path.slice(PATHS.length) : ''),
+    serve: async (call, response) => choose?.(call) ?? (await serve(call, response)),
   });
 
   async function serve(call: Received, response: ServerResponse): Promise<Reply> {
@@ -157,9 +134,9 @@ export function createPlayedGateway(options: PlayedGatewayOptions): PlayedGatewa
 
   return {
     get url() {
-      return `http://${host}:${port}`;
+      return server.url;
     },
-    received,
+    received: server.received,
     agent: () => agent,
     answer(next) {
       choose = next;
@@ -186,68 +163,12 @@ export function createPlayedGateway(options: PlayedGatewayOptions): PlayedGatewa
         for (const end of [...claims].slice(0, 1)) end();
       });
     },
-    async listen() {
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject).listen(port, host, () => resolve());
-      });
-      port = (server.address() as AddressInfo).port;
-    },
+    listen: server.listen,
     async stopListening() {
       for (const end of claims) end();
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
+      await server.stopListening();
     },
   };
-}
-
-async function receive(request: IncomingMessage, token: string): Promise<Received> {
-  const url = new URL(request.url ?? '/', 'http://gateway');
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk);
-  const bytes = Buffer.concat(chunks);
-  const body = parseFields(bytes);
-  const bearer = request.headers.authorization?.replace(/^Bearer /, '');
-  return {
-    operation: url.pathname.startsWith('/api/agent/') ? url.pathname.slice('/api/agent/'.length) : '',
-    bytes,
-    body,
-    secret: body.auth ?? url.searchParams.get('auth') ?? bearer,
-    atMs: performance.now(),
-    token,
-    status: 0,
-  };
-}
-
-function parseFields(bytes: Buffer): Fields {
-  try {
-    // A byte-order mark is left out: one check alone looks for it.
-    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    return isFields(value) ? value : {};
-  } catch {
-    return {};
-  }
-}
-
-function receipt(body: Fields): Reply {
-  return { status: 200, body: { ok: true, ...body, ...NEWER } };
-}
-
-/** A refusal in the form of the document. */
-export function problem(status: number, code: string, headers: Reply['headers'] = {}): Reply {
-  const type = `urn:task-gateway:problem:${code}`;
-  return { status, headers, body: { type, title: code, status, detail: `Played: ${code}.`, code, ...NEWER } };
-}
-
-function respond(response: ServerResponse, { status, body, headers = {} }: Reply): void {
-  if (response.destroyed) return;
-  const type = status < 300 ? 'application/json' : 'application/problem+json';
-  response.writeHead(status, {
-    ...headers,
-    'task-gateway-version': '2.99.0',
-    ...(body && { 'content-type': type }),
-  });
-  response.end(body && JSON.stringify(body));
 }
 
 function createTask({ payload, prefix }: PlayedGatewayOptions, agent: Fields | undefined): PlayedTask {

@@ -3,7 +3,7 @@
  * almost nothing: the checks look at it. Where it cannot go on, it throws a finding, which is then that of
  * all checks that look at it.
  */
-import { type Fields, requireThat } from './findings.ts';
+import { type Fields, requireEqual, requireThat } from './findings.ts';
 import type { Agent, Kit } from './kit.ts';
 import { type Answer, type EventStream, requireObject } from './subject.ts';
 
@@ -208,4 +208,37 @@ export async function listed(kit: Kit): Promise<{ readonly agent: Agent; readonl
   requireObject(agent.registered);
   const headers = { 'x-admin-auth': adminAuth };
   return { agent, listing: await kit.subject.call('GET', '/api/admin/agents', { headers }) };
+}
+
+/** The streams that one session may have, and one more; then one of them is closed. */
+export function manyStreams(kit: Kit) {
+  return fillStreams(kit, '/api/cli/events', { cli_session_id: kit.name('session') });
+}
+
+/** The same of the output of one task. */
+export async function manyReaders(kit: Kit) {
+  const waiting = { queue_timeout: 3_600, timeout: 3_600 };
+  const { request_id } = requireObject(await kit.submit([kit.name('nowhere')], waiting));
+  return await fillStreams(kit, `/api/cli/tasks/${request_id}/output`);
+}
+
+async function fillStreams(kit: Kit, path: string, more: Readonly<Record<string, string>> = {}) {
+  const query = { ...more, auth: kit.auth };
+  const headers = { accept: 'text/event-stream' };
+  const open = () => kit.subject.openStream(query, headers, path);
+  const streams = await Promise.all(Array.from({ length: 100 }, open));
+  try {
+    const statuses = new Set(streams.map(({ status }) => status));
+    requireEqual([...statuses], [200], 'The statuses of a hundred streams');
+    const refused = await kit.subject.call('GET', path, { query, headers });
+    streams.pop()?.close();
+    const again = await kit.until('one more stream opens when another one was closed', async () => {
+      const stream = await open();
+      stream.close();
+      return stream.status === 200 ? stream : undefined;
+    });
+    return { refused, again };
+  } finally {
+    for (const stream of streams) stream.close();
+  }
 }

@@ -12,7 +12,10 @@ export type Requirement = {
   readonly strength: 'must' | 'should';
   /** The sentence as it is published. */
   readonly text: string;
-  /** `specification` or `guide`, and its sections or anchors where the sentence stands. */
+  /**
+   * `specification`, `guide` or `operations`, and its sections, anchors or operations where the sentence
+   * stands.
+   */
   readonly document: string;
   readonly where: readonly string[];
   /** Why no check looks at it. */

@@ -2,8 +2,7 @@
 import { AGENT_CHECKS, type Look } from './agent-checks.ts';
 import { type AgentRunOptions, createStage, type Stage } from './agent-stage.ts';
 import { Finding } from './findings.ts';
-import { REQUIREMENTS, type Requirement } from './requirements.ts';
-import { describeEnd, type Run, type Verdict } from './run-checks.ts';
+import { chooseRequirements, giveVerdict, type Run } from './run-checks.ts';
 import { SCENARIOS, type ScenarioName } from './trials-of-agents.ts';
 
 type Played = { readonly seen: unknown } | { readonly error: unknown };
@@ -11,7 +10,7 @@ type Played = { readonly seen: unknown } | { readonly error: unknown };
 /** Never rejects: what fails in the kit is a verdict too. */
 export async function runAgentChecks(options: AgentRunOptions): Promise<Run> {
   const startedMs = performance.now();
-  const { level, only = '', signal = new AbortController().signal } = options;
+  const { signal = new AbortController().signal } = options;
   const stage = createStage(options);
   const played = await play(stage);
   await stage.close().catch(() => {});
@@ -21,11 +20,12 @@ export async function runAgentChecks(options: AgentRunOptions): Promise<Run> {
     if ('error' in one) throw one.error;
     return one.seen as never;
   };
-  const asked = REQUIREMENTS.filter(
-    (one) => one.role === 'agent' && one.id.startsWith(only) && (level === undefined || one.level === level),
-  );
+  const verdicts = chooseRequirements('agent', options).map((requirement) => {
+    const check = AGENT_CHECKS[requirement.id];
+    return giveVerdict(requirement, check && (() => check(stage, look)), signal);
+  });
   return {
-    verdicts: asked.map((requirement) => check(requirement, stage, look, signal)),
+    verdicts: await Promise.all(verdicts),
     prefix: stage.prefix,
     subjectVersion: null,
     seconds: (performance.now() - startedMs) / 1_000,
@@ -56,20 +56,5 @@ async function playOne(stage: Stage, name: ScenarioName): Promise<Played> {
     return { error };
   } finally {
     stage.gateway.answer(undefined);
-  }
-}
-
-function check(requirement: Requirement, stage: Stage, look: Look, signal: AbortSignal): Verdict {
-  const run = AGENT_CHECKS[requirement.id];
-  if (requirement.not_scored !== undefined || !run) {
-    const detail = requirement.not_scored ?? 'No check looks at it.';
-    return { requirement, outcome: 'not_scored', detail };
-  }
-  try {
-    signal.throwIfAborted();
-    run(stage, look);
-    return { requirement, outcome: 'pass', detail: '' };
-  } catch (error) {
-    return { requirement, ...describeEnd(error, requirement, signal) };
   }
 }

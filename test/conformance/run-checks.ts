@@ -1,12 +1,31 @@
 /** Runs the checks against a gateway, several at a time; the verdict on each requirement. */
+
+import { ADMIN_OPERATION_CHECKS } from './admin-operation-checks.ts';
+import { AGENT_OPERATION_CHECKS } from './agent-operation-checks.ts';
+import { AGENT_STATE_CHECKS } from './agent-state-checks.ts';
+import { BROWSER_CHECKS } from './browser-checks.ts';
 import { CALL_CHECKS } from './call-checks.ts';
 import type { Check } from './check.ts';
+import { CHOICE_CHECKS } from './choice-checks.ts';
+import { CLIENT_OPERATION_CHECKS } from './client-operation-checks.ts';
+import { DELIVERY_CHECKS } from './delivery-checks.ts';
+import { ERROR_CHECKS } from './error-checks.ts';
 import { Finding, NotScored } from './findings.ts';
+import { FIVE_CALLS_CHECKS } from './five-calls-checks.ts';
+import { GUARANTEE_CHECKS } from './guarantee-checks.ts';
+import { INTRODUCTION_CHECKS } from './introduction-checks.ts';
 import { createKit, type Kit, type KitOptions } from './kit.ts';
+import { LIMIT_CHECKS } from './limit-checks.ts';
+import { MOVING_CHECKS } from './moving-checks.ts';
+import { NUMBER_CHECKS } from './number-checks.ts';
 import { ORDER_CHECKS } from './order-checks.ts';
+import { OUTPUT_CHECKS } from './output-checks.ts';
 import { PATH_CHECKS } from './path-checks.ts';
+import { QUESTION_CHECKS } from './question-checks.ts';
 import { REQUIREMENTS, type Requirement } from './requirements.ts';
 import { SECRET_CHECKS } from './secret-checks.ts';
+import { SIGNATURE_CHECKS } from './signature-checks.ts';
+import { SLOW_CHECKS } from './slow-checks.ts';
 import { TASK_CHECKS } from './task-checks.ts';
 import { TRANSITION_CHECKS } from './transition-checks.ts';
 
@@ -32,18 +51,37 @@ export type RunOptions = KitOptions & {
   readonly level?: Requirement['level'];
   /** Only requirements whose ids begin so. */
   readonly only?: string;
+  /** Whether checks are made that take longer than ten seconds; all of them at the same time. */
+  readonly slow?: boolean;
   /** Ends the run: what was not checked by then is an error of the kit. */
   readonly signal?: AbortSignal;
 };
 
-/** Every check, by the id of the requirement that it looks at. */
+/** Every check that is quick, by the id of the requirement that it looks at. */
 export const CHECKS: Readonly<Record<string, Check>> = {
   ...TASK_CHECKS,
   ...CALL_CHECKS,
+  ...INTRODUCTION_CHECKS,
   ...TRANSITION_CHECKS,
   ...ORDER_CHECKS,
   ...SECRET_CHECKS,
+  ...ERROR_CHECKS,
+  ...GUARANTEE_CHECKS,
+  ...LIMIT_CHECKS,
+  ...NUMBER_CHECKS,
+  ...BROWSER_CHECKS,
   ...PATH_CHECKS,
+  ...CLIENT_OPERATION_CHECKS,
+  ...AGENT_OPERATION_CHECKS,
+  ...ADMIN_OPERATION_CHECKS,
+  ...SIGNATURE_CHECKS,
+  ...AGENT_STATE_CHECKS,
+  ...CHOICE_CHECKS,
+  ...DELIVERY_CHECKS,
+  ...MOVING_CHECKS,
+  ...FIVE_CALLS_CHECKS,
+  ...OUTPUT_CHECKS,
+  ...QUESTION_CHECKS,
 };
 
 /** Few enough for a gateway that bounds its callers. */
@@ -52,22 +90,21 @@ const CHECKS_AT_ONCE = 12;
 /** Never rejects: what fails in the kit is a verdict too. */
 export async function runChecks(options: RunOptions): Promise<Run> {
   const startedMs = performance.now();
-  const { level, only = '', signal = new AbortController().signal } = options;
+  const { signal = new AbortController().signal } = options;
   const kit = createKit(options);
   signal.addEventListener('abort', () => kit.close());
-  const asked = REQUIREMENTS.filter(
-    (one) =>
-      one.role === 'gateway' && one.id.startsWith(only) && (level === undefined || one.level === level),
-  );
+  const asked = chooseRequirements('gateway', options);
   const verdicts = new Map<Requirement, Verdict>();
-  const waiting = [...asked];
+  const isSlow = ({ id }: Requirement): boolean => id in SLOW_CHECKS;
+  const quick = asked.filter((one) => !isSlow(one));
   try {
     const dead = await prepare(kit);
-    const work = async (): Promise<void> => {
-      for (let next = waiting.shift(); next; next = waiting.shift())
-        verdicts.set(next, await check(kit, next, dead, signal));
+    const take = async (one: Requirement): Promise<void> => {
+      const check = bindCheck(one.id, kit, dead, options);
+      verdicts.set(one, await giveVerdict(one, check, signal));
     };
-    await Promise.all(Array.from({ length: CHECKS_AT_ONCE }, work));
+    const slow = asked.filter(isSlow).map(take);
+    await Promise.all([workThrough(quick, CHECKS_AT_ONCE, take), ...slow]);
     if (dead === undefined && !signal.aborted) await kit.leave();
   } finally {
     kit.close();
@@ -91,21 +128,61 @@ async function prepare(kit: Kit): Promise<unknown> {
   }
 }
 
-async function check(
+/** The check of a requirement, if there is one; of a subject that is dead it throws why. */
+function bindCheck(
+  id: string,
   kit: Kit,
-  requirement: Requirement,
   dead: unknown,
+  { slow = false }: RunOptions,
+): (() => Promise<void>) | undefined {
+  const long = SLOW_CHECKS[id];
+  const check = CHECKS[id] ?? long?.check;
+  return (
+    check &&
+    (async () => {
+      if (long && !slow) throw new NotScored(`It takes ${long.seconds} s: give --slow.`);
+      if (dead !== undefined) throw dead;
+      await check(kit);
+    })
+  );
+}
+
+/** Does the work for each item in turn, for some of them at the same time. */
+export async function workThrough<Item>(
+  items: readonly Item[],
+  atOnce: number,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const waiting = [...items];
+  const run = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await work(next);
+  };
+  await Promise.all(Array.from({ length: atOnce }, run));
+}
+
+/** The requirements of a role that a run asks about. */
+export function chooseRequirements(
+  role: Requirement['role'],
+  { level, only = '' }: Pick<RunOptions, 'level' | 'only'>,
+): readonly Requirement[] {
+  return REQUIREMENTS.filter(
+    (one) => one.role === role && one.id.startsWith(only) && (level === undefined || one.level === level),
+  );
+}
+
+/** Runs a check; the verdict on its requirement. Without a check it says why there is none. */
+export async function giveVerdict(
+  requirement: Requirement,
+  check: (() => void | Promise<void>) | undefined,
   signal: AbortSignal,
 ): Promise<Verdict> {
-  const run = CHECKS[requirement.id];
-  if (requirement.not_scored !== undefined || !run) {
+  if (requirement.not_scored !== undefined || !check) {
     const detail = requirement.not_scored ?? 'No check looks at it.';
     return { requirement, outcome: 'not_scored', detail };
   }
   try {
-    if (dead !== undefined) throw dead;
     signal.throwIfAborted();
-    await run(kit);
+    await check();
     return { requirement, outcome: 'pass', detail: '' };
   } catch (error) {
     return { requirement, ...describeEnd(error, requirement, signal) };
@@ -113,7 +190,7 @@ async function check(
 }
 
 /** The verdict on a check that threw. */
-export function describeEnd(
+function describeEnd(
   error: unknown,
   { strength }: Requirement,
   signal: AbortSignal,

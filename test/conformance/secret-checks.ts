@@ -1,7 +1,8 @@
 /** The checks of the guide's section "Secrets" (L1): which call takes which secret, where. */
 import type { Check } from './check.ts';
 import { NotScored, requireEqual, requireThat } from './findings.ts';
-import type { Kit } from './kit.ts';
+import { type Kit, requireAdmin } from './kit.ts';
+import { beginWork } from './played-outputs.ts';
 import * as scenario from './played-scenarios.ts';
 import { type Answer, requireObject, requireProblem, requireStatus } from './subject.ts';
 
@@ -29,12 +30,6 @@ function callOf(kit: Kit, method: string, path: string, json?: object): Call {
     });
 }
 
-function requireAdmin(kit: Kit): string {
-  if (kit.adminAuth === undefined)
-    throw new NotScored('The administrator’s secret was not given (ADMIN_AUTH).');
-  return kit.adminAuth;
-}
-
 function requireTaken({ call, status, text }: Answer, when: string): void {
   requireThat(
     status >= 200 && status < 300,
@@ -48,18 +43,23 @@ const requireUnauthorized = (answer: Answer, when: string): void =>
 async function readingCalls(kit: Kit): Promise<readonly Call[]> {
   const { fresh } = await kit.see(scenario.unmatched);
   const path = `/api/cli/tasks/${fresh.request_id}`;
-  return [callOf(kit, 'GET', path), callOf(kit, 'GET', `${path}/explain`)];
+  return ['', '/explain', '/output'].map((part) => callOf(kit, 'GET', path + part));
 }
 
 /** The checks, by their requirements. */
 export const SECRET_CHECKS: Readonly<Record<string, Check>> = {
-  'secrets.submittask-registeragent-claimtask-required': async (kit) => {
+  'secrets.submittask-registeragent-claimtask-writeoutput': async (kit) => {
     const agent_id = kit.name('agent');
+    const { agent, request_id } = await beginWork(kit);
+    const question = { key: 'k', prompt: '?' };
+    const pieces = { request_id, writer: 'w', from: 0, pieces: [{ question }] };
     const wrong = kit.name('secret');
     for (const call of [
       callOf(kit, 'POST', '/api/cli/tasks', { task_type: 'x', task_tags: [], payload: {} }),
       callOf(kit, 'POST', '/api/agent/register', { agent_id, endpoint: 'pull', agent_tags: [] }),
       callOf(kit, 'POST', '/api/agent/claim', { agent_id }),
+      callOf(kit, 'POST', '/api/agent/output', { agent_id: agent.agent_id, ...pieces }),
+      callOf(kit, 'POST', '/api/agent/answer', { agent_id: agent.agent_id, request_id, key: 'k' }),
     ]) {
       requireTaken(await call({ body: kit.auth }), 'with the secret in the body');
       requireStatus(await call({ query: kit.auth }), 422, 'with the secret in the query alone');
@@ -67,7 +67,7 @@ export const SECRET_CHECKS: Readonly<Record<string, Check>> = {
       requireUnauthorized(await call({ body: kit.auth, query: wrong }), 'with a wrong secret in the query');
     }
   },
-  'secrets.gettask-explaintask-required-or': async (kit) => {
+  'secrets.gettask-explaintask-readoutput-required': async (kit) => {
     const admin = requireAdmin(kit);
     for (const call of await readingCalls(kit)) {
       for (const secret of [{ query: kit.auth }, { bearer: kit.auth }, { admin }])
@@ -88,12 +88,13 @@ export const SECRET_CHECKS: Readonly<Record<string, Check>> = {
     requireStatus(await call({}), 422, 'without a secret');
     requireUnauthorized(await call({ body: kit.name('secret') }), 'with a wrong secret');
   },
-  'secrets.canceltask-subscribeevents-required-401': async (kit) => {
+  'secrets.canceltask-subscribeevents-answertask-required': async (kit) => {
     const nowhere = [kit.name('nowhere')];
     const task = requireObject(await kit.submit(nowhere, { queue_timeout: 60 }));
     const cancel = callOf(kit, 'POST', `/api/cli/tasks/${task.request_id}/cancel`);
     const subscribe = callOf(kit, 'GET', '/api/cli/events?cli_session_id=x');
-    for (const call of [cancel, subscribe]) requireUnauthorized(await call({}), 'without a secret');
+    const answer = callOf(kit, 'POST', `/api/cli/tasks/${task.request_id}/answer`, { key: 'k', answer: 1 });
+    for (const call of [cancel, subscribe, answer]) requireUnauthorized(await call({}), 'without a secret');
     requireUnauthorized(await cancel({ query: kit.name('secret') }), 'with a wrong secret');
     requireUnauthorized(await cancel({ admin: kit.adminAuth ?? 'x' }), 'with the administrator’s secret');
     requireTaken(await cancel({ bearer: kit.auth }), 'with the secret as Bearer');

@@ -53,6 +53,8 @@ export type Subject = {
   openStream(
     query: Readonly<Record<string, string>>,
     headers?: Readonly<Record<string, string>>,
+    /** Of the events of a session by default. */
+    path?: string,
   ): Promise<EventStream>;
   /** Closes the streams and gives up the calls that are open. */
   close(): void;
@@ -104,12 +106,12 @@ export function createSubject(baseUrl: string, send: Send, limitMs: number): Sub
         json: parseJson(received),
       };
     },
-    async openStream(query, headers = {}) {
-      const url = `${root}/api/cli/events?${new URLSearchParams(query)}`;
+    async openStream(query, headers = {}, path = '/api/cli/events') {
+      const url = `${root}${path}?${new URLSearchParams(query)}`;
       const ending = new AbortController();
       const signal = AbortSignal.any([closing.signal, ending.signal]);
       const late = setTimeout(() => ending.abort(new Error(`none within ${limitMs / 1_000} s`)), limitMs);
-      const response = await request('GET /api/cli/events', url, { method: 'GET', headers }, signal);
+      const response = await request(`GET ${path}`, url, { method: 'GET', headers }, signal);
       clearTimeout(late);
       return readStream(response, () => ending.abort());
     },

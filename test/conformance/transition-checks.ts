@@ -1,10 +1,9 @@
 /** The checks of the guide's section "The life of a task" (L1). */
+import { awaitAgent, awaitEnd } from './awaited-tasks.ts';
 import type { Check } from './check.ts';
 import { type Fields, isFields, requireEqual, requireThat } from './findings.ts';
 import type { Agent, Kit } from './kit.ts';
 import { type Answer, requireObject, requireProblem } from './subject.ts';
-
-const ENDED = ['success', 'failed'];
 
 /** Reads a task together with how its headers say it ended. */
 async function outcomeOf(kit: Kit, request_id: unknown): Promise<string | null> {
@@ -12,23 +11,6 @@ async function outcomeOf(kit: Kit, request_id: unknown): Promise<string | null> 
   requireObject(answer);
   return answer.headers.get('task-outcome');
 }
-
-function until(kit: Kit, request_id: unknown, what: string, is: (task: Fields) => boolean): Promise<Fields> {
-  return kit.until(what, async () => {
-    const task = await kit.get(request_id);
-    return is(task) ? task : undefined;
-  });
-}
-
-const ended = (kit: Kit, id: unknown) =>
-  until(kit, id, 'the task ends', ({ status }) => ENDED.includes(String(status)));
-const runs = (kit: Kit, id: unknown, { agent_id }: Agent) =>
-  until(
-    kit,
-    id,
-    `${agent_id} has the task`,
-    (task) => task.agent_id === agent_id && task.status === 'running',
-  );
 
 /** A task that waits for an agent that never comes. */
 async function waiting(kit: Kit, more: Fields): Promise<unknown> {
@@ -39,7 +21,7 @@ async function waiting(kit: Kit, more: Fields): Promise<unknown> {
 async function running(kit: Kit, more: Fields = {}, registration: Fields = {}) {
   const agent = await kit.startAgent(registration);
   const { request_id } = requireObject(await kit.submit([agent.tag], more));
-  await runs(kit, request_id, agent);
+  await awaitAgent(kit, request_id, agent);
   return { agent, request_id };
 }
 
@@ -69,7 +51,7 @@ async function moved(kit: Kit) {
   const { request_id } = requireObject(await kit.submit([first.tag]));
   await kit.until('the task is pushed', () => (kit.pushesTo(first).length > 0 ? true : undefined));
   const second = await kit.startAgent({ agent_tags: [first.tag] });
-  const task = await runs(kit, request_id, second);
+  const task = await awaitAgent(kit, request_id, second);
   const beat = requireObject(await kit.callAs(first, 'heartbeat', { request_ids: [request_id] }));
   const reported = await kit.report(first, request_id, { result: { output: 'after all' } });
   return { first, request_id, task, beat, reported, done: await kit.get(request_id), second };
@@ -102,19 +84,19 @@ async function reportedFailed(kit: Kit) {
     progress: 10,
     error_info: 'timeout',
   });
-  return { agent, request_id, report, done: await ended(kit, request_id) };
+  return { agent, request_id, report, done: await awaitEnd(kit, request_id) };
 }
 
 /** A task whose agent is silent for longer than it said it would be. */
 async function lost(kit: Kit) {
   const { agent, request_id } = await running(kit, {}, { lost_after: 1 });
-  return { agent, request_id, done: await ended(kit, request_id) };
+  return { agent, request_id, done: await awaitEnd(kit, request_id) };
 }
 
 /** A task that its agent never reports on. */
 async function late(kit: Kit) {
   const { agent, request_id } = await running(kit, { timeout: 1 });
-  return { agent, request_id, done: await ended(kit, request_id) };
+  return { agent, request_id, done: await awaitEnd(kit, request_id) };
 }
 
 /** A running task that is cancelled. */
@@ -127,7 +109,7 @@ async function cancelled(kit: Kit) {
 /** A pending task without an agent, as it waits and as it ends. */
 async function unmatched(kit: Kit) {
   const request_id = await waiting(kit, { queue_timeout: 0.5 });
-  return { before: await kit.get(request_id), request_id, done: await ended(kit, request_id) };
+  return { before: await kit.get(request_id), request_id, done: await awaitEnd(kit, request_id) };
 }
 
 function requireAccepted(answer: Answer, accepted: boolean): void {
@@ -138,10 +120,8 @@ function requireAccepted(answer: Answer, accepted: boolean): void {
 export const TRANSITION_CHECKS: Readonly<Record<string, Check>> = {
   'task-life.pending-an-agent-qualifies': async (kit) => {
     const { agent, request_id } = await running(kit);
-    const [push = ''] = await kit.until('the push', () =>
-      kit.pushesTo(agent)[0] ? kit.pushesTo(agent) : undefined,
-    );
-    requireThat(push.includes(String(request_id)), 'The push lacks the `request_id`.');
+    const push = await kit.until('the push', () => kit.pushesTo(agent)[0]);
+    requireThat(push.bytes.includes(String(request_id)), 'The push lacks the `request_id`.');
     const { error_info } = await kit.get(request_id);
     requireEqual(error_info, null, '`error_info` of a running task');
     const puller = await kit.startAgent({ endpoint: 'pull' });
@@ -161,7 +141,7 @@ export const TRANSITION_CHECKS: Readonly<Record<string, Check>> = {
     requireEnd(await kit.get(request_id), null, 'cancelled by user');
   },
   'task-life.pending-timeout-is-over': async (kit) =>
-    requireEnd(await ended(kit, await waiting(kit, { timeout: 1 })), null, 'timeout'),
+    requireEnd(await awaitEnd(kit, await waiting(kit, { timeout: 1 })), null, 'timeout'),
   'task-life.running-the-task-moves': async (kit) => {
     const { task, beat, request_id, second } = await kit.see(moved);
     requireEqual(

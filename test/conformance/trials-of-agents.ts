@@ -5,7 +5,8 @@
  */
 import { isBusy, isTaken, type Stage } from './agent-stage.ts';
 import { NotScored, requireThat } from './findings.ts';
-import { type PlayedTask, problem, type Received } from './played-gateway.ts';
+import type { PlayedTask } from './played-gateway.ts';
+import { problem, type Received } from './played-server.ts';
 
 /** Slots beyond this many are not filled. */
 const SLOTS_MAX = 4;

@@ -1,4 +1,5 @@
 /** The reports of a run: for a terminal, as JSON to attach to a release, and as JUnit for CI. */
+import type { Requirement } from './requirements.ts';
 import type { Outcome, Run, Verdict } from './run-checks.ts';
 import { type Baseline, type Summary, summarize } from './verdicts.ts';
 
@@ -8,8 +9,8 @@ export type ReportHead = {
   /** SHA-256 of the kit's programs and requirements. */
   readonly kitHash: string;
   readonly seed: number;
-  readonly role: 'gateway' | 'agent';
-  /** The URL of the gateway, or the command or URL of the agent. */
+  readonly role: Requirement['role'];
+  /** The URL of the gateway, the command or URL of the agent, or the command of the client. */
   readonly subject: string;
   /** When it began, as ISO 8601. */
   readonly startedAt: string;

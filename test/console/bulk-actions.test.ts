@@ -23,6 +23,7 @@ const COUNTS = {
   total: 60,
   complete: true,
   waiting: 11,
+  waiting_for_answer: 3,
   by_status: { pending: 9, running: 14, success: 1_022, failed: 37 },
 };
 
@@ -48,6 +49,8 @@ describe('before', () => {
     [{ status: ['running'] }, { waiting: 2, running: 12 }],
     [{ status: ['pending'] }, { waiting: 9, running: 0 }],
     [{}, { waiting: 11, running: 12 }],
+    [{ waiting_for_answer: true }, { waiting: 0, running: 3 }],
+    [{ waiting_for_answer: false }, { waiting: 11, running: 9 }],
   ])('of the filter %j', (filter, expected) => {
     expect(countMatching(COUNTS, filter)).toMatchObject(expected);
   });

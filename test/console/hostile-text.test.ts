@@ -79,7 +79,7 @@ describe('what attackers write', () => {
       createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET }),
     );
     shared = await openConsole(browser, gateway.baseUrl);
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await gateway?.stop();
@@ -158,7 +158,7 @@ describe('what attackers write', () => {
     expect(seen.requests.filter((url) => !url.startsWith(`${gateway.baseUrl}/`))).toEqual([]);
   });
 
-  test('is text on the pages of tasks, of their agents, and in the form', { timeout: 60_000 }, async () => {
+  test('is text on the pages of tasks, of their agents, and in the form', async () => {
     const { page, seen } = await open('');
     for (const [index, request_id] of ids.entries()) {
       const text = TEXTS[index] ?? '';

@@ -3,30 +3,19 @@
  * cancelling all that match, submitting again with another payload, the help, and where the focus is.
  * @module-tag chromium
  */
-import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { type AgentId, createClient, type RequestId, type TaskGatewayClient } from '../../sdk/index.ts';
-import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { launchBrowser, openConsole } from './console-page.ts';
+import type { Locator, Page } from 'playwright-core';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { AgentId, RequestId } from '../../sdk/index.ts';
+import { browser, client, gateway } from './browser-fixture.ts';
+import { openConsole } from './console-page.ts';
 
 describe('without a pointer', () => {
-  let browser: Browser;
-  let gateway: GatewayProcess;
-  let client: TaskGatewayClient;
   let page: Page;
   /** Tasks that wait, the newest first as the list shows them. */
   let waiting: readonly RequestId[];
   /** The tag of the tasks of this test. */
   let tag = '';
   let tests = 0;
-  beforeAll(async () => {
-    [browser, gateway] = await Promise.all([launchBrowser(), startGateway()]);
-    client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
-  }, 60_000);
-  afterAll(async () => {
-    await browser?.close();
-    await gateway?.stop();
-  });
   beforeEach(async () => {
     tests += 1;
     tag = `run-${tests}`;
@@ -58,12 +47,12 @@ describe('without a pointer', () => {
       .poll(
         async () => {
           await press(first, second);
-          return await shown.waitFor({ timeout: 4_000 }).then(
+          return await shown.waitFor({ timeout: 60_000 }).then(
             () => true,
             () => false,
           );
         },
-        { timeout: 30_000 },
+        { timeout: 60_000 },
       )
       .toBe(true);
   };

@@ -5,7 +5,7 @@ import { describeWillingness } from '../../server/console/pages/agent/about.tsx'
 import { listSessions } from '../../server/console/pages/events/recent-sessions.tsx';
 import { readTypes } from '../../server/console/pages/events/task-type-lookup.ts';
 import { describeReason } from '../../server/console/pages/tasks/payload-or-error.tsx';
-import { patchCancelled } from '../../server/console/pages/tasks/task-rows.ts';
+import { patchCancelled, stateOfRow } from '../../server/console/pages/tasks/task-rows.ts';
 import { agentStateOf, stateOf } from '../../server/console/parts/chip.tsx';
 import { chooseDemandScale, classifyDemand, measureDemand } from '../../server/console/parts/demand-scale.ts';
 import { showRows } from '../../server/console/parts/frozen-list.ts';
@@ -90,6 +90,12 @@ test.each([
   [{ status: 'failed', outcome: 'timeout', waiting: false, acknowledged: false }, 'timeout'],
 ])('A task that is %j shows %s.', (task, state) => {
   expect(stateOf(task)).toBe(state);
+});
+
+test('A task that waits for an answer asks.', () => {
+  const row = { status: 'running', outcome: null, waiting: false, acknowledged: true } as TaskRow;
+  const shown = [true, false].map((waiting_for_answer) => stateOfRow({ ...row, waiting_for_answer }));
+  expect(shown).toEqual(['asking', 'running']);
 });
 
 test.each([

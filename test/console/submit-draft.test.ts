@@ -1,14 +1,14 @@
 /** The form of a submission: what is wrong with each field, and the submission the fields make. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { checkDraft, type Draft, draftOf, EMPTY_DRAFT } from '../../server/console/pages/submit/draft.ts';
+import { type Draft, draftOf, EMPTY_DRAFT, validateDraft } from '../../server/console/pages/submit/draft.ts';
 import { describeJsonFault } from '../../server/console/pages/submit/json-fault.ts';
 
 const DRAFT: Draft = { ...EMPTY_DRAFT, task_type: 'translate', task_tags: ['zh'], payload: '{"a": 1}' };
 
 describe('a draft', () => {
   test('makes a submission; empty fields are left out', () => {
-    expect(checkDraft(DRAFT)).toEqual({
+    expect(validateDraft(DRAFT)).toEqual({
       submission: { task_type: 'translate', task_tags: ['zh'], timeout: 600, payload: { a: 1 } },
       faults: {},
     });
@@ -23,7 +23,7 @@ describe('a draft', () => {
       queue_timeout: 0,
       payload: { deep: [{ a: null }], text: '🌙' },
     };
-    expect(checkDraft(draftOf(submission)).submission).toEqual(submission);
+    expect(validateDraft(draftOf(submission)).submission).toEqual(submission);
   });
 
   test.each<[string, Partial<Draft>, keyof Draft, RegExp]>([
@@ -39,14 +39,14 @@ describe('a draft', () => {
     ['a timeout that is no number', { timeout: '10 min' }, 'timeout', /above 0/],
     ['a wait below 0', { queue_timeout: '-1' }, 'queue_timeout', /such as 120/],
   ])('%s makes none', (_title, change, field, says) => {
-    const { submission, faults } = checkDraft({ ...DRAFT, ...change });
+    const { submission, faults } = validateDraft({ ...DRAFT, ...change });
     expect(submission).toBeNull();
     expect(Object.keys(faults)).toEqual([field]);
     expect(faults[field]).toMatch(says);
   });
 
   test('256 characters are counted as the contract counts them', () => {
-    expect(checkDraft({ ...DRAFT, task_type: '🌙'.repeat(256) }).faults).toEqual({});
+    expect(validateDraft({ ...DRAFT, task_type: '🌙'.repeat(256) }).faults).toEqual({});
   });
 });
 

@@ -74,8 +74,9 @@ describe('what is typed', () => {
       'outcome=lost',
       'outcome= is any of success, failed, cancelled, timeout, no_agent, agent_lost; it has no “lost”.',
     ],
-    ['status=waiting', 'Write waiting=true for the tasks that wait for an agent.'],
-    ['waiting=maybe', 'waiting= is true or false: whether a task waits for an agent.'],
+    ['status=waiting', 'Write waiting=true or waiting=false.'],
+    ['waiting=maybe', 'waiting= is true or false.'],
+    ['waiting_for_answer=yes', 'waiting_for_answer= is true or false.'],
     ['since=yesterday', 'since= is a time such as 15m, 1h or 2d.'],
     ['ended=yesterday', 'ended= is a time such as 15m, 1h or 2d.'],
     ['id=abc', 'An id is found whole, or by its last 8 characters or more.'],
@@ -137,6 +138,8 @@ describe('the query', () => {
 
   test.each([true, false])('asks for tasks that wait: %s', (waiting) => {
     expect(buildTaskQuery(tokens(['waiting', String(waiting)]), 0)).toEqual({ waiting });
+    const forAnswer = tokens(['waiting_for_answer', String(waiting)]);
+    expect(buildTaskQuery(forAnswer, 0)).toEqual({ waiting_for_answer: waiting });
   });
 
   test('is the same for reads that follow each other', () => {

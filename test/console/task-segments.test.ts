@@ -25,6 +25,9 @@ test.each<[string, readonly TaskSegment[]]>([
   ['?outcome=no_agent', ['no_agent']],
   ['?outcome=timeout', ['failed']],
   ['?outcome=success&waiting=true', []],
+  ['?waiting_for_answer=true', ['running']],
+  ['?waiting_for_answer=true&status=failed', []],
+  ['?waiting_for_answer=false', ALL],
 ])('The filter %j shows %j.', (search, shown) => {
   expect(readSegments(tokensOf(search))).toEqual(shown);
 });
@@ -42,6 +45,8 @@ test.each<[string, TaskSegment, string]>([
   ['?outcome=no_agent,cancelled', 'failed', '?status=failed'],
   ['', 'no_agent', '?outcome=no_agent'],
   ['?status=success,failed', 'cancelled', '?outcome=success,failed,timeout,agent_lost,no_agent'],
+  ['?waiting_for_answer=true', 'running', ''],
+  ['?waiting_for_answer=true', 'success', '?status=running,success&waiting=false'],
   // No filter shows these two together.
   ['?waiting=true', 'failed', `?${FAILED}`],
   [`?${FAILED}`, 'waiting', '?waiting=true'],

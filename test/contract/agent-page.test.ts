@@ -16,7 +16,7 @@ import { startTcpProxy } from '../harness/tcp-proxy.ts';
 import { listWords, readTable } from './guide.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../generated/agent-in-five-calls.md'), 'utf8');
-const WAIT = { timeout: 20_000, interval: 20 };
+const WAIT = { timeout: 60_000, interval: 20 };
 const AGENT_ID = 'capitals-1';
 const CALLS = ['register', 'heartbeat', 'claim', 'result', 'unregister'];
 const run = promisify(execFile);

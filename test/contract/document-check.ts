@@ -65,7 +65,6 @@ export function createDocumentCheck(document: Json = readDocument()): DocumentCh
     compiled.set($ref, check);
     return check;
   };
-  const isEvent = compile('components', 'schemas', 'TaskDone');
 
   function findDeviations(response: ReceivedResponse): readonly string[] {
     const found = operations.find(
@@ -116,7 +115,10 @@ export function createDocumentCheck(document: Json = readDocument()): DocumentCh
     if (!content) return text === '' ? [] : ['there is a body where none is documented'];
     if (type === undefined || !Object.hasOwn(content, type))
       return [`the media type ${type} is not documented`];
-    if (type === 'text/event-stream') return validateFrames(text, isEvent);
+    if (type === 'text/event-stream') {
+      const { $ref } = (content[type]?.schema ?? {}) as Json;
+      return validateFrames(text, compile(...String($ref).split('/').slice(1), 'contentSchema'));
+    }
     let body: unknown;
     try {
       body = JSON.parse(text);
@@ -157,14 +159,20 @@ function describeErrors(check: ValidateFunction, value: unknown): readonly strin
   });
 }
 
-/** Frames of §6: comments, a reconnect time, or an id and one line of data. The last may be incomplete. */
-function validateFrames(text: string, isEvent: ValidateFunction): readonly string[] {
+/**
+ * Frames of §6: comments, a reconnect time, or an id and one line of data. How a task stands has no id. The
+ * last frame may be incomplete.
+ */
+function validateFrames(text: string, isFrame: ValidateFunction): readonly string[] {
   const frames = text.split('\n\n');
   return frames.slice(0, -1).flatMap((frame) => {
     if (/^(:.*|retry: \d+)$/.test(frame)) return [];
-    const data = /^id: [^\n]+\ndata: ([^\n]+)$/.exec(frame)?.[1];
-    if (data === undefined) return [`the stream has a frame of another form: ${frame}`];
-    return describeErrors(isEvent, JSON.parse(data));
+    const [, id, data] = /^(?:id: ([^\n]+)\n)?data: ([^\n]+)$/.exec(frame) ?? [];
+    const hasId = data !== undefined && /^\{"(n|event)":/.test(data);
+    if (data === undefined || hasId !== (id !== undefined)) {
+      return [`the stream has a frame of another form: ${frame}`];
+    }
+    return describeErrors(isFrame, JSON.parse(data));
   });
 }
 

@@ -68,7 +68,7 @@ export const operationRows: readonly Row[] = [
     },
     { serverOnly: 'needs a real secret', ...code('unauthorized') },
   ),
-  ...(['getTask', 'explainTask'] as const).map((operationId) =>
+  ...(['getTask', 'explainTask', 'readOutput'] as const).map((operationId) =>
     row(
       operationId,
       401,
@@ -118,8 +118,9 @@ export const operationRows: readonly Row[] = [
     'the session has as many streams as it may',
     async (server) => {
       const session = server.fresh('session');
-      await server.holdStream(session);
-      return server.build('subscribeEvents', {}, session);
+      const call = server.build('subscribeEvents', {}, session);
+      await server.holdStream(call);
+      return call;
     },
     code('too_many_streams'),
   ),

@@ -42,7 +42,7 @@ export type RealServer = {
     id?: string,
   ): Promise<ReceivedResponse>;
   /** Opens a stream that stays open until the server stops. */
-  holdStream(session: string): Promise<void>;
+  holdStream(call: Call): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -60,7 +60,7 @@ export async function openRealServer(): Promise<RealServer> {
     ADMIN_AUTH: secrets.admin,
   });
   if (!parsed.ok) throw new Error(parsed.mistakes.join('\n'));
-  const running = await composeGateway(parsed.config, silent, { sessionStreamsMax: 1 });
+  const running = await composeGateway(parsed.config, silent, { streamsOfOneMax: 1 });
   const unavailable = await startTestServer(
     createWorld(createBrokenStore(new StoreUnavailable('planned outage'), false), {
       clock: createFakeClock(),
@@ -108,9 +108,8 @@ export async function openRealServer(): Promise<RealServer> {
       if (arranged.status !== 200) throw new Error(`${operationId} ${arranged.status}: ${arranged.text}`);
       return arranged;
     },
-    async holdStream(session) {
-      const stream = build('subscribeEvents', {}, session);
-      const response = await fetch(url + stream.path, { signal: openStreams.signal });
+    async holdStream({ path, headers }) {
+      const response = await fetch(url + path, { signal: openStreams.signal, ...(headers && { headers }) });
       if (response.status !== 200) throw new Error(`The stream was refused: ${response.status}.`);
     },
     async stop() {
@@ -169,13 +168,15 @@ function createBrokenStore(error: Error, isHealthy: boolean): Store {
     readEnded: fail,
     findSlots: fail,
     commit: fail,
+    appendOutput: fail,
+    readOutput: fail,
     takeDue: fail,
     renewLeases: fail,
     touch: fail,
     feed: failStream,
     watch: failStream,
     trim: fail,
-    health: () => (isHealthy ? { ok: true } : { ok: false, reason: error.message }),
+    health: () => (isHealthy ? { ok: true } : { ok: false, outage: new StoreUnavailable(error.message) }),
     close: async () => {},
   };
 }

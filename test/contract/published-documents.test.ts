@@ -25,10 +25,10 @@ function measureBytes(document: Json): number {
   );
 }
 
-test('that of clients and agents is at most 120 kB without code samples', () => {
+test('that of clients and agents is at most 150 kB without code samples', () => {
   for (const of of ['whole', ...published] as const)
     console.log(`figure: document ${of}, bytes without code samples: ${measureBytes(read(of))}`);
-  expect(measureBytes(read('clients'))).toBeLessThanOrEqual(120_000);
+  expect(measureBytes(read('clients'))).toBeLessThanOrEqual(150_000);
 });
 
 describe('the two together', () => {

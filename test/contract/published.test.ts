@@ -16,7 +16,7 @@ const root = join(import.meta.dirname, '../..');
 const openapi = join(root, 'generated/openapi');
 const documents = [
   ...['clients-and-agents.3.1.json', 'clients-and-agents.3.2.json', 'admin.3.1.json'],
-  ...['agent.3.1.json', 'agent.3.2.json'],
+  ...['agent.3.1.json', 'agent.3.2.json', 'simulator.3.1.json'],
 ];
 
 function readDocument(name: string): Json {
@@ -32,14 +32,19 @@ test('the versions of the document and of its package are the same', () => {
   for (const name of documents) expect(requireObject(readDocument(name), 'info').version, name).toBe(version);
 });
 
-test('3.2 differs from 3.1 only in the stream', () => {
-  const streamContent = (document: Json) =>
-    requireObject(document, 'paths', '/api/cli/events', 'get', 'responses', '200', 'content');
+test('3.2 differs from 3.1 only in the streams', () => {
+  const streams = [
+    ['/api/cli/events', 'EventFrames'],
+    ['/api/cli/tasks/{request_id}/output', 'OutputFrames'],
+  ] as const;
   const [plain, streamed] = ['clients-and-agents.3.1.json', 'clients-and-agents.3.2.json'].map((name) => {
     const document = readDocument(name);
-    expect(streamContent(document)).toHaveProperty('text/event-stream');
-    streamContent(document)['text/event-stream'] = {};
-    delete requireObject(document, 'components', 'schemas').EventFrames;
+    for (const [path, frames] of streams) {
+      const content = requireObject(document, 'paths', path, 'get', 'responses', '200', 'content');
+      expect(content).toHaveProperty('text/event-stream');
+      content['text/event-stream'] = {};
+      delete requireObject(document, 'components', 'schemas')[frames];
+    }
     return { ...document, openapi: '' };
   });
   expect(streamed).toEqual(plain);
@@ -98,7 +103,7 @@ test('every error code of an operation is one the contract knows', () => {
     ...['malformed_body', 'unauthorized', 'validation_failed', 'task_not_found', 'agent_not_found'],
     ...['task_terminal', 'agent_id_missing', 'agent_mismatch', 'payload_too_large', 'unsupported_media_type'],
     ...['idempotency_conflict', 'busy', 'too_many_streams', 'store_unavailable', 'internal'],
-    ...['misdirected', 'origin_not_allowed', 'request_timeout', 'read_only'],
+    ...['misdirected', 'origin_not_allowed', 'request_timeout', 'read_only', 'not_asked'],
   ]);
   const codes = new Set(createDocumentCheck().documented.flatMap((one) => one.codes));
   expect([...codes].toSorted()).toEqual([...known].toSorted());
@@ -109,8 +114,9 @@ test('the gateway has these operations and no other', () => {
     ({ operation }) => operation.operationId,
   );
   expect(names).toEqual([
-    ...['previewMatch', 'submitTask', 'getTask', 'cancelTask', 'explainTask', 'subscribeEvents'],
-    ...['claimTask', 'heartbeatAgent', 'registerAgent', 'reportResult', 'unregisterAgent'],
+    ...['previewMatch', 'submitTask', 'getTask', 'answerTask', 'cancelTask', 'explainTask', 'readOutput'],
+    ...['subscribeEvents', 'claimAnswer', 'claimTask', 'heartbeatAgent', 'writeOutput'],
+    ...['registerAgent', 'reportResult', 'unregisterAgent'],
     ...['listAgents', 'getAgent', 'getOverview'],
     ...['listTasks', 'cancelTasks'],
   ]);
@@ -183,7 +189,9 @@ test('the example of the overview is one that a gateway can send', () => {
   expect([series.waiting.at(-1), series.running.at(-1)]).toEqual([tasks.waiting, tasks.running]);
   expect(oldest_waiting).toHaveLength(Math.min(5, tasks.waiting));
   expect(agents.ready + agents.processing + agents.draining + agents.offline).toBe(agents.total);
-  const named = JSON.stringify(problems).matchAll(/\\?`([^`\\]+)\\?`/g);
+  const ofTags = problems.filter(({ tag }) => tag !== null);
+  expect(ofTags.length).toBeGreaterThan(0);
+  const named = JSON.stringify(ofTags).matchAll(/\\?`([^`\\]+)\\?`/g);
   for (const [, name] of named) expect(tags.map(({ tag }) => tag)).toContain(name);
   for (const { agents: having } of tags) expect(having).toBeLessThanOrEqual(agents.total);
   expect(tasks.running).toBe(slots.used);

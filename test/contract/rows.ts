@@ -4,6 +4,8 @@
  */
 import { adminRows } from './admin-rows.ts';
 import { operationRows } from './operation-rows.ts';
+import { outputRows } from './output-rows.ts';
+import { questionRows } from './question-rows.ts';
 import { addOrigin, code, type Row, row, sendSlowly, spoil, usual } from './row.ts';
 import { OPERATIONS, type OperationId } from './usual-calls.ts';
 
@@ -15,6 +17,9 @@ const WITH_BODY = OPERATIONS.filter((one) =>
     'heartbeatAgent',
     'registerAgent',
     'reportResult',
+    'writeOutput',
+    'answerTask',
+    'claimAnswer',
     'unregisterAgent',
     'cancelTasks',
   ].includes(one),
@@ -25,6 +30,8 @@ const WITH_AGENT_ID_FIRST: readonly OperationId[] = [
   'claimTask',
   'heartbeatAgent',
   'reportResult',
+  'writeOutput',
+  'claimAnswer',
   'unregisterAgent',
 ];
 
@@ -33,10 +40,11 @@ const WRONG_FIELDS: Partial<Record<OperationId, string>> = {
   submitTask: 'payload',
   previewMatch: 'task_tags',
   cancelTasks: 'request_ids',
+  answerTask: 'key',
 };
 
 /** Without a body, and refused as `busy` all the same: for the store's sake, or that of what is read. */
-const MAY_BE_BUSY: readonly OperationId[] = ['cancelTask', 'getTask', 'listTasks'];
+const MAY_BE_BUSY: readonly OperationId[] = ['cancelTask', 'getTask', 'readOutput', 'listTasks'];
 
 /** What every operation, or every one with a body, has in common. */
 const shared: readonly Row[] = [
@@ -136,4 +144,10 @@ const shared: readonly Row[] = [
 
 /** What each operation has of its own. */
 
-export const rows: readonly Row[] = [...operationRows, ...adminRows, ...shared];
+export const rows: readonly Row[] = [
+  ...operationRows,
+  ...outputRows,
+  ...questionRows,
+  ...adminRows,
+  ...shared,
+];

@@ -50,6 +50,8 @@ export function buildCall(
       return post('/api/cli/match', { auth, task_tags: ['no-agent-has-it'] });
     case 'cancelTask':
       return { method: 'POST', path: `/api/cli/tasks/${id}/cancel?${query}` };
+    case 'answerTask':
+      return post(`/api/cli/tasks/${id}/answer?${query}`, { key: 'k', answer: true });
     case 'subscribeEvents':
       return { method: 'GET', path: `/api/cli/events?cli_session_id=${id}&${query}` };
     case 'registerAgent':
@@ -58,6 +60,8 @@ export function buildCall(
       return post('/api/agent/heartbeat', { agent_id: 'a' });
     case 'claimTask':
       return post('/api/agent/claim', { auth, agent_id: 'a' });
+    case 'claimAnswer':
+      return post('/api/agent/answer', { auth, agent_id: 'a', request_id: id, key: 'k' });
     case 'reportResult':
       return post('/api/agent/result', {
         request_id: id,
@@ -65,6 +69,17 @@ export function buildCall(
         status: 'success',
         result: { output: 'done' },
       });
+    case 'writeOutput':
+      return post('/api/agent/output', {
+        auth,
+        agent_id: 'a',
+        request_id: id,
+        writer: 'w',
+        from: 0,
+        pieces: [{ text: '一' }],
+      });
+    case 'readOutput':
+      return { method: 'GET', path: `/api/cli/tasks/${id}/output?${query}` };
     case 'unregisterAgent':
       return post('/api/agent/unregister', { agent_id: 'a' });
     case 'listAgents':
@@ -86,6 +101,7 @@ export function buildCall(
 export const OPERATIONS: readonly OperationId[] = [
   ...(['submitTask', 'getTask', 'cancelTask', 'explainTask', 'previewMatch', 'subscribeEvents'] as const),
   ...(['claimTask', 'heartbeatAgent', 'registerAgent', 'reportResult', 'unregisterAgent'] as const),
+  ...(['writeOutput', 'readOutput', 'answerTask', 'claimAnswer'] as const),
   ...(['listAgents', 'listTasks', 'getOverview', 'cancelTasks'] as const),
   'getAgent',
 ];

@@ -40,9 +40,12 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe.each(Object.entries(validators))('%s', (_name, validate) => {
-  test.each(['clients-and-agents.3.1', 'admin.3.1', 'agent.3.1'])('accepts %s', async (name) => {
-    expect(await validate(join(openapi, `${name}.json`))).toBe('');
-  });
+  test.each(['clients-and-agents.3.1', 'admin.3.1', 'agent.3.1', 'simulator.3.1'])(
+    'accepts %s',
+    async (name) => {
+      expect(await validate(join(openapi, `${name}.json`))).toBe('');
+    },
+  );
 
   test('refuses a document whose version is a number', async () => {
     const document = JSON.parse(readFileSync(join(openapi, 'agent.3.1.json'), 'utf8'));

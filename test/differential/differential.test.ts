@@ -40,4 +40,4 @@ test('the second gateway and ours are the same in everything that is observed', 
   } finally {
     await Promise.all([ours.stop(), second.stop()]);
   }
-}, 60_000);
+});

@@ -48,7 +48,11 @@ export function createPeer(baseUrl: string): Peer {
   const closers: (() => Promise<void>)[] = [];
 
   function normalize(value: unknown, key = ''): unknown {
-    if (Array.isArray(value)) return value.map((one) => normalize(one, key));
+    if (Array.isArray(value)) {
+      const all = value.map((one) => normalize(one, key));
+      // Of errors no order is promised.
+      return key === 'errors' ? all.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : all;
+    }
     if (typeof value === 'object' && value !== null) {
       const entries = Object.entries(value).filter(([name]) => !['title', 'detail'].includes(name));
       return Object.fromEntries(entries.map(([name, inner]) => [name, normalize(inner, name)]).sort());

@@ -1,6 +1,8 @@
 /** What clients do, step by step; each scenario has agents, tags and sessions of its own. */
 import { AGENT_SCENARIOS } from './agent-scenarios.ts';
+import { OUTPUT_SCENARIOS } from './output-scenarios.ts';
 import { until } from './peer.ts';
+import { QUESTION_SCENARIOS } from './question-scenarios.ts';
 import {
   admin,
   cancel,
@@ -158,4 +160,6 @@ export const SCENARIOS: readonly Scenario[] = [
   failing,
   listed,
   ...AGENT_SCENARIOS,
+  ...OUTPUT_SCENARIOS,
+  ...QUESTION_SCENARIOS,
 ];

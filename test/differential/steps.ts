@@ -94,3 +94,34 @@ export async function readEvents(
   ]);
   return ids;
 }
+export const write = (
+  peer: Peer,
+  agent_id: string,
+  request_id: unknown,
+  from: number,
+  pieces: unknown,
+  more = {},
+) =>
+  peer.send(`write ${from} ${JSON.stringify(more)}`, 'POST', '/api/agent/output', {
+    json: { auth, agent_id, request_id, writer: 'w', from, pieces, ...more },
+  });
+/** A page of the task's output. */
+export const page = (peer: Peer, id: unknown, query: string) =>
+  peer.send(`page ${query}`, 'GET', `/api/cli/tasks/${id}/output?auth=${auth}${query}`);
+
+/** Reads a stream of a task that has ended to its end. */
+export async function follow(peer: Peer, id: unknown, lastId: string, query = ''): Promise<void> {
+  const headers = { accept: 'text/event-stream', 'last-event-id': lastId };
+  const url = `${peer.baseUrl}/api/cli/tasks/${id}/output?auth=${auth}${query}`;
+  const response = await fetch(url, { headers });
+  const type = response.headers.get('content-type');
+  peer.record(`follow ${lastId} ${query}`, [response.status, type, await response.text()]);
+}
+
+/** Submits a task that the agent `TAG-a` claims; its id. */
+export async function startClaimed(peer: Peer, tag: string): Promise<unknown> {
+  await register(peer, `${tag}-a`, { endpoint: 'pull', agent_tags: [tag], max_concurrent: 2 });
+  const { body } = await submit(peer, tag);
+  await claim(peer, `${tag}-a`, { wait: 5 });
+  return body.request_id;
+}

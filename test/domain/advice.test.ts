@@ -39,6 +39,7 @@ const UNKNOWN: Trigger = {
   type: 'unknown',
   agent_id: 'A',
   attempt: 1,
+  nextMs: T0 + 90_000,
   push: { ms: T0, what: 'answered 500' },
 };
 const UNTAKEN: Trigger = {
@@ -131,7 +132,7 @@ const TASKS: readonly (readonly [
   ],
   [
     ...(['an unclear response', run([ASSIGN, UNKNOWN]), online] as const),
-    'Agent `A` may have the task, but gives no clear response: answered 500 (1 attempt). So the task stays with it. Look at its log: to take a task it should respond 2xx at once.',
+    'Agent `A` may have the task, but gives no clear response: answered 500 (1 attempt). The next attempt is in 50 s. So the task stays with it. Look at its log: to take a task it should respond 2xx at once.',
     'check_agent A',
   ],
   [

@@ -58,6 +58,7 @@ const unknown = (agent_id: string, number: number, ms: number): Trigger => ({
   type: 'unknown',
   agent_id,
   attempt: number,
+  nextMs: T0,
   push: { ms: T0 + ms, what: 'answered 500', tookMs: 7 },
 });
 const taken = (agent_id: string, number: number, ms: number): AwaitedAcknowledgement => ({

@@ -20,7 +20,7 @@ import { classifyTask } from '../../server/domain/task-counts.ts';
 import type { Trigger } from '../../server/domain/triggers.ts';
 import { batchFor, decideTransition } from '../../server/gateway/tasks/task-batch.ts';
 import { printFigure } from '../harness/figures.ts';
-import { listTriggers } from './every-trigger.ts';
+import { DEPLOY, listAskingTriggers, listTriggers } from './every-trigger.ts';
 
 const NOW = 1_000_000;
 const STEPS = 5;
@@ -53,6 +53,7 @@ function buildStates(): Readonly<Record<string, TaskState>> {
     R: running,
     RW: advance(running, { type: 'wait' }),
     RC: advance(withE, { type: 'reassign', ...to, attempted: false }),
+    RQ: advance(running, { type: 'write', agent_id: 'A', questions: [DEPLOY] }),
     S: advance(running, { type: 'succeed', agent_id: 'A', result: {} }),
     F: advance(running, { type: 'fail', agent_id: 'A', error_info: 'boom', progress: null }),
   };
@@ -92,6 +93,7 @@ const ORDER: Readonly<Record<string, (state: TaskState) => readonly [fromMs: num
   created: ({ createdMs }) => [0, createdMs],
   'claimable from, assigned': (state) => [claimableFromMs(state) ?? -1, state.delivery?.assignedMs ?? -1],
   settled: ({ settledMs }) => [0, settledMs ?? -1],
+  asked: ({ questions }) => [0, questions?.[0]?.askedMs ?? -1],
 };
 
 /** The entries of a row, if its cell in the state's column says `cell`. */
@@ -107,7 +109,7 @@ describe('the table of indexes', () => {
 
   test('has these columns, and says of each cell whether there is an entry', () => {
     expect(header).toEqual(['index', 'of', ...Object.keys(STATES), 'order']);
-    for (const row of rows) expect(row.slice(2, -1).join(), row[0]).toMatch(/^((x|-|step),?){7}$/);
+    for (const row of rows) expect(row.slice(2, -1).join(), row[0]).toMatch(/^((x|-|step),?){8}$/);
   });
 
   test.each(Object.entries(STATES))('says which entries %s has', (name, state) => {
@@ -145,6 +147,20 @@ describe('the table of indexes', () => {
 
 type Changes = typeof indexChanges;
 type Walk = { readonly states: number; readonly settled: number };
+/** Where a walk begins, and the triggers that it tries at each time. */
+type Trail = { readonly start: TaskState; listTriggers(nowMs: number): readonly Trigger[] };
+
+/** From a task that was submitted just now, all that an agent may do but ask. */
+const ALL: Trail = {
+  start: fresh,
+  listTriggers: (nowMs) => [...listTriggers(nowMs), { type: 'attempt', pull: true, nextMs: nowMs + 15_000 }],
+};
+
+/** From a task that runs on A, what becomes of questions. */
+const ASKING: Trail = {
+  start: STATES.R ?? fresh,
+  listTriggers: listAskingTriggers,
+};
 
 /** Changes the entries, each of them a text. Throws for what is added twice, or removed and not there. */
 function applyChanges(entries: ReadonlySet<string>, changes: readonly IndexChange[]): ReadonlySet<string> {
@@ -166,16 +182,14 @@ function nameEntry({ index, of, fromMs, atMs }: IndexEntry): string {
  * Follows every sequence of this many steps, each a second after the one before. Throws where the changes one
  * by one do not lead to the entries of the state.
  */
-function walkStates(changesOf: Changes, steps: number): Walk {
+function walkStates(changesOf: Changes, steps: number, trail: Trail = ALL): Walk {
   const visited = new Set<string>();
-  let frontier = [{ state: fresh, entries: applyChanges(new Set(), changesOf(undefined, fresh)) }];
+  const { start } = trail;
+  let frontier = [{ state: start, entries: applyChanges(new Set(), changesOf(undefined, start)) }];
   let settled = 0;
   for (let depth = 0; depth < steps; depth += 1) {
     const nowMs = NOW + depth * 1_000;
-    const triggers: readonly Trigger[] = [
-      ...listTriggers(nowMs),
-      { type: 'attempt', pull: true, nextMs: nowMs + 15_000 },
-    ];
+    const triggers = trail.listTriggers(nowMs);
     const next: typeof frontier = [];
     for (const { state, entries } of frontier) {
       for (const trigger of triggers) {
@@ -208,7 +222,7 @@ describe('what the commits of a task change in the indexes', () => {
     const { states, settled } = walkStates(indexChanges, STEPS);
     printFigure('projection:states', states, 'states');
     expect(settled).toBeGreaterThan(100);
-  }, 120_000);
+  });
 
   test.each<readonly [fault: string, changesOf: Changes]>([
     ['a write says nothing', () => []],
@@ -220,6 +234,38 @@ describe('what the commits of a task change in the indexes', () => {
     ['an entry keeps its place', (...states) => indexChanges(...states).filter(({ fromMs }) => fromMs === 0)],
   ])('would not if %s', (_fault, changesOf) => {
     expect(() => walkStates(changesOf, 4)).toThrow();
+  });
+
+  test(`leads to them also where it asks, after every sequence of ${STEPS} steps`, () => {
+    const { states, settled } = walkStates(indexChanges, STEPS, ASKING);
+    printFigure('projection:states that ask', states, 'states');
+    expect(settled).toBeGreaterThan(100);
+  });
+
+  const isAnswerEntry = ({ index }: IndexChange): boolean => index === 'waiting-for-answer';
+  test.each<readonly [fault: string, changesOf: Changes]>([
+    [
+      'a task that ends is asked on',
+      (before, after) =>
+        indexChanges(before, after).filter((one) => !(isSettled(after) && isAnswerEntry(one))),
+    ],
+    [
+      'a task with an answer left to give keeps its place',
+      (before, after) => {
+        const changes = indexChanges(before, after);
+        const isMoved = changes.filter(isAnswerEntry).length === 2;
+        return changes.filter((one) => !(isMoved && isAnswerEntry(one)));
+      },
+    ],
+    [
+      'a withdrawn question waits on',
+      (before, after) => {
+        const isWithdrawn = after.questions?.some((one) => one.isWithdrawn) ?? false;
+        return indexChanges(before, after).filter((one) => !(isWithdrawn && isAnswerEntry(one)));
+      },
+    ],
+  ])('would not if %s', (_fault, changesOf) => {
+    expect(() => walkStates(changesOf, 4, ASKING)).toThrow();
   });
 
   test('is nothing where a step changes nothing that is listed', () => {

@@ -51,7 +51,9 @@ function buildStates(): Record<string, TaskState> {
   const disowned = advance(acknowledged, { type: 'disown', agent_id: 'A' });
   const success = advance(acknowledged, { type: 'succeed', agent_id: 'A', result: { output: '好' } });
   const failed = advance(running, { type: 'fail', agent_id: 'A', error_info: 'boom', progress: null });
-  return { pending, running, untaken, acknowledged, disowned, success, failed };
+  const questions = [{ key: 'k', prompt: 'Go on?', at: 0 }];
+  const asked = advance(acknowledged, { type: 'write', agent_id: 'A', questions });
+  return { pending, running, untaken, acknowledged, disowned, asked, success, failed };
 }
 
 function advance(state: TaskState, trigger: Trigger): TaskState {
@@ -66,6 +68,9 @@ const REFUSALS: Record<Refusal, string> = {
   task_not_pending: 'NP',
   task_not_movable: 'NM',
   agent_mismatch: 'AM',
+  not_asked: 'NQ',
+  wrong_question: 'WQ',
+  wrong_answer: 'WA',
 };
 
 /** One cell of the table: what the trigger leads to, in the words of its legend. */
@@ -121,10 +126,10 @@ const TRIGGERS: Record<string, Trigger> = {
   fetch: { type: 'fetch' },
   'untaken A': { type: 'untaken', agent_id: 'A', attempt: 1, nextMs: NOW, busyUntilMs: null },
   'untaken E': { type: 'untaken', agent_id: 'E', attempt: 1, nextMs: NOW, busyUntilMs: null },
-  'unknown A': { type: 'unknown', agent_id: 'A', attempt: 1 },
-  'unknown E': { type: 'unknown', agent_id: 'E', attempt: 1 },
+  'unknown A': { type: 'unknown', agent_id: 'A', attempt: 1, nextMs: NOW },
+  'unknown E': { type: 'unknown', agent_id: 'E', attempt: 1, nextMs: NOW },
   'acknowledge A': { type: 'acknowledge', agent_id: 'A', attempt: 1 },
-  'acknowledge A, named': { type: 'acknowledge', agent_id: 'A', attempt: null },
+  'named by A': { type: 'acknowledge', agent_id: 'A', attempt: null },
   'acknowledge E': { type: 'acknowledge', agent_id: 'E', attempt: 1 },
   'disown A': { type: 'disown', agent_id: 'A' },
   'reassign B': { type: 'reassign', agent_id: 'B', attempted: true, nextMs: NOW, agentGone: false },
@@ -133,6 +138,10 @@ const TRIGGERS: Record<string, Trigger> = {
   'progress A': { type: 'progress', agent_id: 'A', progress: 40, reply: null },
   'progress E': { type: 'progress', agent_id: 'E', progress: 40, reply: null },
   'progress B': { type: 'progress', agent_id: 'B', progress: 40, reply: null },
+  'write A': { type: 'write', agent_id: 'A' },
+  'write E': { type: 'write', agent_id: 'E' },
+  'write B': { type: 'write', agent_id: 'B' },
+  answer: { type: 'answer', key: 'k', answer: true },
   'succeed A': { type: 'succeed', agent_id: 'A', result: null },
   'succeed E': { type: 'succeed', agent_id: 'E', result: { output: 'x' } },
   'succeed B': { type: 'succeed', agent_id: 'B', result: null },

@@ -1,9 +1,10 @@
 /**
- * The whole service in one terminal, in a few seconds: a gateway, an agent, and a client that submits tasks,
- * sees progress, a result, a failure, a cancellation and a task for which there is no agent, and then has all
- * events replayed to a new subscription. `npm run demo`; it needs nothing but this repository and ends by
- * itself. `npm run demo -- --console` is another one: a busy gateway for its console, until it is stopped.
- * `--port NUMBER` is the gateway's port in both; without it any free one.
+ * The whole service in one terminal, in less than a minute: a gateway, an agent, and a client that submits
+ * tasks, sees progress, a result, a failure, a cancellation and a task for which there is no agent, has all
+ * events replayed to a new subscription, and reads an output through a cut and a kill. `npm run demo`; it
+ * needs nothing but this repository and ends by itself. `npm run demo -- --console` is another one: a busy
+ * gateway for its console, until it is stopped. `--port NUMBER` is the gateway's port in both; without it any
+ * free one.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,6 +13,7 @@ import { createClient, type Task, TaskFailedError, type TaskGatewayClient } from
 import { startGateway } from '../harness/gateway-process.ts';
 import { readScriptOptions } from '../harness/script-options.ts';
 import { runConsoleDemo } from './demo-console.ts';
+import { runOutputDemo } from './demo-output.ts';
 
 const SESSION = '演示-demo';
 const STEP_MS = 450;
@@ -151,6 +153,11 @@ async function runDemo(print: Print, port: string): Promise<void> {
     await agent.start();
     const client = createClient({ baseUrl: gateway.baseUrl, auth });
     await showTasks(client, print, dropped.promise);
+    print(
+      'title',
+      'An agent writes while it works, and its reader follows, whatever happens to the network:',
+    );
+    await runOutputDemo(print, auth);
   } finally {
     print('title', 'Everything stops.');
     await agent.stop({ drainMs: 1_000 });

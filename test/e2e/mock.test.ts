@@ -10,7 +10,7 @@ import { buildCall, type OperationId } from '../contract/usual-calls.ts';
 import { readBlocks } from '../harness/readme-blocks.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const WAIT = { timeout: 50_000, interval: 20 };
+const WAIT = { timeout: 60_000, interval: 20 };
 const blocks = readBlocks(readFileSync(join(ROOT, 'generated/tour-with-curl.md'), 'utf8'));
 const run = promisify(execFile);
 
@@ -102,7 +102,8 @@ describe('the names that the page about tests lists for Prefer', () => {
       for (const name of names.length === 0 ? [null] : names) {
         const call = buildCall(id, { gateway: 'any', admin: 'any' });
         const prefer = `code=${status}${name === null ? '' : `, example=${name}`}`;
-        const headers = { ...call.headers, prefer };
+        const accept = name?.includes('stream-') ? { accept: 'text/event-stream' } : {};
+        const headers = { ...call.headers, prefer, ...accept };
         const response = await fetch(`http://127.0.0.1:${port}${call.path}`, { ...call, headers });
         const text = await response.text();
         const isRight = status.startsWith('2') || name === null || JSON.parse(text).code === name;

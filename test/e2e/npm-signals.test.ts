@@ -13,7 +13,7 @@ import { startGateway } from '../harness/gateway-process.ts';
 import { getAdmin } from './plain-calls.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const WAIT = { timeout: 40_000, interval: 50 };
+const WAIT = { timeout: 60_000, interval: 50 };
 
 let folder: string;
 beforeEach(() => {
@@ -65,7 +65,7 @@ const isAnswered = (url: string): Promise<boolean> =>
     () => false,
   );
 
-describe('SIGTERM to npm ends', { tags: 'ps', timeout: 120_000 }, () => {
+describe('SIGTERM to npm ends', { tags: 'ps' }, () => {
   test('the gateway: port and database are free', async () => {
     const STORE = `sqlite:${join(folder, 'gateway.db')}`;
     const { npm, ended, readUrl, printed } = startNpm(['start'], { STORE, PORT: '0' });
@@ -115,4 +115,4 @@ test('one Ctrl-C, which npm passes on a second time, lets the gateway end what i
   expect(printed()).toContain('"shutting down"');
   expect(printed()).toContain('"stopped"');
   expect([code, signal]).toEqual([0, null]);
-}, 60_000);
+});

@@ -12,7 +12,7 @@ import { isRunning } from '../cli/cli-process.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const WAIT = { timeout: 30_000, interval: 20 };
+const WAIT = { timeout: 60_000, interval: 20 };
 const run = promisify(execFile);
 
 let folder: string;

@@ -16,7 +16,7 @@ import { SILENT } from '../harness/silent-log.ts';
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = `00-${TRACE}-00f067aa0ba902b7-01`;
 const STATE = 'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE';
-const WAIT = { timeout: 10_000, interval: 10 };
+const WAIT = { timeout: 60_000, interval: 10 };
 
 afterEach(() => trace.disable());
 

@@ -4,6 +4,7 @@
  */
 import { OUTCOMES, type TaskOutcome } from '../../server/domain/history-record.ts';
 import type { TaskState } from '../../server/domain/task.ts';
+import type { OutputAppend, OutputChange } from '../../server/ports/output.ts';
 import type { Batch, DueChange, Lease, Ref, Store } from '../../server/ports/store.ts';
 import {
   buildAgent,
@@ -82,6 +83,7 @@ export function drawCommit(random: Random, settled: ReadonlySet<string>): Planne
     const unreported = isUnreported ? pick(random, AGENTS) : undefined;
     writes.push(drawTask(random, { id, settled: settled.has(id), isSettling, isWaiting, unreported }));
     if (isSettling) settles.push(id);
+    if (drawOneIn(random, 3)) parts = { ...parts, output: drawOutput(random, id) };
     if (isSettling && taskSession !== '') {
       session = taskSession;
       parts = { ...parts, event: { session, request_id: id } };
@@ -122,6 +124,27 @@ export function drawCommit(random: Random, settled: ReadonlySet<string>): Planne
       };
     },
   };
+}
+
+const WRITERS = ['w1', 'w 2', '写'] as const;
+/** Of some a few fill the limit that a run sets for all output together. */
+const PIECES = ['{"text":"a"}', '{"data":{"é":[1,2]}}', `{"text":"${'x'.repeat(700)}"}`] as const;
+
+/** Draws what a writer appends to the output of any task. */
+export function drawAppend(random: Random, request_id = pick(random, TASKS)): OutputAppend {
+  const pieces = Array.from({ length: random.next(4) }, () => pick(random, PIECES));
+  return { request_id, pieces, by: { writer: pick(random, WRITERS), from: random.next(4) } };
+}
+
+/** Draws a change of the output of a task that the commit writes. */
+function drawOutput(random: Random, request_id: string): OutputChange {
+  const { pieces, by } = drawAppend(random);
+  const writer = drawOneIn(random, 4) ? null : by.writer;
+  const begins = { writer, ...(drawOneIn(random, 2) && { reset: '{"reset":true}' }) };
+  const isOwn = writer === null || drawOneIn(random, 4);
+  const append = { pieces, ...(!isOwn && { by, isNeeded: drawOneIn(random, 4) }) };
+  const draw = random.next(4);
+  return { request_id, ...(draw < 3 && { append }), ...(draw > 1 && { begins }) };
 }
 
 /** Notes what the engine has committed under this revision. */

@@ -6,10 +6,11 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OUTCOMES } from '../../server/domain/history-record.ts';
-import type { AgentStatus, Demand, Store } from '../../server/ports/store.ts';
+import { type AgentStatus, type Demand, type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import {
   AGENTS,
+  drawAppend,
   drawCommit,
   KEYS,
   noteCommitted,
@@ -22,6 +23,7 @@ import {
   TASKS,
 } from './alike-commits.ts';
 import { createMemoryStoreUnderTest } from './embedded-under-test.ts';
+import { readPieces } from './output-calls.ts';
 import { createRedisSubject } from './redis-under-test.ts';
 import { createRandom, drawSeed, idsOf, readFeed, type StoreUnderTest } from './store-under-test.ts';
 
@@ -38,7 +40,7 @@ beforeAll(async () => {
 afterAll(() => redis.dispose());
 
 test(`the engines give equal results in ${RUNS} runs of random calls`, {
-  timeout: 60_000 + RUNS * 5_000,
+  timeout: 240_000 + RUNS * 5_000,
 }, async () => {
   const first = Number(process.env.ALIKE_SEED ?? drawSeed());
   let commits = 0;
@@ -67,7 +69,7 @@ async function compareEngines(seed: number): Promise<Counts> {
   try {
     for (let step = 0; step < STEPS; step += 1) {
       const where = `seed ${seed}, step ${step}`;
-      const draw = random.next(10);
+      const draw = random.next(13);
       if (draw < 6) {
         const planned = drawCommit(random, settled);
         const isCommitted = await commitOnBoth(sides, planned, where);
@@ -78,13 +80,16 @@ async function compareEngines(seed: number): Promise<Counts> {
           if (planned.session !== null) events.set(planned.session, (events.get(planned.session) ?? 0) + 1);
         }
       } else await callBoth(sides, random, draw, where);
+      if (step === STEPS / 2) await trimBoth(sides, { keepTasksMs: 100_000, outputBytesMax: 9_000 });
       expect(await readEverything(sides[1]), where).toEqual(await readEverything(sides[0]));
     }
     await compareFeeds(sides, events, `seed ${seed}`);
-    await onBoth(sides, async ({ underTest, store }) => {
-      await underTest.advance(50_000);
-      while ((await store.trim({ keepTasksMs: 10_000, sessionEventsMax: 2 }, 7)) > 0);
-    });
+    await trimBoth(sides, { keepTasksMs: 100_000, outputBytesMax: 3_000 });
+    expect(await readEverything(sides[1]), `seed ${seed}, without output`).toEqual(
+      await readEverything(sides[0]),
+    );
+    await onBoth(sides, ({ underTest }) => underTest.advance(50_000));
+    await trimBoth(sides, { keepTasksMs: 10_000, outputBytesMax: 2 ** 28 });
     expect(await readEverything(sides[1]), `seed ${seed}, trimmed`).toEqual(await readEverything(sides[0]));
     return counts;
   } finally {
@@ -92,16 +97,26 @@ async function compareEngines(seed: number): Promise<Counts> {
   }
 }
 
+async function trimBoth(
+  sides: readonly Side[],
+  retention: { readonly keepTasksMs: number; readonly outputBytesMax: number },
+): Promise<void> {
+  await onBoth(sides, async ({ store }) => {
+    while ((await store.trim({ sessionEventsMax: 2, ...retention }, 7)) > 0);
+  });
+}
+
 /** Whether both engines committed; fails when their results differ. */
 async function commitOnBoth(sides: readonly Side[], planned: PlannedCommit, where: string): Promise<boolean> {
   const [left, right] = await onBoth(sides, async (side) => {
     const batch = planned.buildBatch(side);
-    const result = await side.store.commit(batch);
+    const result = await side.store.commit(batch).catch(nameError);
+    if (typeof result === 'string') return result;
     if (result.ok) noteCommitted(side, batch, result.revision);
-    return result.ok ? 'ok' : result.conflict;
+    return result.ok ? JSON.stringify(result.output ?? 'ok') : result.conflict;
   });
   expect(right, `${where}: ${JSON.stringify(planned.writes)}`).toEqual(left);
-  return left === 'ok';
+  return left === '"ok"' || left?.startsWith('{') === true;
 }
 
 async function compareFeeds(
@@ -144,7 +159,9 @@ async function callBoth(sides: readonly Side[], random: Random, draw: number, wh
     { by: 'push', taken: false, status: null, error: 'refused' },
     { by: 'push', taken: false, busy: true, status: 503, error: 'busy' },
   ] as const);
+  const append = drawAppend(random);
   const [left, right] = await onBoth(sides, async ({ underTest, store, leases }): Promise<unknown> => {
+    if (draw > 9) return await store.appendOutput(append).catch(nameError);
     if (draw === 6) return await underTest.advance(ms);
     if (draw === 7)
       return [await store.touch(agent_id, touch), describeStatus(await store.getAgentStatus(agent_id))];
@@ -154,6 +171,12 @@ async function callBoth(sides: readonly Side[], random: Random, draw: number, wh
     return taken.map(({ ref }) => ref).sort();
   });
   expect(right, where).toEqual(left);
+}
+
+/** A store that removes output of settled tasks takes none meanwhile. */
+function nameError(error: unknown): string {
+  if (error instanceof StoreUnavailable) return error.message;
+  throw error;
 }
 
 /** An agent's status without its revision. */
@@ -183,6 +206,10 @@ async function readEverything(side: Side | undefined): Promise<unknown> {
   return {
     tasks: await Promise.all(TASKS.map(async (id) => (await store.get('task', id))?.value)),
     inputs: await Promise.all(KEYS.map(async (id) => (await store.get('input', id))?.value)),
+    outputs: await Promise.all(TASKS.map((id) => readPieces(store, id))),
+    pages: await Promise.all(
+      TASKS.map(async (id) => ({ ...(await store.readOutput(id, 2, 3)), revision: '' })),
+    ),
     keys: await Promise.all(KEYS.map(async (id) => (await store.get('key', id))?.value)),
     statuses: statuses.map(describeStatus),
     changed: (await store.readAgentChanges(null)).changed.map(({ record }) => record.agent_id).sort(),

@@ -1,10 +1,11 @@
 /**
- * What is counted of the tasks, by class and outcome, and the listings of the open ones and of those that
- * ended without success.
+ * What is counted of the tasks, by class and outcome, and the listings of the open ones, of those that wait
+ * for an answer and of those that ended without success.
  */
 import { describe, expect, test } from 'vitest';
 import { OUTCOMES, type TaskOutcome } from '../../server/domain/history-record.ts';
-import type { TaskState } from '../../server/domain/task.ts';
+import { isOpen, type TaskQuestion } from '../../server/domain/question.ts';
+import { isSettled, type TaskState } from '../../server/domain/task.ts';
 import { classifyTask, fillOutcomes, isOutcome, type TaskCounts } from '../../server/domain/task-counts.ts';
 import type { Store, Stored, TasksAsk } from '../../server/ports/store.ts';
 import {
@@ -22,7 +23,7 @@ import type { SuiteContext } from './suite-context.ts';
 
 const FAILURES = OUTCOMES.filter((outcome) => outcome !== 'success');
 type Failure = (typeof FAILURES)[number];
-const RETENTION = { keepTasksMs: 10_000, sessionEventsMax: 1_000 };
+const RETENTION = { keepTasksMs: 10_000, sessionEventsMax: 1_000, outputBytesMax: 2 ** 28 };
 
 /** Settles a stored task in this way. */
 export async function endAs(store: Store, id: string, outcome: TaskOutcome): Promise<void> {
@@ -42,13 +43,14 @@ export async function endAs(store: Store, id: string, outcome: TaskOutcome): Pro
 
 /** Counts every stored task by reading it. */
 async function recount(store: Store): Promise<TaskCounts> {
-  const counts = { pending: 0, running: 0, waiting: 0, ended: fillOutcomes() };
+  const counts = { pending: 0, running: 0, waiting: 0, waitingForAnswer: 0, ended: fillOutcomes() };
   const { items, next } = await store.list('tasks', {}, { limit: 1_000 });
   expect(next).toBeNull();
   for (const { request_id } of items) {
     const { value } = await readState(store, request_id);
     const taskClass = classifyTask(value);
     if (value.waiting) counts.waiting += 1;
+    if (!isSettled(value) && value.questions?.some(isOpen)) counts.waitingForAnswer += 1;
     if (isOutcome(taskClass)) counts.ended[taskClass] += 1;
     else counts[taskClass] += 1;
   }
@@ -56,7 +58,13 @@ async function recount(store: Store): Promise<TaskCounts> {
 }
 
 export function describeCounting({ store, reopen, underTest }: SuiteContext): void {
-  const NOTHING: TaskCounts = { pending: 0, running: 0, waiting: 0, ended: fillOutcomes() };
+  const NOTHING: TaskCounts = {
+    pending: 0,
+    running: 0,
+    waiting: 0,
+    waitingForAnswer: 0,
+    ended: fillOutcomes(),
+  };
   const ids = async (ask: TasksAsk, limit = 100): Promise<readonly string[]> => {
     const found: string[] = [];
     let after: string | undefined;
@@ -68,6 +76,23 @@ export function describeCounting({ store, reopen, underTest }: SuiteContext): vo
     } while (after !== undefined);
     return found;
   };
+  /** The tasks that wait for an answer, page by page, each read on from the position of the item before. */
+  const unanswered = async (limit = 100): Promise<readonly string[]> => {
+    const found: string[] = [];
+    for (let after: string | undefined; ; ) {
+      const page = { limit, ...(after !== undefined && { after }) };
+      const { items, next } = await store().list('waitingForAnswer', {}, page);
+      found.push(...items.map(({ request_id }) => request_id));
+      after = items.at(-1)?.position;
+      if (next === null) return found;
+    }
+  };
+  /** Writes the questions of a running task. */
+  async function ask(id: string, ...questions: readonly Partial<TaskQuestion>[]): Promise<void> {
+    const before = await readState(store(), id);
+    const all = questions.map((one, at) => ({ key: `q${at}`, prompt: '?', at, askedMs: 1, ...one }));
+    must(await store().commit(writeTask(id, before, { ...before.value, questions: all })));
+  }
   async function trimAll(): Promise<void> {
     while ((await store().trim(RETENTION, 500)) > 0);
   }
@@ -138,6 +163,7 @@ export function describeCounting({ store, reopen, underTest }: SuiteContext): vo
         else if (!stored) await submit(store(), id, { createdMs: store().nowMs() - random.next(3) });
         else if (stored.value.settledMs === null) {
           if (random.next(3) === 0) await changeWaiting(id, stored);
+          else if (stored.value.status === 'running' && random.next(2) === 0) await askAtRandom(id, random);
           else await advanceTask(id, stored, random.next(7));
         }
         if (step % 6 === 0)
@@ -150,9 +176,21 @@ export function describeCounting({ store, reopen, underTest }: SuiteContext): vo
       expect(await ids({ open: true }, 3)).toHaveLength(counts.pending + counts.running);
       expect(await ids({ open: 'running' }, 3)).toHaveLength(counts.running);
       expect(await ids({ open: 'waiting' }, 3)).toHaveLength(counts.waiting);
+      expect(await unanswered(3)).toHaveLength(counts.waitingForAnswer);
       for (const outcome of FAILURES)
         expect(await ids({ outcome }, 3), outcome).toHaveLength(counts.ended[outcome]);
     });
+
+    /** Gives a running task up to three questions; some of them are answered or withdrawn. */
+    async function askAtRandom(id: string, random: ReturnType<typeof createRandom>): Promise<void> {
+      const questions = Array.from({ length: random.next(4) }, (): Partial<TaskQuestion> => {
+        const askedMs = 1_000 + random.next(5);
+        const kind = random.next(3);
+        if (kind === 0) return { askedMs };
+        return kind === 1 ? { askedMs, answered: { ms: 2_000, answer: 1 } } : { askedMs, isWithdrawn: true };
+      });
+      await ask(id, ...questions);
+    }
 
     /** Lets an open task wait for an agent, or wait no longer. */
     async function changeWaiting(id: string, before: Stored<TaskState>): Promise<void> {
@@ -204,6 +242,41 @@ export function describeCounting({ store, reopen, underTest }: SuiteContext): vo
         expect(await ids({ open: 'waiting', fromMs: 12, toMs: 16 }, 1)).toEqual(['t5', 't3', 't2']);
         expect(await store().readCounts(0)).toMatchObject({ pending: 4, running: 3, waiting: 5 });
       }
+    });
+
+    test('has those that wait for an answer, who has waited longest first, as long as they do', async () => {
+      await register(store(), 'A', { max_concurrent: 9 });
+      for (const id of ['t1', 't2', 't3', 't4', 't5']) {
+        await submit(store(), id);
+        if (id !== 't5') must(await assign(store(), id, 'A'));
+      }
+      const answered = { ms: 50, answer: true };
+      await ask('t1', { askedMs: 30 });
+      await ask('t2', { askedMs: 10 });
+      await ask('t3', { askedMs: 5, answered }, { askedMs: 20 }, { askedMs: 40 });
+      await ask('t4', { askedMs: 5, answered }, { askedMs: 5, isWithdrawn: true });
+      const check = async (...expected: readonly string[]): Promise<void> => {
+        for (const limit of [1, 2, 100]) expect(await unanswered(limit)).toEqual(expected);
+        expect(await store().readCounts(0)).toMatchObject({
+          running: 4,
+          waiting: 0,
+          waitingForAnswer: expected.length,
+        });
+      };
+      await check('t2', 't3', 't1');
+      await reopen();
+      await check('t2', 't3', 't1');
+      await ask('t3', { askedMs: 5, answered }, { askedMs: 20, answered }, { askedMs: 40 });
+      await check('t2', 't1', 't3');
+      await ask('t2', { askedMs: 10, answered });
+      await check('t1', 't3');
+      await endAs(store(), 't3', 'cancelled');
+      expect(await unanswered()).toEqual(['t1']);
+      await reopen();
+      expect(await unanswered()).toEqual(['t1']);
+      await ask('t1', { askedMs: 30, isWithdrawn: true });
+      expect(await unanswered()).toEqual([]);
+      expect(await store().readCounts(0)).toMatchObject({ running: 3, waitingForAnswer: 0 });
     });
 
     test('has those of an outcome alone, until retention removes them', async () => {

@@ -7,9 +7,10 @@ import { keepInMemory } from '../../server/engines/embedded/storage/memory-stora
 import { openKeyv, type StorageAdapter } from '../../server/engines/embedded/storage/ordered-storage.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import type { Log } from '../../server/ports/log.ts';
-import { type Store, StoreFull } from '../../server/ports/store.ts';
+import { type Store, StoreRefused } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
+import { begin, changeOutput, readPieces } from './output-calls.ts';
 import {
   assign,
   buildAgent,
@@ -81,10 +82,10 @@ describe('a disk with less space than', () => {
     await leave(128 * MIB);
     await submit(store, 'last');
     await leave(128 * MIB - 1);
-    await expect(submit(store, 'more')).rejects.toThrow(StoreFull);
+    await expect(submit(store, 'more')).rejects.toThrow(StoreRefused);
     await expect(
       store.commit({ writes: [{ kind: 'agent', id: 'more', expect: 'absent', value: buildAgent('more') }] }),
-    ).rejects.toThrow(/nearly full: it takes no new tasks and agents now/);
+    ).rejects.toThrow(/nearly full: it takes no new tasks, agents and output now/);
     expect(store.health()).toMatchObject({
       ok: true,
       diskStage: 1,
@@ -94,6 +95,25 @@ describe('a disk with less space than', () => {
     const last = await readState(store, 'last');
     must(await store.commit(writeTask('last', last, { ...last.value, result: { a: 'x'.repeat(MIB) } })));
     expect((await readState(store, id)).value.status).toBe('success');
+  });
+
+  test('128 MiB takes no output but what is needed, to the last', async () => {
+    const { id } = await start();
+    await begin(store, id, 'w', ['{"text":"a"}']);
+    const pieces = ['{"question":{}}'];
+    for (const [from, freeBytes] of [
+      [1, 128 * MIB - 1],
+      [2, MIB],
+    ] as const) {
+      await leave(freeBytes);
+      const by = { writer: 'w', from };
+      await expect(store.appendOutput({ request_id: id, pieces, by })).rejects.toThrow(StoreRefused);
+      await expect(changeOutput(store, id, { append: { pieces, by } })).rejects.toThrow(StoreRefused);
+      must(await changeOutput(store, id, { append: { pieces, by, isNeeded: true } }));
+      must(await changeOutput(store, id, { append: { pieces } }));
+    }
+    expect(await readPieces(store, id)).toHaveLength(5);
+    must(await store.commit(await endingOf(store, id)));
   });
 
   test('32 MiB takes no results above 64 KiB either, and small ones as before', async () => {
@@ -122,9 +142,9 @@ describe('a disk with less space than', () => {
 test('each change of the stage is one line, and keeps the log of the database short or long', async () => {
   for (const mib of [200, 100, 90, 20, 10, 35, 33, 100, 130, 140, 200, 300]) await leave(mib * MIB);
   expect(lines).toEqual([
-    'the disk of the store is nearly full: new tasks and agents are refused',
-    'the disk of the store is nearly full: new tasks and agents, and results above 64 KiB, are refused',
-    'the disk of the store is nearly full: new tasks and agents are refused',
+    'the disk of the store is nearly full: new tasks, agents and output are refused',
+    'the disk of the store is nearly full: new tasks, agents and output, and results above 64 KiB, are refused',
+    'the disk of the store is nearly full: new tasks, agents and output are refused',
     'the disk of the store has space again: everything is accepted',
   ]);
   expect(isLogShort).toEqual([false, true, true, true, false]);

@@ -16,7 +16,7 @@ import { endAs } from './counting.suite.ts';
 import { assign, must, readState, register, submit, until } from './store-under-test.ts';
 
 const START_MS = 1_700_000_010_000;
-const RETENTION = { keepTasksMs: 60_000, sessionEventsMax: 1_000 };
+const RETENTION = { keepTasksMs: 60_000, sessionEventsMax: 1_000, outputBytesMax: 2 ** 28 };
 
 let openMemory: ReturnType<typeof keepInMemory>;
 let clock: FakeClock;

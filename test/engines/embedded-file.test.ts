@@ -12,7 +12,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
 import { openDatabase } from '../../server/engines/embedded/sqlite/database.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
-import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
+import { type Store, StoreDamaged } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { createTestFolder } from './embedded-under-test.ts';
@@ -155,7 +155,7 @@ describe('damage', () => {
     damage('task/t1/done');
     const again = await open();
     const reading = again.get('task', 't1');
-    await expect(reading).rejects.toThrow(StoreUnavailable);
+    await expect(reading).rejects.toThrow(StoreDamaged);
     await expect(reading).rejects.toThrow(/"task\/t1\/done".*is damaged/);
     expect((await readState(again, 't2')).value.status).toBe('success');
     await expect(submit(again, 't1')).rejects.toThrow(/task\/t1\/done/);
@@ -314,4 +314,4 @@ test('everything acknowledged to a killed process is there afterwards, and every
       .filter((id) => !succeeded.includes(id))
       .sort(),
   );
-}, 60_000);
+});

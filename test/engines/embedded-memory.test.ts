@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
-import { openFileHere, openThreadedFile } from '../../server/engines/embedded/open.ts';
+import { openThreadedFile } from '../../server/engines/embedded/open.ts';
 import { keepInMemory } from '../../server/engines/embedded/storage/memory-storage.ts';
 import { openKeyv, type StorageAdapter } from '../../server/engines/embedded/storage/ordered-storage.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
@@ -13,7 +13,7 @@ import type { Clock } from '../../server/ports/clock.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
-import { createDisk, createTestFolder } from './embedded-under-test.ts';
+import { createDisk, createTestFolder, openNotingReads } from './embedded-under-test.ts';
 import {
   agentRef,
   buildInput,
@@ -53,20 +53,11 @@ describe('values', () => {
   test('of open tasks are in memory from the start; inputs are read from the file, through Keyv', async () => {
     const testFolder = createTestFolder();
     const reads: string[] = [];
-    const openStorage = async () => {
-      const keyv = await openFileHere(testFolder.path);
-      const get = keyv.get.bind(keyv);
-      return Object.assign(keyv, {
-        get(key: string) {
-          reads.push(key);
-          return get(key);
-        },
-      });
-    };
-    const first = await open(openStorage as never);
+    const openStorage = () => openNotingReads(testFolder.path, reads);
+    const first = await open(openStorage);
     await submit(first, 't1');
     await first.close();
-    const second = await open(openStorage as never);
+    const second = await open(openStorage);
     reads.length = 0;
     expect(await second.get('task', 't1')).toBeDefined();
     expect(reads).toEqual([]);
@@ -184,7 +175,7 @@ test('removed agents are remembered up to a limit; a reader further behind reads
   const pages = await readAllChanges(store, null);
   expect(new Set(pages.changed).size).toBe(AGENTS + 1);
   expect(pages.resets).toBe(1);
-}, 60_000);
+});
 
 /** Reads on while there is more. */
 async function readAllChanges(store: Store, after: string | null) {
@@ -276,7 +267,7 @@ test('closed listeners and watchers leave no topic and no timer behind', async (
   const notifications = createNotifications();
   for (let index = 0; index < 100; index += 1) {
     const stop = new AbortController();
-    const listener = notifications.listen(`feed:s${index % 3}`, stop.signal);
+    const listener = notifications.listen([`feed:s${index % 3}`], stop.signal);
     if (index % 2 === 0) stop.abort();
     else listener.close();
   }

@@ -119,3 +119,14 @@ export function createDisk(): Disk & { wrap(keyv: Keyv<string>): Keyv<string> } 
     },
   };
 }
+
+/** Opens a file as the engine does in one thread; the keys that are read through Keyv are noted. */
+export async function openNotingReads(path: string, reads: string[]): ReturnType<typeof openFileHere> {
+  const keyv = await openFileHere(path);
+  const get = keyv.get.bind(keyv);
+  const noted = (key: string) => {
+    reads.push(key);
+    return get(key);
+  };
+  return Object.assign(keyv, { get: noted as typeof keyv.get });
+}

@@ -17,7 +17,7 @@ import {
 } from './store-under-test.ts';
 import type { SuiteContext } from './suite-context.ts';
 
-const RETENTION = { keepTasksMs: 10_000, sessionEventsMax: 1_000 };
+const RETENTION = { keepTasksMs: 10_000, sessionEventsMax: 1_000, outputBytesMax: 2 ** 28 };
 
 export function describeEnded({ store, reopen, underTest }: SuiteContext): void {
   const ids = async (): Promise<readonly string[]> =>

@@ -226,7 +226,7 @@ describe('a reader at the end of its feed', () => {
     await until('it has one', () => trimmed.items.length === 1);
     const rejection = expect(trimmed.ended).rejects.toThrow(FeedTrimmed);
     for (let n = 201; n <= 240; n += 1) await finish(store, `t${n}`);
-    while ((await store.trim({ keepTasksMs: 1e9, sessionEventsMax: 3 }, 500)) > 0);
+    while ((await store.trim({ keepTasksMs: 1e9, sessionEventsMax: 3, outputBytesMax: 2 ** 28 }, 500)) > 0);
     again.resolve();
     await rejection;
     await until('the others have all', () => items.length === 240);

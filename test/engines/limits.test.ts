@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { STEP_MS, STEP_TAGS_MAX, STEPS_MAX } from '../../server/domain/activity.ts';
-import { CLOCK_STEP_MS, scripts } from '../../server/engines/redis/scripts.ts';
-import { STORE_LIMITS, TIME_BUDGETS } from '../../server/ports/limits.ts';
+import { CLOCK_STEP_MS, CONTACT_GRAIN_MS, scripts } from '../../server/engines/redis/scripts.ts';
+import { HANDED_OUT_MAX, STORE_LIMITS, TIME_BUDGETS } from '../../server/ports/limits.ts';
 
 const LUA_FOLDER = new URL('../../server/engines/redis/scripts', import.meta.url).pathname;
 
@@ -36,13 +36,28 @@ describe('the scripts of Redis', () => {
     expect(repeated).toEqual([]);
   });
 
+  test('compare the letters of operations with bytes, as which they come', () => {
+    const compared = files.flatMap(({ text }) => [...text.matchAll(/\bletter (?:[=~<>]=|[<>]) (\S+)/g)]);
+    expect(compared.length).toBeGreaterThan(40);
+    for (const [, other] of compared) expect(other).toMatch(/^(byte\('\w'\),?|LAST_CAPITAL)/);
+    expect(scripts.commitOutput.text).toContain('letter == 84');
+    expect(scripts.commitOutput.text).not.toMatch(/\bbyte\('\w'\)/);
+  });
+
   test('get the numbers of the store port in their second line', () => {
     const { leaseMs, sweepGapMs, unreportedMs, removedAgentsMax, endedMax } = STORE_LIMITS;
+    const { outputBytesMax, outputPieceBytes, outputReserveBytes } = STORE_LIMITS;
+    const { outputReplacedMax, outputPageBytes, outputFilledShareMax } = STORE_LIMITS;
     for (const { text } of Object.values(scripts)) {
       expect(text.split('\n')[1]).toBe(
         'local LEASE_MS, SWEEP_GAP_MS, UNREPORTED_MS, REMOVED_AGENTS_MAX, ENDED_MAX, ' +
+          'OUTPUT_BYTES_MAX, OUTPUT_PIECE_BYTES, OUTPUT_RESERVE_BYTES, OUTPUT_REPLACED_MAX, OUTPUT_PAGE_BYTES, ' +
+          'OUTPUT_FILLED_SHARE_MAX, HANDED_OUT_MAX, CONTACT_GRAIN_MS, ' +
           `CLOCK_STEP_MS, STEP_MS, STEPS_MAX, STEP_TAGS_MAX = ${leaseMs}, ${sweepGapMs}, ${unreportedMs}, ` +
-          `${removedAgentsMax}, ${endedMax}, ${CLOCK_STEP_MS}, ${STEP_MS}, ${STEPS_MAX}, ${STEP_TAGS_MAX}`,
+          `${removedAgentsMax}, ${endedMax}, ${outputBytesMax}, ${outputPieceBytes}, ${outputReserveBytes}, ` +
+          `${outputReplacedMax}, ${outputPageBytes}, ${outputFilledShareMax}, ${HANDED_OUT_MAX}, ` +
+          `${CONTACT_GRAIN_MS}, ` +
+          `${CLOCK_STEP_MS}, ${STEP_MS}, ${STEPS_MAX}, ${STEP_TAGS_MAX}`,
       );
     }
   });

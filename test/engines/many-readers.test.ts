@@ -43,7 +43,7 @@ describe('listeners of one topic', () => {
       let woken = 0;
       for (let n = 0; n < 1_200; n += 1) {
         void notifications
-          .listen('feed:s', stop.signal)
+          .listen(['feed:s'], stop.signal)
           .next()
           .then(() => (woken += 1));
       }
@@ -65,7 +65,7 @@ describe('listeners of one topic', () => {
   test('close between two turns without effect on the others', async () => {
     const notifications = createNotifications();
     const stop = new AbortController();
-    const listeners = Array.from({ length: 501 }, () => notifications.listen('feed:s', stop.signal));
+    const listeners = Array.from({ length: 501 }, () => notifications.listen(['feed:s'], stop.signal));
     const last = listeners.at(-1);
     const waiting = last?.next();
     notifications.notify('feed:s');

@@ -3,6 +3,7 @@
  */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
+import { append, begin, readPieces } from './output-calls.ts';
 import {
   agentRef,
   assign,
@@ -98,6 +99,21 @@ export function describeOutages({ store, underTest, reopen }: SuiteContext): voi
       expect(await store().commit(ending)).toMatchObject({ conflict: 'revision' });
     });
 
+    test('leaves output as if it was appended or not: the same call again has its pieces stored once', async () => {
+      await submit(store(), 't1');
+      await begin(store(), 't1', 'w', ['0']);
+      for (const [from, how] of (['lost', 'applied', 'lost'] as const).entries()) {
+        const call = () => append(store(), 't1', 'w', 1 + from, [String(1 + from)]);
+        disk.fail(how);
+        expect(await awaitRejection(call())).toBeInstanceOf(StoreUnavailable);
+        disk.mend();
+        await recovered();
+        expect(await readPieces(store(), 't1')).toHaveLength(how === 'lost' ? 1 + from : 2 + from);
+        expect(await call()).toEqual({ ok: true, next: 2 + from, last: 2 + from, isFull: false });
+      }
+      expect(await readPieces(store(), 't1')).toEqual(['1:0', '2:1', '3:2', '4:3']);
+    });
+
     test('makes every call throw at once that writes, until the store recovers, and health says why', async () => {
       await register(store(), 'A');
       await submit(store(), 't1');
@@ -106,7 +122,7 @@ export function describeOutages({ store, underTest, reopen }: SuiteContext): voi
       expect(await awaitRejection(submit(store(), 't2'))).toBeInstanceOf(StoreUnavailable);
       const health = store().health();
       expect(health.ok).toBe(false);
-      expect(!health.ok && health.reason.length).toBeGreaterThan(10);
+      expect(!health.ok && health.outage.message.length).toBeGreaterThan(10);
       for (const call of writesOf(store())) await expect(call()).rejects.toThrow(StoreUnavailable);
       expect(store().nowMs()).toBeGreaterThan(0);
       disk.mend();
@@ -265,10 +281,11 @@ function readsOf(store: Store): readonly (() => Promise<unknown>)[] {
     () => store.getForCommit('t1'),
     () => store.getAgentStatus('A'),
     () => store.readAgentChanges(null),
+    () => store.readOutput('t1', 0, 1),
     () => store.list('tasks', {}, { limit: 1 }),
     () => store.list('agents', {}, { limit: 1 }),
-    () => begin((signal) => store.watch('due', signal)),
-    () => begin((signal) => store.feed('s', null, signal)),
+    () => startIterating((signal) => store.watch('due', signal)),
+    () => startIterating((signal) => store.feed('s', null, signal)),
   ];
 }
 
@@ -276,15 +293,16 @@ function readsOf(store: Store): readonly (() => Promise<unknown>)[] {
 function writesOf(store: Store): readonly (() => Promise<unknown>)[] {
   return [
     () => store.commit({ writes: [] }),
+    () => append(store, 't1', 'w', 0, ['0']),
     () => store.takeDue(1),
     () => store.renewLeases([]),
     () => store.touch('A', { by: 'call' }),
-    () => store.trim({ keepTasksMs: 1e9, sessionEventsMax: 10 }, 1),
+    () => store.trim({ keepTasksMs: 1e9, sessionEventsMax: 10, outputBytesMax: 2 ** 28 }, 1),
   ];
 }
 
 /** Begins an iteration and ends it again; rejects when it cannot begin. */
-async function begin(iterate: (signal: AbortSignal) => AsyncIterable<unknown>): Promise<void> {
+async function startIterating(iterate: (signal: AbortSignal) => AsyncIterable<unknown>): Promise<void> {
   const stop = new AbortController();
   const first = iterate(stop.signal)[Symbol.asyncIterator]().next();
   const someTurns = new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));

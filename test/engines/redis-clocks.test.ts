@@ -102,7 +102,7 @@ test('a replica that was suspended takes the time of the others, and they keep i
   elsewhere.ms = SUSPENDED_MS;
   await running.takeDue(1);
   // What it was about to commit comes too late: its caller gave up twenty seconds ago.
-  await expect(register(suspended, 'A')).rejects.toThrow(/it was not applied/);
+  await expect(register(suspended, 'A')).rejects.toThrow(/after its caller had given up/);
   await register(suspended, 'A');
   for (const store of [suspended, running]) await store.takeDue(1);
   const nowMs = performance.timeOrigin + performance.now() + SUSPENDED_MS;

@@ -13,13 +13,14 @@ type Sent = PromiseWithResolvers<Reply> & { readonly script: Script; readonly na
 const yieldTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Groups whose scripts the test replies to. */
-function createGroups() {
+function createGroups(outputEveryMs = 0) {
   const clock = createFakeClock();
   const sent: Sent[] = [];
   const applied: [readonly string[], number | undefined][] = [];
   const groups = createCommitGroups(
     {
       clock,
+      outputEveryMs,
       processName: 'p',
       channel: 'c',
       ownChannel: 'c/p',
@@ -35,7 +36,15 @@ function createGroups() {
 }
 
 function buildCommit(name: string, more: Partial<EncodedCommit> = {}): EncodedCommit {
-  return { args: [name], size: name.length, isAdmission: false, topics: [`task:${name}`], ...more };
+  return {
+    args: [name],
+    size: name.length,
+    isAdmission: false,
+    hasOutput: false,
+    isOutputAlone: false,
+    topics: [`task:${name}`],
+    ...more,
+  };
 }
 
 const namesOf = (sent: readonly Sent[]): readonly (readonly string[])[] => sent.map(({ names }) => names);
@@ -70,15 +79,55 @@ describe('commits on Redis', () => {
     expect(await Promise.all(all)).toEqual(['ok', 'ok', 'ok', 'slot']);
   });
 
+  test('of output alone wait for more of it after a script; any other commit ends the wait', async () => {
+    const { clock, groups, sent } = createGroups(10);
+    const write = (name: string) => groups.run(buildCommit(name, { hasOutput: true, isOutputAlone: true }));
+    const all = [write('a')];
+    await yieldTurn();
+    all.push(write('b'));
+    await yieldTurn();
+    await clock.advance(9);
+    all.push(write('c'));
+    await yieldTurn();
+    expect(namesOf(sent)).toEqual([['a']]);
+    await clock.advance(1);
+    await yieldTurn();
+    expect(namesOf(sent)).toEqual([['a'], ['b', 'c']]);
+    sent[0]?.resolve(['', 'ok']);
+    sent[1]?.resolve(['', 'ok', 'ok']);
+    await Promise.all(all);
+    all.push(write('d'));
+    await yieldTurn();
+    expect(sent).toHaveLength(2);
+    all.push(groups.run(buildCommit('e')));
+    await yieldTurn();
+    expect(namesOf(sent)).toEqual([['a'], ['b', 'c'], ['d', 'e']]);
+    sent[2]?.resolve(['', 'ok', 'ok']);
+    expect(await Promise.all(all)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok']);
+  });
+
   test('are no more in one script than it has room for', async () => {
     const { groups, sent } = createGroups();
     for (let n = 0; n < 130; n += 1) void groups.run(buildCommit(`${n}`));
     await yieldTurn();
     expect(sent.map(({ names }) => names.length)).toEqual([128, 2]);
     const large = createGroups();
-    for (const name of ['a', 'b', 'c']) void large.groups.run(buildCommit(name, { size: 100_000 }));
+    for (const name of ['a', 'b', 'c', 'd']) void large.groups.run(buildCommit(name, { size: 100_000 }));
     await yieldTurn();
-    expect(namesOf(large.sent)).toEqual([['a', 'b'], ['c']]);
+    expect(namesOf(large.sent)).toEqual([['a', 'b', 'c'], ['d']]);
+  });
+
+  test('of one caller with many of them let that of another into the next script', async () => {
+    const { groups, sent } = createGroups();
+    const write = (key: string, name: string) =>
+      groups.run(buildCommit(name, { size: 100_000 }), { key, isGone: () => false });
+    for (let n = 0; n < 20; n += 1) void write('A', `a${n}`);
+    await yieldTurn();
+    void write('B', 'b');
+    sent[0]?.resolve(['', 'ok', 'ok', 'ok']);
+    await yieldTurn();
+    await yieldTurn();
+    expect(namesOf(sent)[2]).toContain('b');
   });
 
   test('that add nothing are applied although the memory of Redis is full', async () => {
@@ -87,7 +136,7 @@ describe('commits on Redis', () => {
     const ending = groups.run(buildCommit('ends'));
     await yieldTurn();
     expect(sent[0]?.script).toBe(scripts.admit);
-    const full = new StoreUnavailable('its memory is full', { cause: new Error('OOM command not allowed') });
+    const full = new StoreUnavailable('its memory is full', { kind: 'full' });
     sent[0]?.reject(full);
     expect(await adding).toBe(full);
     expect(namesOf(sent)).toEqual([['adds', 'ends'], ['ends']]);

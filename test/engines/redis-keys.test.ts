@@ -20,7 +20,7 @@ import {
 } from './store-under-test.ts';
 
 const DAY_MS = 24 * 3_600_000;
-const RETENTION = { keepTasksMs: DAY_MS, sessionEventsMax: 5 };
+const RETENTION = { keepTasksMs: DAY_MS, sessionEventsMax: 5, outputBytesMax: 2 ** 28 };
 
 describe.each(REDIS_COMMANDS)('on %s', (command) => {
   let redis: RedisProcess;

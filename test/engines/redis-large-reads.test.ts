@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Reply } from '../../server/engines/redis/client/client.ts';
 import type { Connection } from '../../server/engines/redis/connection/connection.ts';
 import { createValues } from '../../server/engines/redis/reads/values.ts';
-import { StoreUnavailable } from '../../server/ports/store.ts';
+import { StoreRefused, StoreUnavailable } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 
 type Replies = { readonly read: readonly Reply[]; readonly call: readonly (Reply | Error)[] };
@@ -26,12 +26,9 @@ function createReads(given: Replies) {
       return [reply];
     },
   };
-  const values = createValues({
-    connection: connection as unknown as Connection,
-    clock: createFakeClock(),
-    prefix: '{p}:',
-  });
-  return { values, sent };
+  const clock = createFakeClock();
+  const values = createValues({ connection: connection as unknown as Connection, clock, prefix: '{p}:' });
+  return { values, sent, clock };
 }
 
 describe('a large value', () => {
@@ -73,4 +70,15 @@ test('Large writes that fail give back the bytes that they held while they waite
   const failing = { bytes: 60 * 2 ** 20, send: () => Promise.reject(new StoreUnavailable('cut')) };
   // The caller may hold 64 MiB.
   for (const _ of [1, 2, 3]) await expect(values.writeLarge(failing, caller)).rejects.toThrow('cut');
+});
+
+test('A large write that was not sent in time is refused; whether one that was sent had its effect is unknown.', async () => {
+  const { values, clock } = createReads({ read: [], call: [] });
+  const write = { bytes: 2 ** 21, send: () => new Promise<never>(() => undefined) };
+  const late = [1, 2].map(() => values.writeLarge(write).catch((error: unknown) => error));
+  await clock.advance(5_000);
+  const [sent, waiting] = await Promise.all(late);
+  expect(sent).toBeInstanceOf(StoreUnavailable);
+  expect(sent).not.toBeInstanceOf(StoreRefused);
+  expect(waiting).toBeInstanceOf(StoreRefused);
 });

@@ -15,6 +15,7 @@ import { createFakeClock } from '../harness/fake-clock.ts';
 import { type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
+import { append, outputBatch, readPieces } from './output-calls.ts';
 import {
   buildAgent,
   endingOf,
@@ -94,6 +95,23 @@ describe.each(['cut-before', 'cut-after'] as const)('a commit on a connection th
     const next = newId();
     await finish(other, next, id);
     expect(idsOf(await readFeed(other, id, null, 2))).toEqual([id, next]);
+  });
+
+  test('appends output once, and returns how it stands', async () => {
+    const id = newId();
+    await submit(store, id);
+    const first = { pieces: ['{"text":"a"}', '{"text":"b"}'], by: { writer: 'w', from: 0 } };
+    const beginning = store.commit(await outputBatch(store, id, { begins: { writer: 'w' }, append: first }));
+    await breakOnce(fault);
+    expect(await beginning).toMatchObject({ ok: true, output: { next: 2, last: 2, isFull: false } });
+    const appending = append(store, id, 'w', 2, ['{"text":"c"}']);
+    await breakOnce(fault);
+    expect(await appending).toEqual({ ok: true, next: 3, last: 3, isFull: false });
+    const own = store.commit(await outputBatch(store, id, { append: { pieces: ['{"answer":1}'] } }));
+    await breakOnce(fault);
+    expect(await own).toMatchObject({ output: { next: 3, last: 4 } });
+    expect(await readPieces(other, id)).toEqual(await readPieces(store, id));
+    expect(await readPieces(other, id)).toHaveLength(4);
   });
 
   test('resolves and was applied once where it writes an agent, too', async () => {

@@ -4,7 +4,7 @@ import { FeedTrimmed } from '../../server/ports/store.ts';
 import { cursorsOf, finish, idsOf, must, readFeed, submit } from './store-under-test.ts';
 import type { SuiteContext } from './suite-context.ts';
 
-const RETENTION = { keepTasksMs: 10_000, sessionEventsMax: 1_000 };
+const RETENTION = { keepTasksMs: 10_000, sessionEventsMax: 1_000, outputBytesMax: 2 ** 28 };
 
 export function describeRetention({ store, reopen, underTest }: SuiteContext): void {
   const trim = (limit = 500, more: Partial<typeof RETENTION> = {}): Promise<number> =>
@@ -118,23 +118,23 @@ export function describeRetention({ store, reopen, underTest }: SuiteContext): v
   describe('a session with more events than its maximum', () => {
     test('loses the oldest; a reader from the beginning gets a gap first', async () => {
       for (let index = 0; index < 8; index += 1) await finish(store(), `t${index}`);
-      await trimAll({ sessionEventsMax: 5 });
+      await trimAll({ sessionEventsMax: 5, outputBytesMax: 2 ** 28 });
       expect(idsOf(await readFeed(store(), 's', null, 6))).toEqual(['gap', 't3', 't4', 't5', 't6', 't7']);
       expect(await store().get('task', 't0')).toBeDefined();
     });
 
     test('is trimmed in bounded turns', async () => {
       for (let index = 0; index < 8; index += 1) await finish(store(), `t${index}`);
-      expect(await trim(2, { sessionEventsMax: 3 })).toBe(2);
-      expect(await trim(2, { sessionEventsMax: 3 })).toBe(2);
-      expect(await trim(2, { sessionEventsMax: 3 })).toBe(1);
-      expect(await trim(2, { sessionEventsMax: 3 })).toBe(0);
+      expect(await trim(2, { sessionEventsMax: 3, outputBytesMax: 2 ** 28 })).toBe(2);
+      expect(await trim(2, { sessionEventsMax: 3, outputBytesMax: 2 ** 28 })).toBe(2);
+      expect(await trim(2, { sessionEventsMax: 3, outputBytesMax: 2 ** 28 })).toBe(1);
+      expect(await trim(2, { sessionEventsMax: 3, outputBytesMax: 2 ** 28 })).toBe(0);
     });
 
     test('gives no gap to a reader whose cursor is stored, and one to a reader whose cursor is not', async () => {
       for (let index = 0; index < 8; index += 1) await finish(store(), `t${index}`);
       const cursors = cursorsOf(await readFeed(store(), 's', null, 8));
-      await trimAll({ sessionEventsMax: 5 });
+      await trimAll({ sessionEventsMax: 5, outputBytesMax: 2 ** 28 });
       expect(idsOf(await readFeed(store(), 's', cursors[3] ?? '', 2))).toEqual(['t4', 't5']);
       expect(idsOf(await readFeed(store(), 's', cursors[1] ?? '', 2))).toEqual(['gap', 't3']);
     });
@@ -143,7 +143,7 @@ export function describeRetention({ store, reopen, underTest }: SuiteContext): v
       for (let index = 0; index < 4; index += 1) await finish(store(), `t${index}`);
       await reopen();
       for (let index = 4; index < 8; index += 1) await finish(store(), `t${index}`);
-      await trimAll({ sessionEventsMax: 3 });
+      await trimAll({ sessionEventsMax: 3, outputBytesMax: 2 ** 28 });
       expect(idsOf(await readFeed(store(), 's', null, 4))).toEqual(['gap', 't5', 't6', 't7']);
     });
 
@@ -152,7 +152,7 @@ export function describeRetention({ store, reopen, underTest }: SuiteContext): v
         await finish(store(), `s${index}`, 's');
         if (index < 2) await finish(store(), `o${index}`, 'other');
       }
-      await trimAll({ sessionEventsMax: 2 });
+      await trimAll({ sessionEventsMax: 2, outputBytesMax: 2 ** 28 });
       expect(idsOf(await readFeed(store(), 'other', null, 2))).toEqual(['o0', 'o1']);
     });
   });
@@ -162,7 +162,7 @@ export function describeRetention({ store, reopen, underTest }: SuiteContext): v
     const stop = new AbortController();
     const reading = store().feed('s', null, stop.signal)[Symbol.asyncIterator]();
     expect(await reading.next()).toMatchObject({ value: { request_id: 't0' } });
-    await trimAll({ sessionEventsMax: 2 });
+    await trimAll({ sessionEventsMax: 2, outputBytesMax: 2 ** 28 });
     const remaining = (async () => {
       for (;;) if ((await reading.next()).done) return;
     })();
@@ -193,7 +193,7 @@ export function describeRetention({ store, reopen, underTest }: SuiteContext): v
     expect(gap).toEqual({ gap: true });
     expect(item).toMatchObject({ request_id: 't2' });
     for (let index = 0; index < 4; index += 1) await finish(store(), `u${index}`);
-    await trimAll({ sessionEventsMax: 3 });
+    await trimAll({ sessionEventsMax: 3, outputBytesMax: 2 ** 28 });
     expect(idsOf(await readFeed(store(), 's', null, 4))).toEqual(['gap', 'u1', 'u2', 'u3']);
   });
 }

@@ -95,7 +95,9 @@ export function describeStrings({ store, reopen, underTest }: SuiteContext): voi
         expect(listed.items).toHaveLength(2);
       }
       await underTest().advance(10_000);
-      while ((await store().trim({ keepTasksMs: 10_000, sessionEventsMax: 10 }, 50)) > 0);
+      while (
+        (await store().trim({ keepTasksMs: 10_000, sessionEventsMax: 10, outputBytesMax: 2 ** 28 }, 50)) > 0
+      );
       for (const session of STRINGS) {
         expect(idsOf(await readFeed(store(), session, null, 1))).toEqual(['gap']);
         expect((await store().list('tasks', { session }, { limit: 10 })).items).toEqual([]);

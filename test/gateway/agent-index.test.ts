@@ -5,7 +5,7 @@ import { completeAgent } from '../../server/domain/agent.ts';
 import { type Candidate, isFree } from '../../server/domain/match.ts';
 import { createAgentGroups } from '../../server/gateway/agents/ranking/agent-groups.ts';
 import { createAgentIndex } from '../../server/gateway/agents/ranking/agent-index.ts';
-import { type AgentStatus, StoreUnavailable } from '../../server/ports/store.ts';
+import { type AgentChanges, type AgentStatus, StoreUnavailable } from '../../server/ports/store.ts';
 import { SILENT } from '../harness/silent-log.ts';
 
 const tags = fc.subarray(['a', 'b', 'c', 'd']);
@@ -105,6 +105,39 @@ describe('the agent index', () => {
     );
   });
 
+  test('has agents as they were until all are read anew, however many pages that takes', async () => {
+    const agents = fc
+      .sample(agentStatus, { numRuns: 40, seed: 2 })
+      .map((one, n): AgentStatus => ({ ...one, record: { ...one.record, agent_id: `A${n}` } }));
+    const [gone] = agents;
+    let pages: AgentChanges[] = [
+      { reset: true, changed: agents, removed: [], cursor: 'c', more: false },
+      ...agents
+        .slice(1)
+        .map((one, n) => ({ reset: n === 0, changed: [one], removed: [], cursor: `c${n}`, more: n < 38 })),
+    ];
+    const seen: number[] = [];
+    const agentIndex = createAgentIndex(
+      {
+        nowMs: () => 0,
+        health: () => ({ ok: true }),
+        readAgentChanges: async () => {
+          seen.push(agents.filter(({ record }) => agentIndex.find(record.agent_id)).length);
+          const [page, ...rest] = pages;
+          pages = rest;
+          return page ?? { reset: false, changed: [], removed: [], cursor: 'c', more: false };
+        },
+        getAgentStatus: async () => undefined,
+      },
+      SILENT,
+    );
+    await agentIndex.refresh();
+    await agentIndex.refresh();
+    expect(seen).toEqual([0, ...Array(39).fill(40)]);
+    expect(agentIndex.find(gone?.record.agent_id ?? '')).toBeUndefined();
+    expect(agentIndex.find('A39')).toBeDefined();
+  });
+
   test('counts a grant at once, so that a burst is spread over the agents', async () => {
     const [one, two] = fc.sample(agentStatus, { numRuns: 2, seed: 1 });
     if (!one || !two) throw new Error('no samples');
@@ -192,7 +225,7 @@ describe('agents that cannot be read', () => {
     const agentIndex = createAgentIndex(
       {
         nowMs: () => state.nowMs,
-        health: () => (isStoreOk ? { ok: true } : { ok: false, reason: 'out' }),
+        health: () => (isStoreOk ? { ok: true } : { ok: false, outage: new StoreUnavailable('out') }),
         async readAgentChanges() {
           if (state.isFailing) throw new StoreUnavailable('a row of them is damaged');
           return { reset: false, changed: [], removed: [], cursor: 'c', more: false };

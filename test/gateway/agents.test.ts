@@ -115,7 +115,7 @@ describeEachStore('on %s', (_name, open) => {
       await world.gateway.registerAgent(buildRegistration('A'));
       await expect(world.gateway.claimTask({ agent_id: 'A', wait: 0 }, NEVER)).rejects.toMatchObject({
         code: 'validation_failed',
-        pointer: '/agent_id',
+        errors: [{ pointer: '/agent_id', detail: expect.any(String) }],
         message: expect.stringContaining('"endpoint": "pull"'),
       });
     });
@@ -156,7 +156,7 @@ describeEachStore('on %s', (_name, open) => {
       // The key is kept longer than the task: the first response is returned again, and no new task is
       // submitted.
       await world.pass(5_000);
-      await world.store.trim({ keepTasksMs: 1_000, sessionEventsMax: 10 }, 100);
+      await world.store.trim({ keepTasksMs: 1_000, sessionEventsMax: 10, outputBytesMax: 2 ** 28 }, 100);
       expect(await world.gateway.submitTask(buildSubmission(), 'key-1')).toEqual(one);
     });
 

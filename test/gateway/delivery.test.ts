@@ -1,6 +1,7 @@
 /** How a task reaches its agent: acknowledged, untaken and unknown attempts, moves, retries. */
 import { describe, expect, test } from 'vitest';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
+import { taskRef } from '../../server/ports/store.ts';
 import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { listAgents } from '../harness/listings.ts';
 import { describeEachStore } from '../harness/stores.ts';
@@ -89,6 +90,19 @@ describeEachStore('on %s', (_name, open) => {
       expect(await read(world, id)).toMatchObject({ status: 'running', agent_id: 'A' });
     });
 
+    test('is pushed again after the pause alone, also if it comes due before', async () => {
+      const world = await start();
+      world.pusher.script('http://A.test/tasks', BROKEN);
+      await world.gateway.registerAgent(buildRegistration('A'));
+      const id = await submit(world);
+      const atMs = world.store.nowMs();
+      await world.store.commit({ writes: [], due: [{ ref: taskRef(id), atMs }] });
+      await world.runUntilIdle();
+      expect(world.pusher.sent).toHaveLength(1);
+      await world.pass(2_000);
+      expect(world.pusher.sent).toHaveLength(2);
+    });
+
     test('moves at once from an agent that responds that it is busy', async () => {
       const world = await start();
       world.pusher.script('http://A.test/tasks', BUSY);
@@ -146,6 +160,22 @@ describeEachStore('on %s', (_name, open) => {
       await world.pass(200_000);
       expect(world.pusher.sent).toHaveLength(1);
       expect(await read(world, id)).toMatchObject({ status: 'running' });
+    });
+
+    test('is taken by no other process while its push is awaited at the end of this one', async () => {
+      const world = await start();
+      world.pusher.script('http://A.test/tasks', 'hang');
+      await world.gateway.registerAgent(buildRegistration('A'));
+      const id = await submit(world);
+      const drained = world.duties.drainPushes(10_000);
+      for (let n = 0; n < 20; n += 1) {
+        await world.clock.advance(400);
+        const taken = await world.store.takeDue(10);
+        expect(taken.map(({ ref }) => ref)).not.toContain(taskRef(id));
+      }
+      world.pusher.respond('http://A.test/tasks', TAKEN);
+      await world.clock.drive(drained);
+      expect((await world.store.get('task', id))?.value.delivery?.acknowledged).toBe(true);
     });
 
     test('fails at its deadline while its push is still open', async () => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { PushOutcome } from '../../server/ports/pusher.ts';
 import { BROKEN, BUSY, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { describeEachStore } from '../harness/stores.ts';
-import { NEVER, type World } from '../harness/world.ts';
+import { buildRegistration, NEVER, type World } from '../harness/world.ts';
 import {
   ownerOf,
   passOnline,
@@ -28,6 +28,23 @@ describeEachStore('on %s, a task that its agent disowned', (_name, open) => {
     await register(world, 'A', outcome, { ...more, request_ids: [] });
     return [world, id];
   }
+
+  test('stays so when an earlier process of the agent names it in a heartbeat', async () => {
+    const world = await start();
+    world.pusher.script(urlOf('A'), TAKEN);
+    const { registration } = await world.gateway.registerAgent(buildRegistration('A'));
+    const id = await submit(world);
+    await world.runUntilIdle();
+    world.pusher.script(urlOf('A'), BROKEN);
+    const present = await world.gateway.registerAgent(buildRegistration('A', { request_ids: [] }));
+    await world.runUntilIdle();
+    const isAcknowledged = async () => (await world.store.get('task', id))?.value.delivery?.acknowledged;
+    const beat = { agent_id: 'A', request_ids: [id] };
+    await world.gateway.heartbeatAgent({ ...beat, registration });
+    expect(await isAcknowledged()).toBe(false);
+    await world.gateway.heartbeatAgent({ ...beat, registration: present.registration });
+    expect(await isAcknowledged()).toBe(true);
+  });
 
   test('is pushed to it again, and moves at once when it responds that it is busy', async () => {
     const [world, id] = await disown(BUSY);

@@ -260,6 +260,23 @@ describeEachStore('on %s, a history', (_name, open) => {
     expect([taken, success]).toEqual([assigned, (assigned ?? 0) + 0.1]);
   });
 
+  test('has the push that got no response in time, and the next one', async () => {
+    const world = await start();
+    world.pusher.script(urlOf('gpu-a'), 'hang');
+    await register(world, 'gpu-a');
+    const id = await submit(world, { ...gpu, timeout: 3_600 });
+    await world.pass(300_200);
+    const error = 'no response within 300 s';
+    world.pusher.respond(urlOf('gpu-a'), { kind: 'unknown', status: null, error, retryAfterMs: null });
+    await world.pass(2_000);
+    expect(world.pusher.sent).toHaveLength(2);
+    const { history } = await explain(await serve(world), id);
+    expect(history.at(-1)).toMatchObject({
+      event: 'push_unknown',
+      detail: expect.stringMatching(/^no response within 300 s/),
+    });
+  });
+
   test('has the pushes whose outcome is unknown, folded, and is nowhere else', async () => {
     const world = await start();
     world.pusher.script(urlOf('gpu-a'), BROKEN);

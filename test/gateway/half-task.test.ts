@@ -3,7 +3,7 @@
  */
 import { expect, test } from 'vitest';
 import { readTask } from '../../server/gateway/tasks/read-task.ts';
-import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
+import { type Store, StoreDamaged } from '../../server/ports/store.ts';
 import { buildInput, buildState, must, submissionOf } from '../engines/store-under-test.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { describeEachStore } from '../harness/stores.ts';
@@ -18,7 +18,7 @@ describeEachStore('half a task in %s', (_name, openStore) => {
     const store = await openStore(createFakeClock());
     await put(store, half);
     const reading = readTask(store, 't1');
-    await expect(reading).rejects.toThrow(StoreUnavailable);
+    await expect(reading).rejects.toThrow(StoreDamaged);
     await expect(reading).rejects.toThrow(
       /damaged: it has the (input|state) of task t1 but not its (state|input)/,
     );

@@ -44,9 +44,9 @@ test('of a submission with a key there are two, of its repeat one, of a small on
   const submit = (payload: JsonObject, key?: string) =>
     clock.drive(world.gateway.submitTask(buildSubmission({ payload }), key, caller));
   const first = await submit(LARGE, 'k');
-  expect(turns).toEqual(['a held', 'a held']);
+  expect(turns).toEqual(['a holding', 'a holding']);
   expect((await submit(LARGE, 'k')).request_id).toBe(first.request_id);
-  expect(turns).toEqual(['a held', 'a held', 'a held']);
+  expect(turns).toEqual(['a holding', 'a holding', 'a holding']);
   await submit(LARGE);
   expect(turns).toHaveLength(4);
   await submit({ text: 'small' }, 'other');
@@ -69,7 +69,7 @@ test('of a result there is one; a reply that was reported before joins it, unles
     await report('running', { reply: 'before' });
     turns.length = 0;
     await report('success', { ...LARGE, ...own });
-    expect(turns).toEqual(['a held']);
+    expect(turns).toEqual(['a holding']);
     const { result } = JSON.parse(JSON.stringify(await read(world, request_id)));
     expect(result).toEqual({ ...LARGE, reply: expected });
   }

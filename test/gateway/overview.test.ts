@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { Overview } from '../../server/ports/admin.ts';
+import { StoreUnavailable } from '../../server/ports/store.ts';
 import { BROKEN, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { describeEachStore, QUICK_STORES } from '../harness/stores.ts';
 import { buildRegistration, type World } from '../harness/world.ts';
@@ -186,7 +187,7 @@ describe.each(QUICK_STORES)('on %s, while the store is out', (_name, open) => {
     const world = await start({
       wrap: (store) => ({
         ...store,
-        health: () => (isOut ? { ok: false, reason: 'disk full' } : store.health()),
+        health: () => (isOut ? { ok: false, outage: new StoreUnavailable('disk full') } : store.health()),
       }),
     });
     await submit(world, { queue_timeout: 60 });
@@ -214,7 +215,7 @@ describe.each(QUICK_STORES)('on %s, while the store is out', (_name, open) => {
     const world = await start({
       wrap: (store) => ({
         ...store,
-        health: () => (isOut ? { ok: false, reason: 'disk full' } : store.health()),
+        health: () => (isOut ? { ok: false, outage: new StoreUnavailable('disk full') } : store.health()),
       }),
     });
     await world.duties.renewLeases();

@@ -1,4 +1,4 @@
-/** Turns to send: what one agent and one origin may take, and in which order those that wait get theirs. */
+/** Permits to push: what one agent and one origin may take, and in which order those that wait get theirs. */
 import { describe, expect, test } from 'vitest';
 import { createPushPermits, type PushPermits } from '../../server/gateway/pushing/push-permits.ts';
 import { flushMicrotasks } from '../harness/fake-clock.ts';

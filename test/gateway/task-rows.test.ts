@@ -180,7 +180,7 @@ describeEachStore('on %s', (_name, open) => {
       expect(await countSome({ waiting: false, status: ['running'] })).toMatchObject({ total: 1, ...counts });
     }
     const overview = await world.gateway.getOverview(1);
-    expect(overview.tasks).toEqual({ waiting: 2, running: 1 });
+    expect(overview.tasks).toEqual({ waiting: 2, running: 1, waiting_for_answer: 0 });
     expect([overview.series.waiting.at(-1), overview.series.running.at(-1)]).toEqual([2, 1]);
     expect(overview.oldest_waiting[0]).toMatchObject({ gives_up_time: tasks[1]?.deadline_time });
     const filter = { waiting: true, status: ['running'] } as const;

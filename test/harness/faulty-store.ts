@@ -47,6 +47,7 @@ export function createFaultyStore(store: Store): FaultyStore {
     readActivity: failing(store.readActivity),
     readEnded: failing(store.readEnded),
     findSlots: failing(store.findSlots),
+    readOutput: failing(store.readOutput),
     takeDue: failing(store.takeDue),
     getAgentStatus: failing(store.getAgentStatus),
     readAgentChanges: failing(store.readAgentChanges),

@@ -12,7 +12,8 @@ import {
 import { claimableFromMs } from '../../server/domain/delivery.ts';
 import { type EndedTask, sortEnded } from '../../server/domain/ended-task.ts';
 import { endingOf } from '../../server/domain/projection.ts';
-import type { TaskState } from '../../server/domain/task.ts';
+import { isOpen } from '../../server/domain/question.ts';
+import { isSettled, type TaskState } from '../../server/domain/task.ts';
 import {
   classifyTask,
   fillOutcomes,
@@ -49,6 +50,15 @@ const NO_CONTACT: Contact = {
   unreachedSinceMs: null,
 };
 
+/** The pieces of a task's output, and who writes. */
+export type PlainOutput = {
+  readonly writer: string | null;
+  readonly replaced: readonly string[];
+  readonly next: number;
+  readonly pieces: readonly string[];
+  readonly isFull: boolean;
+};
+
 export type PlainState = ReturnType<typeof createPlainState>;
 
 /** Creates an empty state on the clock. */
@@ -66,6 +76,7 @@ export function createPlainState(clock: { nowMs(): number }) {
     registeredMs: new Map<string, number>(),
     due: new Map<Ref, DueEntry>(),
     feeds: new Map<string, readonly StoredEvent[]>(),
+    outputs: new Map<string, PlainOutput>(),
     /** What each commit found, and the tasks that it settled. */
     changes: [] as { ms: number; before: Levels; ended: readonly TaskState[] }[],
     /** The tasks that settled without a report of their agent: no state says so. */
@@ -121,16 +132,31 @@ export function waitingTasks(state: PlainState, tags?: readonly string[]): reado
     .map(([id]) => id);
 }
 
+/** The tasks that wait for an answer, the one that has waited longest first. */
+function listWaitingForAnswer(state: PlainState): readonly ListedItem[] {
+  return allOf(state, 'task')
+    .flatMap(([request_id, { value }]) => {
+      const open = isSettled(value) ? [] : (value.questions ?? []).filter(isOpen);
+      return open.length > 0 ? [positionTask(Math.min(...open.map((one) => one.askedMs)), request_id)] : [];
+    })
+    .sort((a, b) => (a.position < b.position ? -1 : 1));
+}
+
+function positionTask(ms: number, request_id: string): ListedItem {
+  const position = `${String(ms).padStart(15, '0')}/${request_id}`;
+  return { position, item: { request_id, position } };
+}
+
 /** How many tasks are stored, and for what those wait that do. */
 export function readCounts(state: PlainState, tagsMax: number): TaskCounts & Demand {
-  const counts = { pending: 0, running: 0, waiting: 0, ended: fillOutcomes() };
+  const waiting = allOf(state, 'task').flatMap(([, { value }]) => (value.waiting ? [value] : []));
+  const [waits, waitingForAnswer] = [waiting.length, listWaitingForAnswer(state).length];
+  const counts = { pending: 0, running: 0, waiting: waits, waitingForAnswer, ended: fillOutcomes() };
   for (const [, { value }] of allOf(state, 'task')) {
-    if (value.waiting) counts.waiting += 1;
     const taskClass = classifyTask(value);
     if (isOutcome(taskClass)) counts.ended[taskClass] += 1;
     else counts[taskClass] += 1;
   }
-  const waiting = allOf(state, 'task').flatMap(([, { value }]) => (value.waiting ? [value] : []));
   const tags = [...new Set(waiting.flatMap(({ task_tags }) => task_tags))].map((tag): TagDemand => {
     const created = waiting.flatMap(({ task_tags, createdMs }) => (task_tags.includes(tag) ? createdMs : []));
     return { tag, waiting: created.length, oldestMs: Math.min(...created) };
@@ -162,13 +188,8 @@ export function readActivity(state: PlainState): readonly ActivityStep[] {
 
 function createRecord(atMs: number, before: Levels) {
   const took = new Map<number, number>();
-  return {
-    atMs,
-    before,
-    ended: fillOutcomes(),
-    took,
-    noAgent: new Map<string, number>(),
-  } satisfies StepRecord;
+  const noAgent = new Map<string, number>();
+  return { atMs, before, ended: fillOutcomes(), took, noAgent } satisfies StepRecord;
 }
 
 function addEnded({ ended, took, noAgent }: ReturnType<typeof createRecord>, task: TaskState): void {
@@ -229,6 +250,8 @@ export function listAll(state: PlainState, query: keyof Lists, ask: Ask): readon
       return tasks(slotsOf(state, ask.agent_id ?? ''));
     case 'waiting':
       return tasks(waitingTasks(state, ask.tags));
+    case 'waitingForAnswer':
+      return listWaitingForAnswer(state);
     case 'agents':
       return allOf(state, 'agent').flatMap(([id]) => {
         const item = agentStatusOf(state, id);
@@ -240,19 +263,14 @@ export function listAll(state: PlainState, query: keyof Lists, ask: Ask): readon
         .filter(([, { value }]) => ask.agent_id === undefined || value.assignees.includes(ask.agent_id))
         .filter(([, { value }]) => isAskedFor(value, ask))
         .sort(([a, x], [b, y]) => y.value.createdMs - x.value.createdMs || (a < b ? 1 : -1))
-        .map(([request_id, { value }]) => {
-          const position = `${String(value.createdMs).padStart(15, '0')}/${request_id}`;
-          return { position, item: { request_id, position } };
-        });
-    case 'unreported': {
-      const kept = state.unreported.filter(({ untilMs }) => untilMs > state.nowMs());
+        .map(([request_id, { value }]) => positionTask(value.createdMs, request_id));
+    case 'unreported':
       return tasks(
-        kept
-          .filter(({ agent_id }) => agent_id === ask.agent_id)
+        state.unreported
+          .filter(({ agent_id, untilMs }) => agent_id === ask.agent_id && untilMs > state.nowMs())
           .sort((a, b) => b.atMs - a.atMs || (a.request_id < b.request_id ? 1 : -1))
           .map(({ request_id }) => request_id),
       );
-    }
   }
 }
 

@@ -13,6 +13,7 @@ import {
   type TaskWrite,
 } from '../../server/ports/store.ts';
 import { flushMicrotasks } from './fake-clock.ts';
+import { headOf, planOutput, readOutput } from './plain-output.ts';
 import {
   agentStatusOf,
   allOf,
@@ -43,13 +44,25 @@ export function createPlainStore(clock: { nowMs(): number }): Store {
     async commit(batch) {
       const conflict = findConflict(state, batch);
       if (conflict) return conflict;
+      const output = batch.output && planOutput(state, batch.output);
+      if (output && 'conflict' in output) return output;
+      if (output && batch.output) state.outputs.set(batch.output.request_id, output);
       state.counter += 1;
       const revision = `r${state.counter}`;
       applyBatch(state, batch, revision);
       await Promise.resolve();
       notifications.notify();
-      return { ok: true, revision };
+      return { ok: true, revision, ...(output && { output: headOf(output) }) };
     },
+    async appendOutput({ request_id, ...append }) {
+      const output = planOutput(state, { request_id, append });
+      if ('conflict' in output) return output;
+      state.outputs.set(request_id, output);
+      await Promise.resolve();
+      notifications.notify();
+      return { ok: true, ...headOf(output) };
+    },
+    readOutput: async (...page) => readOutput(state, ...page),
     async touch(agent_id, touch) {
       if (readValue(state, 'agent', agent_id)) applyTouch(state, agent_id, touch);
       return readValue(state, 'agent', agent_id)?.value;

@@ -31,6 +31,17 @@ export const TASK = {
 /** The same task as `getTask` finds it: open. */
 export const FOUND = { task: TASK, outcome: null } as const;
 
+/** What the fake gateway returns for a page of output. */
+const OUTPUT = {
+  status: 'running',
+  progress: 40,
+  outcome: null,
+  pieces: [{ n: 1, json: '{"text":"你好"}' }],
+  last: 1,
+  complete: false,
+  missing: null,
+} as const;
+
 const MATCH = {
   time: 1_700_000_000.2,
   live: true,
@@ -40,9 +51,9 @@ const MATCH = {
   agents: [],
 } as const;
 /** What the fake gateway returns for a preview. */
-export const PREVIEW = { match: MATCH, hint: 'No agent is registered.', remedies: [] } as const;
+const PREVIEW = { match: MATCH, hint: 'No agent is registered.', remedies: [] } as const;
 /** What the fake gateway returns for an explanation. */
-export const EXPLANATION = {
+const EXPLANATION = {
   request_id: 'task-1',
   status: 'pending',
   waiting: false,
@@ -56,6 +67,7 @@ export const EXPLANATION = {
   history_dropped: 0,
   agent: null,
   match: null,
+  questions: [],
   hint: null,
   remedies: [],
 } as const;
@@ -68,7 +80,7 @@ export const OVERVIEW = {
   time: 1_700_000_000.123,
   console: 'on',
   store: { kind: 'memory', ok: true, since: 1_700_000_000, error: null },
-  tasks: { waiting: 0, running: 0 },
+  tasks: { waiting: 0, running: 0, waiting_for_answer: 0 },
   slots: { used: 0, free: 0, unusable: 0, not_taken: 0 },
   agents: AGENT_COUNTS,
   window: 900,
@@ -83,7 +95,7 @@ export const OVERVIEW = {
 } as const;
 
 /** What the fake gateway returns for a cancellation. */
-export const CANCELLATION = {
+const CANCELLATION = {
   matched: 0,
   cancelled: 0,
   already_ended: 0,
@@ -92,7 +104,7 @@ export const CANCELLATION = {
 } as const;
 
 /** What the fake gateway returns for an agent. */
-export const AGENT: AgentDetail = {
+const AGENT: AgentDetail = {
   time: 1_700_000_000.123,
   agent_id: 'a',
   endpoint: 'pull',
@@ -131,6 +143,7 @@ export function createFakeGateway(replaced: Partial<Gateway> = {}): FakeGateway 
     explainTask: async () => EXPLANATION,
     previewMatch: async () => PREVIEW,
     cancelTask: async (request_id) => ({ ok: true, request_id }),
+    answerTask: async ({ request_id, key }) => ({ ok: true, request_id, key }),
     subscribeEvents: subscribeTo((_session, _after, signal) => idleFeed(signal)),
     registerAgent: async ({ agent_id }) => ({
       ok: true,
@@ -148,7 +161,17 @@ export function createFakeGateway(replaced: Partial<Gateway> = {}): FakeGateway 
       cancelled_request_ids: [],
     }),
     claimTask: async () => null,
+    claimAnswer: async ({ key }) => ({ key, answer: true }),
     reportResult: async ({ request_id }) => ({ ok: true, request_id, status: 'success', accepted: true }),
+    writeOutput: async ({ request_id, from }) => ({
+      ok: true,
+      request_id,
+      status: 'running',
+      accepted: true,
+      next: from,
+    }),
+    readOutput: async () => OUTPUT,
+    followOutput: async () => (signal) => idleFeed(signal),
     unregisterAgent: async (agent_id) => ({ ok: true, agent_id }),
     listTasks: async () => ({ time: OVERVIEW.time, tasks: [], next_cursor: null, counts: null }),
     getOverview: async () => OVERVIEW,
@@ -184,7 +207,7 @@ export function subscribeTo(feed: Feed): Gateway['subscribeEvents'] {
 }
 
 /** A feed without items, until the signal fires. */
-export async function* idleFeed(signal: AbortSignal): AsyncGenerator<StreamItem> {
+export async function* idleFeed(signal: AbortSignal): AsyncGenerator<never> {
   if (!signal.aborted)
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }

@@ -88,12 +88,15 @@ test('The memory that a body held as a small one is given back when it becomes l
 });
 
 describe('the slot of a stream', () => {
-  const stream = (session: string, address: string | null) => ({ session, address });
+  const stream = (id: string, address: string | null) => ({
+    of: { kind: 'session', id } as const,
+    address,
+  });
 
   test.each([
-    ['of all', { streamsMax: 1, sessionStreamsMax: 9 }, null],
-    ['of its session', { streamsMax: 9, sessionStreamsMax: 1 }, null],
-    ['of its address', { streamsMax: 2, sessionStreamsMax: 9 }, '10.0.0.1'],
+    ['of all', { streamsMax: 1, streamsOfOneMax: 9 }, null],
+    ['of its session', { streamsMax: 9, streamsOfOneMax: 1 }, null],
+    ['of its address', { streamsMax: 2, streamsOfOneMax: 9 }, '10.0.0.1'],
   ])('%s is free again when it ends, and once only', (_which, limits, address) => {
     const admission = createAdmission(limits);
     for (const _ of [1, 2, 3]) {
@@ -110,10 +113,10 @@ describe('the slot of a stream', () => {
 
 test('A session whose streams have ended leaves nothing behind.', () => {
   const sessions = 200_000;
-  const { admit, release } = createAdmission({ streamsMax: 9, sessionStreamsMax: 1 });
+  const { admit, release } = createAdmission({ streamsMax: 9, streamsOfOneMax: 1 });
   const open = (name: string): void => {
     for (let n = 0; n < sessions; n += 1) {
-      const one = { session: `${name} ${n}`, address: null };
+      const one = { of: { kind: 'session', id: `${name} ${n}` } as const, address: null };
       admit(one);
       release(one);
     }

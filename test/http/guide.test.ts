@@ -4,6 +4,7 @@ import { readConfig } from '../../server/config/config.ts';
 import { FIXED_LIMITS } from '../../server/config/fixed-limits.ts';
 import { HTTP_LIMITS } from '../../server/http/http.ts';
 import { describeProblem, PROBLEM_CODES, Problem } from '../../server/http/problems.ts';
+import { STORE_LIMITS } from '../../server/ports/limits.ts';
 import { createSigner } from '../../server/push/signature.ts';
 import { requireObject } from '../../spec/document.ts';
 import { readDocument } from '../contract/document-check.ts';
@@ -154,12 +155,13 @@ describe('errors', () => {
 
   test('the order of checks names codes that exist, and all that are no state of a task or agent', () => {
     const named = new Set(listWords(readSection('Order of checks')).filter((word) => /^[a-z_]+$/.test(word)));
-    for (const field of ['agent_id', 'auth', 'cursor', 'filter']) named.delete(field);
+    for (const field of ['agent_id', 'auth', 'cursor', 'filter', 'schema']) named.delete(field);
     const ofState = [
       'task_not_found',
       'agent_not_found',
       'agent_mismatch',
       'task_terminal',
+      'not_asked',
       'too_many_streams',
     ];
     const ofFaults = ['internal', 'store_unavailable'];
@@ -209,7 +211,13 @@ test('the limits are those of the gateway and of the schemas', () => {
   expect(find('a request')).toContain(`${HTTP_LIMITS.requestMs / 1_000} seconds`);
   expect(find('a request')).toContain(`after ${HTTP_LIMITS.largeBodyMs / 1_000} seconds`);
   expect(find('streams')).toContain(
-    `${digits(HTTP_LIMITS.streamsMax)}, of one session ${HTTP_LIMITS.sessionStreamsMax}`,
+    `${digits(HTTP_LIMITS.streamsMax)}, of one session or task ${HTTP_LIMITS.streamsOfOneMax}`,
+  );
+  expect(find('output in one write')).toContain(`${HTTP_LIMITS.outputBodyBytesMax / 1_024} KiB`);
+  expect(find('output of a task')).toContain(`${STORE_LIMITS.outputBytesMax / 1_048_576} MiB`);
+  expect(find('output of all tasks')).toContain(`${config.outputBytesMax / 1_048_576} MiB`);
+  expect(find('output that is not durable')).toContain(
+    `${HTTP_LIMITS.outputWritingBytesMax / 1_048_576} MiB`,
   );
   expect(find('connections')).toContain(digits(HTTP_LIMITS.connectionsMax));
   expect(find('tasks that are pending')).toContain(digits(config.openTasksMax));
@@ -221,6 +229,8 @@ test('the limits are those of the gateway and of the schemas', () => {
   expect(find('`agent_id`')).toContain(`1 to ${schema('Name').maxLength} code points`);
   expect(find('tags')).toBe(`${schema('Tags').maxItems}; 422`);
   expect(find('`request_ids`')).toBe(`${digits(Number(schema('RequestIds').maxItems))}; 422`);
+  const { maxItems } = schema('OutputWrite', 'properties', 'pieces');
+  expect(find('output in one write')).toContain(`${maxItems} pieces; 413 · 422`);
   const endpoint = schema('AgentRegistration', 'properties', 'endpoint');
   expect(find('`endpoint`')).toBe(`${digits(Number(endpoint.maxLength))} characters; 422`);
 });

@@ -34,6 +34,7 @@ const WRONG_FIELD: Partial<Record<OperationId, readonly [string, unknown]>> = {
   heartbeatAgent: ['draining', 'yes'],
   claimTask: ['wait', 'long'],
   reportResult: ['status', 'done'],
+  writeOutput: ['from', -1],
   unregisterAgent: ['agent_id', ''],
   cancelTasks: ['request_ids', 'all'],
 };
@@ -126,6 +127,8 @@ const table: readonly (readonly [OperationId, readonly Fault[]])[] = [
   ['heartbeatAgent', [...inBody, agent_id, field, state]],
   ['claimTask', [...inBody, agent_id, field, state]],
   ['reportResult', [...inBody, agent_id, field, state]],
+  ['writeOutput', [...inBody, agent_id, field, state]],
+  ['readOutput', [path, method, querySecret, parameter, state]],
   ['unregisterAgent', [...inBody, agent_id, field, state]],
   ['getTask', [path, method, querySecret, parameter]],
   ['cancelTask', [path, method, querySecret, state]],

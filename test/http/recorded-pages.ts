@@ -106,7 +106,8 @@ export function listPageRequests(): readonly RecordedRequest[] {
 export function listOriginRequests(): readonly RecordedRequest[] {
   const preflight = (path: string, origin: string): Buffer =>
     writeRequest('OPTIONS', path, { headers: { Origin: origin, 'Access-Control-Request-Method': 'POST' } });
-  return [ORIGIN, 'https://other.example'].flatMap((origin) => [
+  const nearly = ['https://page.example.evil', 'http://page.example', 'null'];
+  const ofEach = [ORIGIN, 'https://other.example'].flatMap((origin) => [
     ...OPERATIONS.map((one) => record(`${one} of ${origin}`, writeCall(usual(one), { Origin: origin }))),
     record(
       `claimTask with a trace of ${origin}`,
@@ -137,6 +138,12 @@ export function listOriginRequests(): readonly RecordedRequest[] {
       writeCall(usual('subscribeEvents', 'fails'), { Origin: origin }),
     ),
   ]);
+  return [
+    ...ofEach,
+    ...nearly.map((origin) =>
+      record(`OPTIONS /api/cli/tasks of ${origin}`, preflight('/api/cli/tasks', origin)),
+    ),
+  ];
 }
 
 /** Requests under a foreign name, to a gateway with the default secret. */

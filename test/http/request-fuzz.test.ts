@@ -24,7 +24,7 @@ const anyValue = fc.oneof(fc.jsonValue(), anyText, fc.constant(Number.MAX_VALUE)
 
 describe('random requests', () => {
   test('any JSON in any field gets a documented response, never a 5xx', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const field = fc.constantFrom(
       ...[
@@ -59,7 +59,7 @@ describe('random requests', () => {
     );
   });
 
-  test('any bytes as a body get a documented response', { timeout: 120_000 }, async () => {
+  test('any bytes as a body get a documented response', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...withBody),
@@ -76,7 +76,7 @@ describe('random requests', () => {
     );
   });
 
-  test('any path and query get a status below 500', { timeout: 120_000 }, async () => {
+  test('any path and query get a status below 500', async () => {
     const part = fc.oneof(
       anyText.map((text) => encodeURIComponent(text.toWellFormed())),
       fc.constantFrom('%ff', '%', '..', '%2e%2e', '%00', '+', '&', '=', '?', 'auth', 'wait', 'limit', '//'),
@@ -100,7 +100,7 @@ describe('random requests', () => {
   });
 
   test('any bytes on the wire end in a status below 500 or a closed connection', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const text = fc.constantFrom(
       'GET ',

@@ -4,10 +4,13 @@
  * A change that means to leave responses alone leaves the record alone; after any other
  * `npm test -- test/http/response-record.test.ts -u` writes it anew.
  */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { GatewayError } from '../../server/ports/gateway.ts';
 import type { ServedRequest } from '../../server/ports/observer.ts';
 import { StoreUnavailable } from '../../server/ports/store.ts';
+import { OPERATIONS } from '../contract/usual-calls.ts';
 import {
   realClock,
   startTestServer,
@@ -27,11 +30,18 @@ import {
   listUsualRequests,
   ORIGIN,
   type RecordedRequest,
+  read,
+  record,
+  usual,
+  writeCall,
   writeRequest,
 } from './recorded-requests.ts';
 
-/** Bodies above this many characters are recorded by their length. */
-const BODY_CHARS_MAX = 400;
+const document = fileURLToPath(import.meta.resolve('@task-gateway/contract/openapi.whole.json'));
+const VERSION: string = JSON.parse(readFileSync(document, 'utf8')).info.version;
+
+/** Bodies above this many characters are not recorded; the lengths of all are what their heads say. */
+const BODY_CHARS_MAX = 4_000;
 
 const TEXT_CHARS: Readonly<Record<string, number>> = { long: 30_000, large: 200_000 };
 const FAILURES: Readonly<Record<string, () => Error>> = {
@@ -111,7 +121,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(started.map(({ server }) => server.stop(0))));
 
-/** Whether a whole response has been received. */
+/** Whether a whole response has been received; it is never longer than its head says. */
 function isWhole(text: string, isHead: boolean): boolean {
   const last = text.slice(text.lastIndexOf('HTTP/1.1 '));
   const from = last.indexOf('\r\n\r\n');
@@ -120,7 +130,10 @@ function isWhole(text: string, isHead: boolean): boolean {
   const body = last.slice(from + 4);
   if (isHead || /^HTTP\/1\.1 (204|304)/.test(head)) return true;
   const bytes = /\r\nContent-Length: (\d+)\r\n/.exec(head)?.[1];
-  if (bytes !== undefined) return Buffer.byteLength(body) >= Number(bytes);
+  if (bytes !== undefined) {
+    expect(Buffer.byteLength(body)).toBeLessThanOrEqual(Number(bytes));
+    return Buffer.byteLength(body) === Number(bytes);
+  }
   return /(: ready\n\n\r\n|\r\n0\r\n\r\n|^0\r\n\r\n)$/.test(body);
 }
 
@@ -145,12 +158,16 @@ type Described = { readonly head: string; readonly body: string };
 
 function describeResponse(text: string): Described {
   const [lines = '', ...rest] = text.split(/\r\n\r\n(?!HTTP)/);
-  const body = rest.join('\r\n\r\n').replace(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/, 'REFERENCE');
+  expect(lines).not.toMatch(/[^\r]\n/);
+  const body = rest
+    .join('\r\n\r\n')
+    .replace(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/, 'REFERENCE')
+    .replace(`"version":"${VERSION}"`, '"version":"VERSION"');
   const head = lines
     .replaceAll('\r\n', '\n')
-    .replace(/^(Task-Gateway-Version): .*$/gm, '$1: VERSION')
+    .replaceAll(`Task-Gateway-Version: ${VERSION}\n`, 'Task-Gateway-Version: VERSION\n')
     .replace(/^(ETag: (?:W\/)?)"[\w-]{22}"$/gm, '$1"TAG"')
-    .replace(/^Date: .*GMT$/gm, 'Date: DATE')
+    .replace(/^Date: [A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/gm, 'Date: DATE')
     .replace(/^(Content-Length): [1-9]\d*$/gm, '$1: LENGTH');
   const isShort = body.length <= BODY_CHARS_MAX && !/^Content-Type: text\/html/m.test(head);
   return { head, body: isShort ? body : '(long)' };
@@ -160,9 +177,9 @@ function describeNoted({ operation, method, path, status, code }: ServedRequest)
   return `noted: ${[operation ?? '-', method, path ?? '-', status ?? 'left', code ?? '-'].join(' ')}`;
 }
 
-/** Sends each request and lists what came back and what was noted, by the heads of the responses. */
+/** Sends each request; lists it and what was noted, below the head and the body that came back. */
 async function recordAll({ server, noted }: Recorded, requests: readonly RecordedRequest[]): Promise<string> {
-  const byHead = new Map<string, string[]>();
+  const byHead = new Map<string, Map<string, string[]>>();
   for (const { title, bytes } of requests) {
     noted.length = 0;
     const text = await exchangeWhole(server.port, bytes);
@@ -171,10 +188,18 @@ async function recordAll({ server, noted }: Recorded, requests: readonly Recorde
       await expect.poll(() => noted.length, { interval: 1, message: title }).toBeGreaterThan(0);
     }
     const { head, body } = describeResponse(text);
-    const lines = [title, ...noted.map(describeNoted), ...(body === '' ? [] : [JSON.stringify(body)])];
-    byHead.set(head, [...(byHead.get(head) ?? []), lines.join('\n    ')]);
+    const byBody = byHead.get(head) ?? new Map<string, string[]>();
+    const entries = byBody.get(body) ?? [];
+    entries.push([title, ...noted.map(describeNoted)].join(' | '));
+    byHead.set(head, byBody.set(body, entries));
   }
-  return [...byHead].map(([head, entries]) => `${[head, ...entries].join('\n  ')}\n`).join('\n');
+  const listEntries = ([body, entries]: [string, string[]]) => [
+    `  ${body === '' ? '(no body)' : JSON.stringify(body)}`,
+    ...entries.map((entry) => `    ${entry}`),
+  ];
+  return [...byHead]
+    .map(([head, byBody]) => `${[head, ...[...byBody].flatMap(listEntries)].join('\n')}\n`)
+    .join('\n');
 }
 
 const matchRecord = (name: string, text: string): Promise<void> =>
@@ -184,8 +209,41 @@ test('each operation responds as recorded', async () => {
   await matchRecord('usual', await recordAll(plain, listUsualRequests()));
 });
 
+test('where no page is allowed each operation responds to one as to others', async () => {
+  const list = (headers: Readonly<Record<string, string>>) =>
+    OPERATIONS.flatMap((one) => [
+      record(one, writeCall(usual(one), headers)),
+      record(`OPTIONS of ${one}`, writeRequest('OPTIONS', usual(one).path, { headers })),
+    ]);
+  expect(await recordAll(plain, list({ Origin: ORIGIN }))).toBe(await recordAll(plain, list({})));
+});
+
+test('responses on one connection are whole, in order and each with its own headers', async () => {
+  const connection = await openConnection(plain.server.port);
+  const ids = ['a', 'none', 'long', 'a'];
+  connection.write(Buffer.concat(ids.map((id) => read(id))));
+  const text = await connection.readUntil(/(?:HTTP.*){4}"error_info":null\}$/s);
+  connection.close();
+  const alone = await Promise.all(ids.map((id) => exchangeWhole(plain.server.port, read(id))));
+  const withoutDates = (one: string) => one.replaceAll(/^Date: .*$/gm, '');
+  expect(withoutDates(text)).toBe(withoutDates(alone.join('')));
+});
+
+test.each(['getOverview', 'listTasks', 'getAgent'] as const)(
+  '%s has not changed by its tag, strong or weak, alone or among others',
+  async (operationId) => {
+    const ask = (sent: string) =>
+      exchangeWhole(plain.server.port, writeCall(usual(operationId), { 'If-None-Match': sent }));
+    const first = await ask('"other"');
+    expect(first).toMatch(/^HTTP\/1\.1 200 /);
+    const tag = /ETag: (\S+)/.exec(first)?.[1] ?? '';
+    for (const sent of [tag, tag.replace('W/', ''), `"other", ${tag}`])
+      expect(await ask(sent)).toMatch(/^HTTP\/1\.1 304 /);
+  },
+);
+
 test('refused requests are responded to as recorded', async () => {
-  const full = await start({ limits: { sessionStreamsMax: 0 } });
+  const full = await start({ limits: { streamsOfOneMax: 0 } });
   const stream = listUsualRequests().filter(({ title }) => title === 'subscribeEvents');
   const [refused, tooMany] = [await recordAll(plain, listRefusedRequests()), await recordAll(full, stream)];
   await matchRecord('refused', `${refused}\n${tooMany}`);

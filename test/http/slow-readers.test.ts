@@ -128,7 +128,7 @@ describe('many readers', () => {
       clock,
       random: () => 0,
       log: { debug() {}, info() {}, warn() {}, error() {} },
-      limits: { streamsMax: 2_000, sessionStreamsMax: 2_000 },
+      limits: { streamsMax: 2_000, streamsOfOneMax: 2_000 },
       addressOf: () => null,
       pingIntervalMs: 5_000,
       writers: {
@@ -144,7 +144,7 @@ describe('many readers', () => {
     const written: string[] = [];
     const subscribeEvents = subscribeTo((_session, _after, signal) => idleFeed(signal));
     const source: EventSource = {
-      session: 's',
+      of: { kind: 'session', id: 's' },
       open: (signal) => subscribeEvents('s', null, renderItem, signal),
     };
     await Promise.all(Array.from({ length: 1_200 }, () => streams.serve(source, buildResponse(written), [])));

@@ -163,7 +163,9 @@ describe('the end of a stream', () => {
       const response = await sendChecked(server.url, buildCall('subscribeEvents', secrets, {}, 's'));
       expect([response.status, server.streamCount()]).toEqual([status, 0]);
     }
-    const unhealthy = createFakeGateway({ health: () => ({ ok: false, reason: 'down' }) });
+    const unhealthy = createFakeGateway({
+      health: () => ({ ok: false, outage: new StoreUnavailable('down') }),
+    });
     const server = await startTestServer(unhealthy);
     expect((await sendChecked(server.url, buildCall('subscribeEvents', secrets, {}, 's'))).json.code).toBe(
       'store_unavailable',
@@ -181,7 +183,7 @@ describe('limits', () => {
   };
 
   test('a session has no more streams than its limit, and a closed one frees its slot', async () => {
-    const server = await startStreamServer(emptyFeed, { limits: { sessionStreamsMax: 2 } });
+    const server = await startStreamServer(emptyFeed, { limits: { streamsOfOneMax: 2 } });
     const first = await subscribe(server);
     await subscribe(server);
     const detail = 'This session has 2 open streams. Close one before opening another.';

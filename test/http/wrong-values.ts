@@ -132,8 +132,10 @@ export function breakSchema(given: Schema, pointer: string): readonly Wrong[] {
       .filter((one) => one.pointer !== pointer);
     return [...breakTypes(types, wrong), ...inner];
   }
+  // Without a type any value is right.
+  const types = schema.type === undefined ? Object.keys(SAMPLES) : [schema.type.replace('integer', 'number')];
   return [
-    ...breakTypes(schema.type === 'integer' ? ['number'] : [schema.type ?? ''], wrong),
+    ...breakTypes(types, wrong),
     ...breakRange(schema, wrong),
     ...breakText(schema, wrong),
     ...breakInside(schema, pointer, wrong),
@@ -174,20 +176,36 @@ function breakText(schema: Schema, wrong: MakeWrong): readonly Wrong[] {
   ];
 }
 
+/** The only object that another one must have: the fields of an answer. */
+const FIELDS = '{"a":{"type":"boolean"}}';
+
+/** What an object must have beside a property, as JSON. */
+function listRight(schema: Schema, except: string): readonly string[] {
+  const required = (schema.required ?? []).filter((name) => name !== except);
+  return required.map((name) => {
+    const { type, enum: [word = 'a'] = [] } = resolve(schema.properties?.[name] ?? {});
+    return `${JSON.stringify(name)}:${type === 'object' ? FIELDS : JSON.stringify(word)}`;
+  });
+}
+
 function breakInside(schema: Schema, pointer: string, wrong: MakeWrong): readonly Wrong[] {
   const { items, minItems, maxItems } = schema;
-  const rightItem = JSON.stringify(items ? (resolve(items).enum?.[0] ?? 'a') : 'a');
+  const item = items ? resolve(items) : {};
+  const rightItem = JSON.stringify(item.type === 'object' ? { data: 1 } : (item.enum?.[0] ?? 'a'));
   const inItems = items ? breakSchema(items, `${pointer}/1`) : [];
   const inProperties = Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
     breakSchema(property, `${pointer}/${name}`).map((one) => ({
       ...one,
-      json: pointer === '' ? one.json : `{${JSON.stringify(name)}:${one.json}}`,
+      json:
+        pointer === ''
+          ? one.json
+          : `{${[...listRight(schema, name), `${JSON.stringify(name)}:${one.json}`]}}`,
     })),
   );
   return [
     ...(maxItems === undefined
       ? []
-      : [wrong('with too many items', JSON.stringify(Array(maxItems + 1).fill('a')))]),
+      : [wrong('with too many items', `[${Array(maxItems + 1).fill(rightItem)}]`)]),
     ...(minItems === undefined ? [] : [wrong('with too few items', '[]')]),
     ...inItems.map((one) => ({ ...one, json: `[${rightItem},${one.json}]` })),
     ...inProperties,

@@ -7,6 +7,8 @@ import { bundle, bundleChunks } from './bundle.ts';
 const CLIENT_BYTES_MAX = 10_000;
 /** What the first run loads beside it, and the first subscription a part of that. */
 const LATER_BYTES_MAX = 5_000;
+/** What the first reader of an output loads beside the part of a run that it shares. */
+const OUTPUT_BYTES_MAX = 3_000;
 /** What the first explanation, agent's call or administrator's call loads. */
 const CALLS_BYTES_MAX = 1_500;
 const EVERYTHING = `import * as kit from '@task-gateway/sdk'; globalThis.kit = kit;`;
@@ -18,17 +20,21 @@ test(`The whole client entry is at most ${CLIENT_BYTES_MAX} bytes gzipped, and n
   const [entry, ...later] = [...chunks].sort((a, b) => Number(b.isEntry) - Number(a.isEntry));
   const bytes = bytesOf(entry?.code ?? '');
   const laterCalls = later.find(({ name }) => name.startsWith('assets/later-calls-'));
-  const runs = later.filter((one) => one !== laterCalls);
+  const output = later.find(({ name }) => name.startsWith('assets/output-'));
+  const runs = later.filter((one) => one !== laterCalls && one !== output);
+  const outputBytes = bytesOf(output?.code ?? '');
   const callBytes = bytesOf(laterCalls?.code ?? '');
   const laterBytes = runs.reduce((sum, { code }) => sum + bytesOf(code), 0);
   console.info(
     `client entry: ${bytes} bytes gzipped; runs and streams: ${laterBytes} in ${runs.length} files; ` +
-      `explanations and administration: ${callBytes}`,
+      `outputs: ${outputBytes}; explanations and administration: ${callBytes}`,
   );
   expect(bytes).toBeGreaterThan(3_000);
   expect(bytes).toBeLessThanOrEqual(CLIENT_BYTES_MAX);
   expect(runs.map(({ name }) => name.replace(/-.*/, '')).sort()).toEqual(['assets/run', 'assets/session']);
   expect(laterBytes).toBeLessThanOrEqual(LATER_BYTES_MAX);
+  expect(outputBytes).toBeGreaterThan(500);
+  expect(outputBytes).toBeLessThanOrEqual(OUTPUT_BYTES_MAX);
   expect(callBytes).toBeGreaterThan(500);
   expect(callBytes).toBeLessThanOrEqual(CALLS_BYTES_MAX);
   for (const { code } of chunks) expect(code).not.toMatch(/node:|require\(/);

@@ -23,7 +23,7 @@ import {
 } from './checkout.ts';
 
 const INSTALL_MS = 700_000;
-const WAIT = { timeout: 20_000, interval: 20 };
+const WAIT = { timeout: 60_000, interval: 20 };
 const ROOT = join(import.meta.dirname, '../..');
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const blocks = readBlocks(README);

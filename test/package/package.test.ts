@@ -29,7 +29,7 @@ const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const README = readFileSync(join(ROOT, 'sdk/README.md'), 'utf8');
 const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'sdk/package.json'), 'utf8'));
-const SECONDS_MAX = 300;
+const SECONDS_MAX = 600;
 const LIMITS = { timeout: SECONDS_MAX * 1_000, maxBuffer: 10_000_000 };
 
 let folder: string;
@@ -151,7 +151,11 @@ describe('the tarball', () => {
   });
 
   test.each([
-    ['the contract’s', 0, ['.', './agent', './openapi.json', './openapi.admin.json', './openapi.agent.json']],
+    [
+      'the contract’s',
+      0,
+      ['.', './agent', './simulator', './openapi.json', './openapi.admin.json', './openapi.agent.json'],
+    ],
     ['the SDK’s', 1, ['.', './agent', './testing']],
   ] as const)('attw finds nothing in %s types', async (_whose, index, entries) => {
     // node10 reads no exports; which programs compile with it is tried below.
@@ -185,7 +189,7 @@ describe('installed in an empty project', () => {
     async (node) => {
       writeFileSync(join(project, 'story.js'), STORY);
       const env = { GATEWAY_URL: gateway.baseUrl };
-      const { stdout, stderr } = await run(node, ['story.js'], { cwd: project, env, timeout: 30_000 });
+      const { stdout, stderr } = await run(node, ['story.js'], { cwd: project, env, timeout: 60_000 });
       expect(stderr).toMatch(
         /^(task-gateway: There is no response .*\n)?task-gateway: ready: agent packed is registered at \S+ with the tag packed .*\ntask-gateway: stopped: .*\n$/,
       );
@@ -199,7 +203,7 @@ describe('installed in an empty project', () => {
     'it can be required: %s',
     async (node) => {
       writeFileSync(join(project, 'story.cjs'), REQUIRED);
-      const { stdout } = await run(node, ['story.cjs'], { cwd: project, timeout: 30_000 });
+      const { stdout } = await run(node, ['story.cjs'], { cwd: project, timeout: 60_000 });
       expect(stdout).toBe('required\n');
     },
     40_000,
@@ -209,7 +213,7 @@ describe('installed in an empty project', () => {
     'its agent sends heartbeats from a thread while a handler blocks: %s',
     async (node) => {
       writeFileSync(join(project, 'blocked.js'), BLOCKED);
-      const { stdout } = await run(node, ['blocked.js'], { cwd: project, timeout: 30_000 });
+      const { stdout } = await run(node, ['blocked.js'], { cwd: project, timeout: 60_000 });
       expect(Number(stdout)).toBeGreaterThanOrEqual(2);
     },
     40_000,
@@ -246,7 +250,7 @@ describe('installed in an empty project', () => {
       const [, lines = ''] = /```ts\n(.*?)```/s.exec(README) ?? [];
       expect(lines.trim().split('\n').length).toBeLessThanOrEqual(10);
       writeFileSync(join(project, 'readme.js'), lines.replace('http://127.0.0.1:8080', gateway.baseUrl));
-      const { stdout } = await run(node, ['readme.js'], { cwd: project, timeout: 30_000 });
+      const { stdout } = await run(node, ['readme.js'], { cwd: project, timeout: 60_000 });
       expect(stdout).toBe('Hello, 世界\n');
     },
     40_000,

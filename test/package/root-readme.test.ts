@@ -161,7 +161,7 @@ type DocumentedCall = {
 function describeCalls(): string[] {
   const document = JSON.parse(readText('generated/openapi/task-gateway.3.1.json')) as {
     paths: Record<string, Record<string, DocumentedCall>>;
-    components: { schemas: Record<string, { required?: readonly string[] }> };
+    components: { schemas: Record<string, { required?: readonly string[]; properties?: object }> };
   };
   function secretOf({ security, requestBody }: DocumentedCall): string {
     const schemes = security.flatMap((scheme) => Object.keys(scheme));
@@ -169,6 +169,7 @@ function describeCalls(): string[] {
     const reference = requestBody?.content['application/json']?.schema.$ref;
     if (reference === undefined) return 'Bearer';
     const schema = document.components.schemas[reference.split('/').at(-1) ?? ''];
+    if (!Object.hasOwn(schema?.properties ?? {}, 'auth')) return 'Bearer';
     // It is optional for agents; of the administrator's calls only beside the other secret.
     const isRequired = schema?.required?.includes('auth') || schemes.includes('AdminAuth');
     return isRequired ? '`auth`' : '`auth` optional';

@@ -24,7 +24,7 @@ async function runScript(name: string, words: string, env: Readonly<Record<strin
   return { code: code as number, printed: `${stdout}${stderr}` };
 }
 
-describe.concurrent('an option that it does not know is refused by', { timeout: 120_000 }, () => {
+describe.concurrent('an option that it does not know is refused by', () => {
   test.each(names)('npm run %s', async (name) => {
     const { code, printed } = await runScript(name, UNKNOWN);
     expect(code).not.toBe(0);
@@ -33,7 +33,7 @@ describe.concurrent('an option that it does not know is refused by', { timeout: 
   });
 });
 
-describe.concurrent('a script says what it takes', { timeout: 120_000 }, () => {
+describe.concurrent('a script says what it takes', () => {
   test.each([
     [
       'demo',

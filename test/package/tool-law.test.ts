@@ -67,7 +67,7 @@ async function runTest(code: string, env: Readonly<Record<string, string>>) {
   return { exit, stdout: String(stdout), stderr: String(stderr), file };
 }
 
-describe('a test', { timeout: 60_000 }, () => {
+describe('a test', () => {
   test('that needs a tool is skipped without it, with the reason, also in CI', async () => {
     const tests = TOOL_NAMES.map((tool) => `test('${tool}', { tags: '${tool}' }, () => expect(1).toBe(2));`);
     const { exit, stdout } = await runTest(tests.join('\n'), { TOOLS: 'none', CI: 'true' });

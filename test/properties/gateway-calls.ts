@@ -1,9 +1,11 @@
 /** Carries out those operations of a model run that are calls of a client or an agent. */
 import { GatewayError } from '../../server/ports/gateway.ts';
-import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
+import { StoreUnavailable } from '../../server/ports/store.ts';
 import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
+import { listRunning, nameAgent, nameEndpoint } from './model-agents.ts';
 import type { ModelHistory } from './model-history.ts';
+import { answerCall, writeCall } from './model-output.ts';
 import type { Operation } from './operations.ts';
 
 const OUTCOMES = { taken: TAKEN, refused: REFUSED, busy: BUSY, gone: GONE, broken: BROKEN };
@@ -71,6 +73,12 @@ async function makeCall(world: World, history: ModelHistory, operation: Operatio
       else claim.catch(() => undefined);
       return;
     }
+    case 'write':
+    case 'ask':
+      return await writeCall(world, history, operation);
+    case 'answer':
+    case 'claimAnswer':
+      return await answerCall(world, history, operation);
     case 'report':
     case 'finish':
     case 'cancel':
@@ -122,20 +130,4 @@ async function settleCall(
       : (tasks[operation.task % Math.max(1, tasks.length)] ?? 'none');
   const status = operation.op === 'finish' ? 'success' : operation.status;
   await gateway.reportResult({ request_id, agent_id, status, progress: 40, result: { output: '好' } });
-}
-
-/** The tasks that hold a slot of the agent, at most 100. */
-export async function listRunning(store: Store, agent: number): Promise<string[]> {
-  const { items } = await store.list('slots', { agent_id: nameAgent(agent) }, { limit: 100 });
-  return items.map(({ request_id }) => request_id);
-}
-
-/** The agent's id. */
-export function nameAgent(agent: number): string {
-  return `A${agent}`;
-}
-
-/** The endpoint that the agent's tasks are pushed to. */
-export function nameEndpoint(agent: number): string {
-  return `http://${nameAgent(agent)}.test/tasks`;
 }

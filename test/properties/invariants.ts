@@ -14,19 +14,25 @@
  * 11. A task's history begins with its submission, its times never fall, it names the agents the task was
  *     assigned to, and it ends with the outcome exactly when the task is settled.
  * 12. The store lists and counts the tasks as their states say, and so it does with those that ended last.
+ * 13. A task's output has every piece whose write returned that it is stored, and its numbers have no hole;
+ *     that of a settled task is complete, and gets no further piece.
+ * 14. A question has one answer at most, which stays with its key through restarts and moves; in the output
+ *     it stands once behind the question each time that it is asked.
  *
  * The model run itself requires number 5, because only it knows that nothing else was happening.
  */
+
 import { expect } from 'vitest';
 import { type EndedTask, endedTaskOf, sortEnded } from '../../server/domain/ended-task.ts';
 import { describeHistory, outcomeOf } from '../../server/domain/history.ts';
 import type { TaskOutcome } from '../../server/domain/history-record.ts';
+import { isOpen } from '../../server/domain/question.ts';
 import { isSettled, type TaskInfo, type TaskState } from '../../server/domain/task.ts';
 import { classifyTask, fillOutcomes, isOutcome } from '../../server/domain/task-counts.ts';
 import type { Batch, Lists, Store } from '../../server/ports/store.ts';
 import { flushMicrotasks } from '../harness/fake-clock.ts';
 import { NEVER, type World } from '../harness/world.ts';
-import { listRunning, nameAgent } from './gateway-calls.ts';
+import { listRunning, nameAgent } from './model-agents.ts';
 import type { ModelHistory, StreamedEvent } from './model-history.ts';
 import { AGENTS } from './operations.ts';
 
@@ -45,6 +51,8 @@ export async function requireInvariants(world: World, history: ModelHistory): Pr
     expect(outcome !== null, 'invariant 11').toBe(isSettled(state));
     requireShape(info);
     requireHistory(request_id, state);
+    const pieces = await requireOutput(world, request_id, history);
+    requireQuestions(request_id, state, pieces, history);
     if (info.status === 'running')
       running.set(info.agent_id ?? '', [...(running.get(info.agent_id ?? '') ?? []), request_id]);
     const before = settled.get(request_id);
@@ -84,6 +92,65 @@ export function requireHistory(request_id: string, state: TaskState): void {
   expect(new Set(assigned.map(({ agent_id }) => agent_id)), name).toEqual(new Set(state.assignees));
 }
 
+/** Returns the pieces of the output; throws unless it has those that were written: invariant 13. */
+async function requireOutput(
+  { gateway }: World,
+  request_id: string,
+  { written, ends }: ModelHistory,
+): Promise<readonly string[]> {
+  const { pieces, complete, outcome } = await gateway.readOutput(request_id, 0, 0, NEVER);
+  const name = `invariant 13: ${request_id}`;
+  expect(complete, name).toBe(outcome !== null);
+  expect(
+    pieces.map(({ n }) => n),
+    name,
+  ).toEqual(pieces.map((_, index) => index + 1));
+  if (complete) expect(pieces.length, name).toBe(ends.get(request_id) ?? pieces.length);
+  if (complete) ends.set(request_id, pieces.length);
+  const stored = pieces.map(({ json }) => json);
+  const known = new Set(stored);
+  expect(
+    (written.get(request_id) ?? []).filter((piece) => !known.has(piece)),
+    name,
+  ).toEqual([]);
+  return stored;
+}
+
+/** Throws unless pieces, state and calls say the same of each question: invariant 14. */
+function requireQuestions(
+  request_id: string,
+  { questions = [] }: TaskState,
+  pieces: readonly string[],
+  { answered }: ModelHistory,
+): void {
+  const name = `invariant 14: ${request_id}`;
+  const answers = new Map<string, unknown>();
+  /** Those that were asked and are not answered behind it, and of these those behind the last reset. */
+  const unanswered = new Set<string>();
+  const open = new Set<string>();
+  for (const json of pieces) {
+    const { question, answer, reset } = JSON.parse(json);
+    if (reset) open.clear();
+    if (question) for (const keys of [unanswered, open]) keys.add(question.key);
+    if (!answer) continue;
+    expect(unanswered.delete(answer.key), `${name}, once behind its question`).toBe(true);
+    open.delete(answer.key);
+    expect(answer.answer, `${name}, one answer`).toEqual(answers.get(answer.key) ?? answer.answer);
+    answers.set(answer.key, answer.answer);
+  }
+  expect(
+    [...answers.keys()].filter((key) => unanswered.has(key)),
+    `${name}, again`,
+  ).toEqual([]);
+  const inState = questions.flatMap(({ key, answered }) => (answered ? [[key, answered.answer]] : []));
+  expect(Object.fromEntries(inState), `${name}, in the state`).toEqual(Object.fromEntries(answers));
+  const openInState = questions.filter(isOpen).map(({ key }) => key);
+  expect([...open], `${name}, open`).toEqual(expect.arrayContaining(openInState));
+  for (const one of answered.filter((other) => other.request_id === request_id)) {
+    expect(one.answer, `${name}, as a call returned`).toEqual(answers.get(one.key));
+  }
+}
+
 /** How a task ended, by its status and error instead of its history. */
 function readOutcome({ status, agent_id, error_info }: TaskState): TaskOutcome | null {
   if (status !== 'failed') return status === 'success' ? 'success' : null;
@@ -108,6 +175,7 @@ async function requireListings(store: Store, submitted: readonly string[]): Prom
   const listed = await listIds(store, 'tasks', {});
   expect(listed, 'invariant 12: all').toEqual(expect.arrayContaining([...submitted]));
   const ids = { pending: [] as string[], running: [] as string[], waiting: [] as string[] };
+  const asking: string[] = [];
   const ended = fillOutcomes();
   const endings: EndedTask[] = [];
   for (const id of listed) {
@@ -119,17 +187,24 @@ async function requireListings(store: Store, submitted: readonly string[]): Prom
       endings.push(endedTaskOf(id, taskClass, state));
     } else ids[taskClass].push(id);
     if (state.waiting) ids.waiting.push(id);
+    if (state.settledMs === null && state.questions?.some(isOpen)) asking.push(id);
   }
   const [pending, running, waiting] = [ids.pending.length, ids.running.length, ids.waiting.length];
-  expect(await store.readCounts(0), 'invariant 12').toMatchObject({ pending, running, waiting, ended });
+  const counts = { pending, running, waiting, waitingForAnswer: asking.length, ended };
+  expect(await store.readCounts(0), 'invariant 12').toMatchObject(counts);
   expect(await store.readEnded(), 'invariant 12: ended').toEqual(sortEnded(endings));
   for (const open of ['pending', 'running', 'waiting'] as const) {
     expect(await listIds(store, 'tasks', { open }), `invariant 12: ${open}`).toEqual(ids[open]);
   }
   expect((await listIds(store, 'waiting', {})).sort(), 'invariant 12').toEqual(ids.waiting.sort());
+  expect((await listIds(store, 'waitingForAnswer', {})).sort(), 'invariant 12').toEqual(asking.sort());
 }
 
-async function listIds<Q extends 'tasks' | 'waiting'>(store: Store, query: Q, ask: Lists[Q]['ask']) {
+async function listIds<Q extends 'tasks' | 'waiting' | 'waitingForAnswer'>(
+  store: Store,
+  query: Q,
+  ask: Lists[Q]['ask'],
+) {
   const { items } = await store.list(query, ask, { limit: 1_000 });
   return items.map(({ request_id }) => request_id);
 }

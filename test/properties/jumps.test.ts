@@ -12,7 +12,7 @@ import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-pr
 import { claimAll, startBeating } from './beating-agents.ts';
 
 /** For what happens soon, with slack for a machine that has other work. */
-const WAIT = { timeout: 20_000, interval: 20 };
+const WAIT = { timeout: 60_000, interval: 20 };
 const DAY_MS = 86_400_000;
 const TIMEOUT_S = 3;
 const MOVED_CLOCK = pathToFileURL(join(import.meta.dirname, 'moved-clock.ts')).href;
@@ -60,7 +60,7 @@ function expectRising(ids: readonly string[]): void {
   ).toBe(true);
 }
 
-describe('the wall clock jumps', { timeout: 120_000 }, () => {
+describe('the wall clock jumps', () => {
   test('by a day forward and two days back while the gateway runs, without any effect', async () => {
     gateway = await start({ CLOCK_JUMPS_MS: `${DAY_MS},${-2 * DAY_MS}` });
     const { baseUrl, pid } = gateway;

@@ -9,8 +9,9 @@ import { BROKEN, createFakePusher, type FakePusher } from '../harness/fake-pushe
 import { createFaultyStore, type FaultyStore } from '../harness/faulty-store.ts';
 import { listAgents } from '../harness/listings.ts';
 import { countIds, createWorld, type Ids, NEVER, type World } from '../harness/world.ts';
-import { call, nameEndpoint } from './gateway-calls.ts';
+import { call } from './gateway-calls.ts';
 import { requireInvariants, watchGrants } from './invariants.ts';
+import { nameEndpoint } from './model-agents.ts';
 import type { ModelHistory } from './model-history.ts';
 import { createSubscribers, type ModelSubscribers } from './model-subscribers.ts';
 import { AGENTS, type Operation } from './operations.ts';
@@ -67,6 +68,10 @@ async function startRun(stores: ModelStores): Promise<ModelRun> {
     registrations: new Map(),
     limits: new Map(),
     settled: new Map(),
+    written: new Map(),
+    ends: new Map(),
+    asked: [],
+    answered: [],
     received,
   };
   const lasting = { stores, clock, pusher: createFakePusher(), ids: countIds(), subscribers, history };

@@ -15,6 +15,8 @@ import { runModel } from './model-run.ts';
 import { createEmbeddedStores } from './model-stores.ts';
 import { MUTANTS } from './mutants.ts';
 import { operations } from './operations.ts';
+import { OUTPUT_RACES } from './output-races.ts';
+import { QUESTION_RACES } from './question-races.ts';
 import { describeRace, RACES } from './races.ts';
 
 /** So many that no mutant is missed by bad luck. */
@@ -22,7 +24,7 @@ const RUNS = 10_000;
 
 /** The suites that find each design: the race of that name, or the model. */
 const FOUND_BY: Record<keyof typeof MUTANTS, readonly (keyof typeof RACES | 'model')[]> = {
-  'get-then-set': ['cancel × report', 'report × report', 'cancel × cancel'],
+  'get-then-set': ['cancel × report', 'report × report', 'cancel × cancel', 'answer × another answer'],
   'event in a second write': ['model'],
   'event before the commit': ['model', 'cancel × report'],
   'timers only': ['model'],
@@ -32,6 +34,11 @@ const FOUND_BY: Record<keyof typeof MUTANTS, readonly (keyof typeof RACES | 'mod
   'no index': ['model'],
   'index of after alone': ['model'],
   'ending twice': ['model'],
+  'output of any writer': ['write × write after a restart', 'write × register without the task'],
+  'beginning without a guard': ['first write × the same at another replica'],
+  'the end before the last page': ['follow × write × report', 'follow × write × cancel'],
+  'the answer before the commit': ['answer × another answer', 'answer × the same answer at another replica'],
+  'an answer once': ['answer × the question again after a restart'],
 };
 
 async function isFound(property: fc.IAsyncProperty<unknown>, name: string, numRuns = RUNS): Promise<boolean> {
@@ -45,7 +52,7 @@ describe('a wrong design is found', { timeout: 300_000 }, () => {
     for (const suite of FOUND_BY[name as keyof typeof MUTANTS]) {
       const title = `${name} by ${suite}`;
       test(`${title} (${fault})`, async () => {
-        const race = RACES[suite];
+        const race = { ...RACES, ...OUTPUT_RACES, ...QUESTION_RACES }[suite];
         if (race) {
           const open = async (clock: FakeClock): Promise<Store> => mutate(createPlainStore(clock));
           expect(await isFound(describeRace(open, race), title)).toBe(true);

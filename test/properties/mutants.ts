@@ -117,6 +117,74 @@ export const MUTANTS = {
       },
     }),
   },
+  'output of any writer': {
+    fault: 'a writer writes on after another has begun',
+    mutate: (store) => ({
+      ...store,
+      async appendOutput(append, caller) {
+        const appended = await store.appendOutput(append, caller);
+        const { request_id, pieces, by } = append;
+        if (appended.ok || appended.conflict !== 'writer' || by.from === 0) return appended;
+        const task = await store.get('task', request_id);
+        if (!task) return appended;
+        const write: Write = { kind: 'task', id: request_id, expect: task.revision, ...task, index: [] };
+        const result = await store.commit({ writes: [write], output: { request_id, append: { pieces } } });
+        return result.ok && result.output ? { ok: true, ...result.output } : appended;
+      },
+    }),
+  },
+  'beginning without a guard': {
+    fault: 'the first write of a writer begins whatever was stored since it looked, and though it has begun',
+    mutate: (store) => ({
+      ...store,
+      async commit(batch) {
+        if (!batch.output?.begins) return await store.commit(batch);
+        const { request_id } = batch.output;
+        await store.commit({ writes: [], output: { request_id, begins: { writer: null } } });
+        const writes = batch.writes.map((write) => expectAnything(store, write));
+        return await store.commit({ ...batch, writes: await Promise.all(writes) });
+      },
+    }),
+  },
+  'the end before the last page': {
+    fault: 'how a task stands is read after a page of its output, not before',
+    mutate(store) {
+      const pages = new Map<string, Awaited<ReturnType<Store['readOutput']>>>();
+      return {
+        ...store,
+        async readOutput(request_id, after, limit) {
+          const page = await store.readOutput(request_id, after, limit);
+          const older = pages.get(`${request_id} ${after}`) ?? page;
+          pages.set(`${request_id} ${after}`, page);
+          return { ...older, revision: page.revision };
+        },
+      };
+    },
+  },
+  'the answer before the commit': {
+    fault: 'the piece of an answer is stored before the question is answered',
+    mutate: (store) => ({
+      ...store,
+      async commit(batch) {
+        const { output, ...rest } = batch;
+        if (output?.append === undefined || output.append.by) return await store.commit(batch);
+        await store.commit({ writes: [], output });
+        return await store.commit(rest);
+      },
+    }),
+  },
+  'an answer once': {
+    fault: 'behind a question that is asked again its answer does not stand again',
+    mutate: (store) => ({
+      ...store,
+      async commit(batch) {
+        const { output } = batch;
+        if (!output?.append?.behind) return await store.commit(batch);
+        const append = { ...output.append, behind: [] };
+        return await store.commit({ ...batch, output: { ...output, append } });
+      },
+    }),
+  },
 } as const satisfies Readonly<Record<string, Mutant>>;
 
 function replaceIndex(batch: Batch, index: (write: TaskWrite) => TaskWrite['index']): Batch {

@@ -36,6 +36,13 @@ export type Operation =
   | { op: 'claim'; agent: number; wait: number }
   | { op: 'report'; agent: number; task: number; status: 'success' | 'failed' | 'running' }
   | { op: 'finish'; agent: number }
+  /** Of a task that the agent has; `restarts`: as another writer. */
+  | { op: 'write'; agent: number; restarts: boolean }
+  /** The same, with a question. */
+  | { op: 'ask'; agent: number; key: string; prompt: string; restarts: boolean }
+  /** One of the questions that were asked. */
+  | { op: 'answer'; question: number; answer: unknown }
+  | { op: 'claimAnswer'; question: number; wait: number }
   | { op: 'cancel'; task: number }
   | { op: 'script'; agent: number; reply: 'taken' | 'refused' | 'busy' | 'gone' | 'broken' | 'hang' }
   | { op: 'respond'; agent: number; reply: 'taken' | 'refused' | 'broken' }
@@ -109,6 +116,41 @@ const calls: readonly fc.WeightedArbitrary<Operation>[] = [
     }),
   },
   { weight: 4, arbitrary: fc.record({ op: fc.constant('finish' as const), agent }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      op: fc.constant('write' as const),
+      agent,
+      restarts: fc.constantFrom(false, false, true),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      op: fc.constant('ask' as const),
+      agent,
+      key: fc.constantFrom('q1', 'q1', 'q2'),
+      prompt: fc.constantFrom('甲？', '甲？', '甲？', '乙？'),
+      restarts: fc.boolean(),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      op: fc.constant('answer' as const),
+      question: fc.nat(5),
+      // Two that are the same, and another one.
+      answer: fc.constantFrom({ a: 1, b: 2 }, { b: 2, a: 1 }, { a: 2, b: 1 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      op: fc.constant('claimAnswer' as const),
+      question: fc.nat(5),
+      wait: fc.constantFrom(0, 0, 5),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ op: fc.constant('cancel' as const), task }) },
   {
     weight: 3,

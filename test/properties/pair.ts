@@ -61,7 +61,7 @@ export async function createPair(
       log: SILENT,
       observer: UNOBSERVED,
       limits: { timeoutMaxMs: 1e9, openTasksMax: 1_000, keepKeysMs: 1e8, agentsMax: 100, pushesMax: 100 },
-      retention: { keepTasksMs: 1e8, sessionEventsMax: 1_000 },
+      retention: { keepTasksMs: 1e8, sessionEventsMax: 1_000, outputBytesMax: 2 ** 28 },
       largeWork: createLargeWork(clock),
     });
   }
@@ -104,6 +104,7 @@ export async function createPair(
 function takeTurns(store: Store, turn: (call: string) => Promise<void>): Store {
   const { get, getForCommit, getAgentStatus, readAgentChanges, list, commit, takeDue, touch, listClaimable } =
     store;
+  const { appendOutput, readOutput } = store;
   return {
     ...store,
     get: async (kind, id) => {
@@ -133,6 +134,14 @@ function takeTurns(store: Store, turn: (call: string) => Promise<void>): Store {
     commit: async (batch) => {
       await turn('commit');
       return await commit(batch);
+    },
+    appendOutput: async (append) => {
+      await turn('appendOutput');
+      return await appendOutput(append);
+    },
+    readOutput: async (...page) => {
+      await turn('readOutput');
+      return await readOutput(...page);
     },
     touch: async (agent_id, contact) => {
       await turn('touch');

@@ -48,12 +48,12 @@ async function countEqual(record: (seed: number) => Promise<readonly string[]>):
   return equal;
 }
 
-test('a model run is the same each time its seed is run, 100 of 100', { timeout: 120_000 }, async () => {
+test('a model run is the same each time its seed is run, 100 of 100', async () => {
   const equal = await countEqual(recordModelRun);
   printTally('replayed-alike:lives', equal, 'seeds');
 });
 
-test('a race is the same each time its seed is run, 100 of 100', { timeout: 120_000 }, async () => {
+test('a race is the same each time its seed is run, 100 of 100', async () => {
   const equal = await countEqual(recordRace);
   printTally('replayed-alike:races', equal, 'seeds');
 });

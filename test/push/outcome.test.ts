@@ -35,13 +35,13 @@ describe('status lines', () => {
     ]);
   });
 
-  test('an outcome carries the delay that the agent asked for', () => {
-    expect(classifyResponse(503, '7', NOW_MS)).toMatchObject({
-      kind: 'untaken',
-      busy: true,
-      retryAfterMs: 7_000,
-    });
-    expect(classifyResponse(500, '7', NOW_MS)).toMatchObject({ kind: 'unknown', retryAfterMs: 7_000 });
+  test('every outcome but a taken one carries the delay that the agent asked for', () => {
+    for (let status = 200; status <= 999; status += 1) {
+      for (const asked of ['7', 'Sun, 06 Nov 1994 08:49:07 GMT']) {
+        const outcome = classifyResponse(status, asked, NOW_MS);
+        if (outcome.kind !== 'acknowledged') expect(outcome.retryAfterMs, `${status}`).toBe(7_000);
+      }
+    }
     expect(classifyResponse(404, undefined, NOW_MS)).toMatchObject({ kind: 'untaken', retryAfterMs: null });
   });
 });

@@ -8,6 +8,8 @@ export type AnswerHistory = {
   noteCancelled(request_id: string): void;
   /** A report whose response was `accepted: true`, with the output it carried. */
   noteReported(request_id: string, output: string): void;
+  /** The pieces of output that were accepted, from the first on. */
+  noteWritten(request_id: string, pieces: readonly object[]): void;
   /** A task an agent was given, by the response to a claim or by a push: it is that agent's from then on. */
   noteAssigned(request_id: string, agent_id: string): void;
   /** An event a subscriber received. */
@@ -20,6 +22,7 @@ export type AnswerHistory = {
     readonly claimed: number;
     readonly pushed: number;
     readonly shown: number;
+    readonly written: number;
   };
   /**
    * Compares every promise with what the gateway returns now; resolves with the broken ones. Where
@@ -46,6 +49,7 @@ export function createAnswerHistory(): AnswerHistory {
     string,
     { readonly id: string; readonly event: Readonly<Record<string, unknown>> }
   >();
+  const written = new Map<string, readonly object[]>();
   const repeated: string[] = [];
 
   function promisedOf(request_id: string): Promised {
@@ -62,6 +66,7 @@ export function createAnswerHistory(): AnswerHistory {
     noteSubmitted: (request_id) => void ids.push(request_id),
     noteCancelled: (request_id) => void cancelled.add(request_id),
     noteReported: (request_id, output) => void outputs.set(request_id, output),
+    noteWritten: (request_id, pieces) => void written.set(request_id, pieces),
     noteAssigned: (request_id, agent_id) => void assigned.set(request_id, agent_id),
     noteEvent(id, event) {
       const request_id = String(event.request_id);
@@ -76,6 +81,7 @@ export function createAnswerHistory(): AnswerHistory {
       claimed: [...assigned.values()].filter((agent_id) => agent_id === 'puller').length,
       pushed: [...assigned.values()].filter((agent_id) => agent_id === 'pusher').length,
       shown: events.size,
+      written: written.size,
     }),
     async findBroken(url, { unavailable } = { unavailable: false }) {
       const found: string[] = [...repeated];
@@ -85,10 +91,26 @@ export function createAnswerHistory(): AnswerHistory {
         const answer = await get(url, `/api/cli/tasks/${request_id}`);
         if (unavailable && answer.status === 503) continue;
         found.push(...findBrokenOf(promised, answer).map((what) => `${request_id}: ${what}`));
+        const pieces = written.get(request_id);
+        if (pieces) found.push(...(await findUnwritten(url, request_id, pieces)));
       }
       return found;
     },
   };
+}
+
+/** Whether the accepted pieces are there, each under its number, and only the last call's behind them. */
+async function findUnwritten(
+  url: string,
+  request_id: string,
+  written: readonly object[],
+): Promise<readonly string[]> {
+  const { status, body } = await get(url, `/api/cli/tasks/${request_id}/output`);
+  const expected = written.map((piece, index) => ({ n: index + 1, ...piece }));
+  const found = status === 200 ? (body.pieces as readonly object[]) : [];
+  const isThere = JSON.stringify(found.slice(0, expected.length)) === JSON.stringify(expected);
+  if (status === 503 || (isThere && found.length <= 2)) return [];
+  return [`${request_id}: ${written.length} pieces were accepted; now ${status} ${JSON.stringify(body)}`];
 }
 
 /** Which promises of one task the response breaks. */

@@ -105,7 +105,7 @@ async function readStream(baseUrl: string): Promise<string> {
 }
 
 describe('a secret of a running gateway', () => {
-  test('is in nothing that it prints, returns, pushes or writes', { timeout: 120_000 }, async () => {
+  test('is in nothing that it prints, returns, pushes or writes', async () => {
     const { gateway, store } = await startWithCanaries();
     const port = Number(new URL(gateway.baseUrl).port);
     const answers: string[] = [];
@@ -142,7 +142,7 @@ describe('a secret of a running gateway', () => {
     printTally('canary-leaks', leaks.length, 'leaks');
   });
 
-  test('is in no message about settings that cannot be used', { timeout: 60_000 }, async () => {
+  test('is in no message about settings that cannot be used', async () => {
     const long = 'the-canary-of-settings-that-is-longer-than-any-message-quotes-of-a-value-0123456789';
     const given = { GATEWAY_AUTH: long, ADMIN_AUTH: CANARY.admin, PUSH_SECRET: CANARY.pushPrevious };
     const wrong: readonly Readonly<Record<string, string>>[] = [

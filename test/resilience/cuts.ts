@@ -16,10 +16,14 @@ import { CUTS, createDisk } from './disk.ts';
 import { type Operation, readRecording, STRACE, STRACE_CALLS } from './recording.ts';
 
 const LANES = 6;
-const RUN_MAX_MS = 60_000;
+const RUN_MAX_MS = 240_000;
 
-/** What was acknowledged before a cut, by task. */
-type Promised = { readonly submitted: ReadonlySet<string>; readonly succeeded: ReadonlySet<string> };
+/** What was acknowledged before a cut, by task; of its output, how many pieces were stored or shown. */
+type Promised = {
+  readonly submitted: ReadonlySet<string>;
+  readonly succeeded: ReadonlySet<string>;
+  readonly pieces: ReadonlyMap<string, number>;
+};
 
 /** Resolves with what of that a database file lacks. */
 export type FindLost = (file: string, promised: Promised) => Promise<readonly string[]>;
@@ -55,7 +59,8 @@ export async function recordRun(
       if (submitted !== undefined) left -= 1;
       const claim = await post(url, '/api/agent/claim', { ...agent, wait: submitted === undefined ? 0 : 5 });
       if (claim.status !== 200) continue;
-      const { request_id } = claim.body;
+      const request_id = String(claim.body.request_id);
+      await writeOutput(url, agent, request_id);
       await post(url, '/api/agent/result', {
         ...agent,
         request_id,
@@ -75,8 +80,26 @@ export async function recordRun(
   return readRecording(log, database);
 }
 
+/** Two pieces by two calls; then a client reads them. */
+async function writeOutput(
+  url: string,
+  agent: { readonly auth: string; readonly agent_id: string },
+  request_id: string,
+): Promise<void> {
+  for (const [from, pieces] of [
+    [0, pieceOf(request_id, 1)],
+    [1, pieceOf(request_id, 2)],
+  ] as const)
+    await post(url, '/api/agent/output', { ...agent, request_id, writer: 'cutter', from, pieces: [pieces] });
+  await get(url, `/api/cli/tasks/${request_id}/output`);
+}
+
+function pieceOf(request_id: string, n: number) {
+  return { data: { request_id, n } };
+}
+
 function requireTimeLeft(endMs: number): void {
-  if (performance.now() > endMs) throw new Error('the recorded run took longer than a minute');
+  if (performance.now() > endMs) throw new Error(`the recorded run took longer than ${RUN_MAX_MS} ms`);
 }
 
 /** This many operations, spread over the whole run; by index. */
@@ -107,23 +130,29 @@ export async function tryCuts(
   operations: readonly Operation[],
   cutAfter: ReadonlySet<number>,
   findLost: FindLost,
-): Promise<{ readonly tried: number; readonly promises: number; readonly lost: readonly string[] }> {
+): Promise<{
+  readonly tried: number;
+  readonly promises: number;
+  readonly pieces: number;
+  readonly lost: readonly string[];
+}> {
   // In memory if there is such a folder: nothing here depends on a disk.
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'task-gateway-cut-'));
   const disk = createDisk();
   const submitted = new Set<string>();
   const succeeded = new Set<string>();
+  const pieces = new Map<string, number>();
   let tried = 0;
   let lost: readonly string[] = [];
   try {
     for (const [at, operation] of operations.entries()) {
       disk.follow(operation);
-      if (operation.kind === 'answer') noteAnswer(operation.text, submitted, succeeded);
+      if (operation.kind === 'answer') noteAnswer(operation.text, submitted, succeeded, pieces);
       for (const how of CUTS) {
         if (!cutAfter.has(at) || submitted.size === 0 || lost.length > 0) continue;
         tried += 1;
         disk.cut(how, folder, Math.random);
-        const found = await findLost(join(folder, 'gateway.db'), { submitted, succeeded }).catch(
+        const found = await findLost(join(folder, 'gateway.db'), { submitted, succeeded, pieces }).catch(
           describeError,
         );
         lost = found.map((one) => `cut after operation ${at} (${how}): ${one}`);
@@ -132,23 +161,33 @@ export async function tryCuts(
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  return { tried, promises: submitted.size + succeeded.size, lost };
+  return { tried, promises: submitted.size + succeeded.size, pieces: pieces.size, lost };
 }
 
 function describeError(error: unknown): readonly string[] {
   return [error instanceof Error ? error.message : String(error)];
 }
 
-/** Notes what a response acknowledges: an accepted task, or an accepted report. */
-function noteAnswer(text: string, submitted: Set<string>, succeeded: Set<string>): void {
+/** Notes what a response acknowledges or shows: an accepted task, report or output, a page of output. */
+function noteAnswer(
+  text: string,
+  submitted: Set<string>,
+  succeeded: Set<string>,
+  pieces: Map<string, number>,
+): void {
   const id = /"request_id":"([^"]+)"/.exec(text)?.[1];
   if (!text.startsWith('HTTP/1.1 200') || id === undefined) return;
+  const count = /"(?:next|last)":(\d+)/.exec(text)?.[1];
+  if (count !== undefined) {
+    pieces.set(id, Math.max(Number(count), pieces.get(id) ?? 0));
+    return;
+  }
   if (text.includes('"status":"pending"')) submitted.add(id);
   if (text.includes('"accepted":true')) succeeded.add(id);
 }
 
 /** Looks with the engine alone. */
-export const findLostByEngine: FindLost = async (file, { submitted, succeeded }) => {
+export const findLostByEngine: FindLost = async (file, { submitted, succeeded, pieces }) => {
   const openStorage = () => openFileHere(file);
   const store = await createEmbeddedStore({ openStorage, clock: createClock(), log: SILENT });
   try {
@@ -157,6 +196,12 @@ export const findLostByEngine: FindLost = async (file, { submitted, succeeded })
       const state = (await store.get('task', id))?.value;
       if (!state || !(await store.get('input', id))) lost.push(`${id} was submitted`);
       if (succeeded.has(id) && state?.status !== 'success') lost.push(`${id} had succeeded`);
+    }
+    for (const [id, count] of pieces) {
+      const stored = (await store.readOutput(id, 0, 9)).pieces.map(({ json }) => json);
+      const expected = [1, 2].slice(0, Math.max(count, stored.length));
+      if (JSON.stringify(stored) !== JSON.stringify(expected.map((n) => JSON.stringify(pieceOf(id, n)))))
+        lost.push(`${id} had ${count} pieces and has ${stored}`);
     }
     return lost;
   } finally {

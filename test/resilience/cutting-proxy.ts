@@ -11,16 +11,16 @@ const IN_ANSWERS: Readonly<Record<string, RegExp>> = {
   'in a status line': /HTTP\/1\.1/g,
   'in a header': /content-ty(?=pe)/gi,
   'between head and body': /\r\n\r\n/g,
-  'in a JSON body': /\{"req/g,
+  'in a JSON body': /\{"(?:req|ok)/g,
 };
 /** Where an event stream may end. */
 const IN_STREAMS: Readonly<Record<string, RegExp>> = {
   'in a chunk size': /\r\n[0-9a-f]{1,4}(?=\r\n)/g,
   'before an event': /(?=id: \d)/g,
-  'in an id': /id: \d{3}/g,
+  'in an id': /id: \d(?=\d)/g,
   'behind an id': /id: [\d-]+\n/g,
   'in a field name': /\nda(?=ta: )/g,
-  'in an event': /data: \{"event":"task/g,
+  'in an event': /data: \{"(?:event":"task|n":\d)/g,
   'in a character': /[\xe0-\xef](?=[\x80-\xbf]{2})/g,
   'between two line ends': /\}\n(?=\n)/g,
   'behind an event': /\}\n\n/g,

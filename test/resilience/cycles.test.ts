@@ -68,7 +68,7 @@ const kinds: readonly Kind[] = [
   ],
 ];
 
-describe('callers that come and go', { timeout: 120_000 }, () => {
+describe('callers that come and go', () => {
   test.each(kinds)('%s leave nothing behind', async (_title, bytes, stayFor) => {
     const round = async (): Promise<void> => {
       await Promise.all(Array.from({ length: AT_ONCE }, () => connectAndLeave(bytes(), stayFor)));
@@ -83,7 +83,7 @@ describe('callers that come and go', { timeout: 120_000 }, () => {
       await new Promise((resolve) => setTimeout(resolve, 1_000));
       return readCpuMs(gateway.pid) - beforeMs;
     };
-    await expect.poll(cpuMsOfOneSecond, { timeout: 30_000 }).toBeLessThan(200);
+    await expect.poll(cpuMsOfOneSecond, { timeout: 60_000 }).toBeLessThan(200);
     const rssMb = readRssKiB(gateway.pid) / 1_024;
     printFigure('cycles:memory', rssMb, 'MB');
     // How far a heap grows before it is collected depends on what else the machine does.

@@ -42,7 +42,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('a full disk', { timeout: 120_000 + TIMES * 60_000 }, () => {
+describe('a full disk', { timeout: 240_000 + TIMES * 60_000 }, () => {
   test('is an outage that ends when there is space again', { tags: 'mount' }, async () => {
     const mountPoint = join(folder, 'disk');
     mkdirSync(mountPoint);

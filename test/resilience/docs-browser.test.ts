@@ -177,7 +177,7 @@ describe('the API page', () => {
     for (const [operationId, status] of called) expect([200, 204, 404], operationId).toContain(status);
     for (const name of ['submitTask', 'previewMatch', 'registerAgent', 'listTasks'])
       expect(called.get(name), name).toBe(200);
-  }, 180_000);
+  });
 
   /** Looks at the one operation that is open. */
   async function expectNeed(page: Page, need: string, locks: number): Promise<void> {

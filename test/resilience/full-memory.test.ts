@@ -22,9 +22,10 @@ import { SILENT } from '../harness/silent-log.ts';
 import { readCpuMs, readRssKiB } from './process-cost.ts';
 
 const HEAP_OPTION = '--max-old-space-size=256';
-const READY_MS = 5_000;
+/** The start of an empty store takes a third of a second, and a full one at most this many times as much. */
+const EMPTY_STARTS_MAX = 15;
 const HOUR_MS = 3_600_000;
-const COMMITS_AT_ONCE = 500;
+const COMMITS_AT_ONCE = 100;
 
 /** The tags of the n-th task or agent, none of which another one has. */
 type Tags = (n: number) => readonly string[];
@@ -102,20 +103,19 @@ async function fill(file: string, agentTags: Tags, taskTags: Tags): Promise<void
   printFigure('full-memory:tasks', tasks, 'tasks');
 }
 
-async function start(file: string): Promise<GatewayProcess> {
+/** Starts the gateway on the file; resolves when it is ready. */
+async function start(file: string): Promise<GatewayProcess & { readonly cpuMs: number }> {
   const beganMs = performance.now();
   const gateway = await startGateway({ STORE: `sqlite:${file}`, NODE_OPTIONS: HEAP_OPTION });
   onTestFinished(async () => void (await gateway.stop()));
   await expect
-    .poll(async () => (await fetch(`${gateway.baseUrl}/readyz`)).status, { timeout: 30_000 })
+    .poll(async () => (await fetch(`${gateway.baseUrl}/readyz`)).status, { timeout: 60_000 })
     .toBe(200);
   const cpuMs = readCpuMs(gateway.pid);
   printFigure('full-memory:ready', performance.now() - beganMs, 'ms');
   printFigure('full-memory:cpu', cpuMs, 'ms');
   printFigure('full-memory:rss', readRssKiB(gateway.pid) / 1_024, 'MiB');
-  // Other work on the machine makes a start wait; it does not change what the start itself takes.
-  expect(cpuMs).toBeLessThan(READY_MS);
-  return gateway;
+  return Object.assign(gateway, { cpuMs });
 }
 
 const submitOne = (url: string, task_tags: readonly string[]): ReturnType<typeof post> =>
@@ -138,6 +138,8 @@ describe('a heap of 256 MB that is filled to the brim', () => {
     async (_name, agentTags, taskTags) => {
       const file = `${useFolder()}/tasks.sqlite`;
       await fill(file, agentTags, taskTags);
+      const empty = await start(`${useFolder()}/tasks.sqlite`);
+      await empty.kill();
       const first = await start(file);
       const submitted: string[] = [];
       await expect
@@ -147,15 +149,18 @@ describe('a heap of 256 MB that is filled to the brim', () => {
             submitted.push(String(body.request_id));
             return { status, detail: String(body.detail) };
           },
-          { timeout: 30_000, interval: 0 },
+          { timeout: 60_000, interval: 0 },
         )
         .toEqual({ status: 503, detail: expect.stringContaining('take all the memory they may') });
       await first.kill();
 
       const second = await start(file);
+      // Other work on the machine makes a start wait, and may make it take more: the least counts.
+      expect(Math.min(first.cpuMs, second.cpuMs)).toBeLessThan(empty.cpuMs * EMPTY_STARTS_MAX);
       const agent = { auth: SECRET, agent_id: 'one more', endpoint: 'pull', agent_tags: LONGEST(-1) };
-      const refused = await post(second.baseUrl, '/api/agent/register', agent);
-      expect([refused.status, refused.body.code]).toEqual([503, 'busy']);
+      const register = async () => (await post(second.baseUrl, '/api/agent/register', agent)).body.code;
+      // On a busy machine the store may be said to be slow at first.
+      await expect.poll(register).toBe('busy');
       expect((await submitOne(second.baseUrl, LONGEST(-2))).status).toBe(503);
       // What frees is never refused, and makes space for another.
       const beat = await post(second.baseUrl, '/api/agent/heartbeat', { auth: SECRET, agent_id: 'agent-0' });
@@ -168,6 +173,6 @@ describe('a heap of 256 MB that is filled to the brim', () => {
       const { status } = await submitOne(second.baseUrl, taskTags(2e6));
       expect(status).toBe(ended.length > 0 ? 200 : 503);
     },
-    240_000,
+    600_000,
   );
 });

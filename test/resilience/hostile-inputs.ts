@@ -30,7 +30,7 @@ export function createRandom(seed: number): Random {
 
 const WITH_BODY: readonly OperationId[] = [
   ...(['submitTask', 'registerAgent', 'heartbeatAgent'] as const),
-  ...(['claimTask', 'reportResult', 'unregisterAgent'] as const),
+  ...(['claimTask', 'reportResult', 'writeOutput', 'unregisterAgent'] as const),
 ];
 
 /** Values as JSON text, so that also what no serializer writes can be sent. */

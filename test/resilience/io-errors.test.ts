@@ -54,7 +54,7 @@ const failing = (calls: string, error: string): Outage => ({
   end: detach,
 });
 
-describe('an error of the disk', { timeout: 120_000 + TIMES * 60_000 }, () => {
+describe('an error of the disk', { timeout: 240_000 + TIMES * 60_000 }, () => {
   const file = (): string => join(folder, 'gateway.db');
 
   test('on writes is an outage that is over when they succeed again', async () => {

@@ -97,10 +97,14 @@ function breakKeyword(schema: Schema, keyword: string, pointer: string): readonl
   }
 }
 
+/** All that a question has: each part of it is broken beside the others. */
+const QUESTION = { key: 'k', prompt: '?', schema: { type: 'object', properties: { a: { type: 'string' } } } };
+
 /** The value with another put in at a pointer; what the way there lacks is made. */
 function putAt(value: unknown, [step, ...rest]: readonly string[], wrong: unknown): unknown {
   if (step === undefined) return wrong;
-  if (/^\d+$/.test(step)) return [putAt(undefined, rest, wrong)];
+  if (/^\d+$/.test(step))
+    return [putAt(rest[0] === 'question' ? { question: QUESTION } : undefined, rest, wrong)];
   const object: Record<string, unknown> = { ...(value as Record<string, unknown> | undefined) };
   object[step] = putAt(object[step], rest, wrong);
   return object;
@@ -111,9 +115,14 @@ function putAt(value: unknown, [step, ...rest]: readonly string[], wrong: unknow
  */
 function expectAnswer(operationId: OperationId, { pointer, keyword, wrong }: Requirement): string {
   if (pointer === '/auth' && typeof wrong === 'string') return '401 ';
-  const isAgentFirst = ['claimTask', 'heartbeatAgent', 'reportResult', 'unregisterAgent'].includes(
-    operationId,
-  );
+  const isAgentFirst = [
+    'claimTask',
+    'heartbeatAgent',
+    'reportResult',
+    'unregisterAgent',
+    'writeOutput',
+    'claimAnswer',
+  ].includes(operationId);
   return isAgentFirst && keyword === 'required' && pointer === '/agent_id' ? '400 ' : `422 ${pointer}`;
 }
 
@@ -238,15 +247,23 @@ function chooseTasks({ filter, request_ids }: Cancellation): Cancellation {
     : { filter: filter ?? {}, request_ids: null, cursor };
 }
 
+type Write = { readonly pieces: readonly { readonly text?: string; readonly data?: unknown }[] };
+
+/** The text of a piece that has one, else its data. */
+function choosePieces({ pieces }: Write): Write['pieces'] {
+  return pieces.map(({ text, data = null }) => (text === undefined ? { data } : { text }));
+}
+
 const VALID_RUNS = Number(process.env.VALID_RUNS ?? 150);
 
 test.each(bodies)(
   '$operationId accepts all that its schema allows',
-  { timeout: 60_000 + VALID_RUNS * 10 },
+  { timeout: 240_000 + VALID_RUNS * 10 },
   async (body) => {
     const { operationId, schema } = body;
     // What the schema can't express: what an endpoint is, that no agent is called `.` or `..`, which secret
-    // is right, and that a cancellation has either a filter or ids, and a cursor only of a call before it.
+    // is right, that a cancellation has either a filter or ids, and a cursor only of a call before it, and
+    // that a piece has a text or data.
     const own = { endpoint: fc.constantFrom('pull', 'http://127.0.0.1:1/', 'https://[::1]:8443/a?b=c') };
     const values = fc
       .tuple(arbitraryOf(schema), own.endpoint)
@@ -255,6 +272,7 @@ test.each(bodies)(
         ...(value as object),
         auth: SECRET,
         ...(operationId === 'registerAgent' && { endpoint }),
+        ...(operationId === 'writeOutput' && { pieces: choosePieces(value as Write) }),
         ...(operationId === 'cancelTasks' && chooseTasks(value as Cancellation)),
       }));
     await fc.assert(

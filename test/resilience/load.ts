@@ -142,6 +142,19 @@ async function claimOne({ url, history, calls, inHand }: Shared): Promise<void> 
   if (status !== 200) return;
   inHand.puller.add(String(body.request_id));
   history.noteAssigned(String(body.request_id), 'puller');
+  await writeOutput({ url, history, calls, inHand }, String(body.request_id), 1);
+}
+
+/** Writes the first pieces of a task; those that are stored already are sent again. */
+async function writeOutput(
+  { url, history, calls }: Shared,
+  request_id: string,
+  count: number,
+): Promise<void> {
+  const pieces = Array.from({ length: count }, (_, index) => ({ text: `${request_id} ${index + 1}` }));
+  const call = { auth: SECRET, agent_id: 'puller', request_id, writer: 'puller', from: 0, pieces };
+  const { body } = await calls.post(url, '/api/agent/output', call);
+  if (body.accepted === true) history.noteWritten(request_id, pieces);
 }
 
 /** Reports one task the agent has in hand, and forgets it once there is a response below 500. */
@@ -149,6 +162,7 @@ async function reportOne({ url, history, calls, inHand }: Shared, agent_id: Agen
   const mine = inHand[agent_id];
   const request_id = mine.values().next().value;
   if (request_id === undefined) return;
+  if (agent_id === 'puller') await writeOutput({ url, history, calls, inHand }, request_id, 2);
   const output = `完成 ${request_id}`;
   const report = { request_id, agent_id, status: 'success', result: { output } };
   const { status, body } = await calls.post(url, '/api/agent/result', report);

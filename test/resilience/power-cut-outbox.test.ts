@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('power cuts', { timeout: 120_000 }, () => {
+describe('power cuts', () => {
   test('lose no outcome that was reported and not taken: it is on disk before its report leaves', async () => {
     const operations = await recordOutbox(folder, TASKS);
     const { tried, reported, lost } = await tryOutboxCuts(operations, 7);

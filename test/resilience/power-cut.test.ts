@@ -40,12 +40,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('power cuts', { timeout: 120_000 + POINTS * 250 }, () => {
+describe('power cuts', { timeout: 240_000 + POINTS * 250 }, () => {
   test(`lose nothing that was acknowledged, at ${POINTS} points`, async () => {
     const operations = await recordRun(folder, TASKS, { parts: 2 });
     const byEngine = await tryCuts(operations, spread(operations, POINTS / CUTS.length), findLostByEngine);
     expect(byEngine.lost).toEqual([]);
     expect(byEngine.promises).toBeGreaterThanOrEqual(TASKS * 2);
+    expect(byEngine.pieces).toBeGreaterThanOrEqual(TASKS);
     const byGateway = await tryCuts(
       operations,
       spread(operations, GATEWAY_POINTS / CUTS.length),

@@ -150,7 +150,7 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
     // It still takes what ends a task, so that no load balancer keeps results from it.
     expect((await fetch(`${gateway.baseUrl}/readyz`)).status).toBe(200);
     await redis.send('CONFIG SET maxmemory 0');
-    await vi.waitFor(() => submit(gateway.baseUrl), { timeout: 10_000 });
+    await vi.waitFor(() => submit(gateway.baseUrl), { timeout: 60_000 });
   });
 
   test('warns that a failover may lose what the new primary had not received', async () => {

@@ -57,7 +57,7 @@ function listDigests(): readonly string[] {
     );
 }
 
-describe('a second gateway on the same file', { timeout: 60_000 }, () => {
+describe('a second gateway on the same file', () => {
   test('is refused with a sentence that says what to do, and the first goes on', async () => {
     const first = await start();
     const request_id = await submit(first.baseUrl, { queue_timeout: 60 });
@@ -95,7 +95,7 @@ function mountFile(file: string, at: string): void {
   execFileSync('mount', ['--bind', file, at], { stdio: 'ignore' });
 }
 
-describe('a database with two names', { timeout: 60_000 }, () => {
+describe('a database with two names', () => {
   test('by a hard link is refused under both, also while nothing else has it open', async () => {
     const first = await start();
     const request_id = await submit(first.baseUrl, { queue_timeout: 60 });
@@ -128,7 +128,7 @@ describe('a database with two names', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a file of another kind', { timeout: 60_000 }, () => {
+describe('a file of another kind', () => {
   test('of a newer format is refused, naming both versions, and stays as it is', async () => {
     const first = await start();
     await submit(first.baseUrl, { queue_timeout: 60 });

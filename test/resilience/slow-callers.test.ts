@@ -40,7 +40,7 @@ let sentTo: GatewayProcess;
 let readFrom: GatewayProcess;
 beforeAll(async () => {
   sentTo = await startGateway();
-  readFrom = await startLimitedGateway({ sessionStreamsMax: 100_000 });
+  readFrom = await startLimitedGateway({ streamsOfOneMax: 100_000 });
   aloneMs.senders = percentile(await callFor(sentTo.baseUrl, ALONE_MS), 0.5);
   aloneMs.readers = percentile(await callFor(readFrom.baseUrl, ALONE_MS), 0.5);
 });
@@ -105,22 +105,20 @@ async function endTask(session: string, agent_id: string, chars: number): Promis
     const report = { request_id, agent_id, status: 'success', result: { output: 'x'.repeat(chars) } };
     expect((await post(readFrom.baseUrl, '/api/agent/result', report)).status).toBe(200);
   };
-  await vi.waitFor(reportIt, { timeout: 20_000 });
+  await vi.waitFor(reportIt, { timeout: 60_000 });
 }
 
 describe('while hundreds are slow', () => {
-  test.concurrent(`${SENDERS / 2} senders of headers are cut after 10 s`, { timeout: 150_000 }, () =>
-    expectCut(SENDERS / 2, `GET /livez ${HEAD}X-Slow: `, 'x', HEADERS_MS),
-  );
+  test.concurrent(`${SENDERS / 2} senders of headers are cut after 10 s`, () =>
+    expectCut(SENDERS / 2, `GET /livez ${HEAD}X-Slow: `, 'x', HEADERS_MS));
 
-  test.concurrent(`${SENDERS / 2} senders of bodies are cut after 30 s`, { timeout: 150_000 }, () =>
-    expectCut(SENDERS / 2, `POST /api/cli/tasks ${HEAD}Content-Length: 1000\r\n\r\n{`, ' ', REQUEST_MS),
-  );
+  test.concurrent(`${SENDERS / 2} senders of bodies are cut after 30 s`, () =>
+    expectCut(SENDERS / 2, `POST /api/cli/tasks ${HEAD}Content-Length: 1000\r\n\r\n{`, ' ', REQUEST_MS));
 
   // Each of these may become as long as is allowed, and together far more than may be read at a time.
   test.concurrent(
     `${SENDERS} senders of bodies without a length are cut after 30 s`,
-    { timeout: 150_000 },
+    { timeout: 300_000 },
     () =>
       expectCut(
         SENDERS,
@@ -158,7 +156,7 @@ describe('while hundreds are slow', () => {
     await vi.waitFor(
       () => expect(countDescriptors(readFrom.pid)).toBeGreaterThanOrEqual(descriptors + READERS),
       {
-        timeout: 60_000,
+        timeout: 300_000,
       },
     );
     let mostKiB = 0;
@@ -193,7 +191,7 @@ describe('while hundreds are slow', () => {
         return socket;
       });
       const count = () => expect(countDescriptors(gateway.pid));
-      await vi.waitFor(() => count().toBeGreaterThan(descriptors + LARGE_READERS / 2), { timeout: 20_000 });
+      await vi.waitFor(() => count().toBeGreaterThan(descriptors + LARGE_READERS / 2), { timeout: 60_000 });
       await vi.waitFor(() => count().toBeLessThanOrEqual(descriptors + 4), {
         timeout: LATE_MS,
         interval: 250,
@@ -208,7 +206,7 @@ describe('while hundreds are slow', () => {
   test.concurrent.each([
     ['senders', () => sentTo],
     ['readers', () => readFrom],
-  ] as const)('other callers do not wait for the %s', { timeout: 150_000 }, async (kind, gateway) => {
+  ] as const)('other callers do not wait for the %s', { timeout: 300_000 }, async (kind, gateway) => {
     const { baseUrl } = gateway();
     const took = await callFor(baseUrl, REQUEST_MS);
     printFigure(`submit_get_cancel_beside_slow_${kind}_p99`, percentile(took, 0.99), 'ms');

@@ -32,12 +32,12 @@ async function awaitEvents(stream: Stream, count: number): Promise<void> {
       expect(stream.isOver()).toBe(false);
       expect(stream.events.length).toBeGreaterThanOrEqual(count);
     },
-    { timeout: 60_000, interval: 20 },
+    { timeout: 300_000, interval: 20 },
   );
 }
 
 test(`${STREAMS} streams at once each get every event of their session once, in order`, {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const names = Array.from({ length: SESSIONS }, (_, index) => `session-${index}`);
   const readers = startStreamReaders(gateway.baseUrl, SECRET);
@@ -62,7 +62,7 @@ test(`${STREAMS} streams at once each get every event of their session once, in 
 });
 
 test(`${JOINS} readers that join in ${EVENTS} events miss none and get none twice, each from its own cursor`, {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const session = 'joined';
   const caller = createCaller(gateway.baseUrl);

@@ -124,4 +124,4 @@ test(`${ABORTS} aborts spread over a run reject at once, and leave no task and n
   const { counts } = await admin.listTasks({ limit: 1, counts: true });
   expect(counts?.by_status).toMatchObject({ pending: 0, running: 0 });
   await until(async () => (await countStreams()) === 0, 'all streams are closed');
-}, 60_000);
+});

@@ -7,6 +7,7 @@ const TASK_ROW = {
   cli_session_id: '',
   status: 'failed',
   waiting: false,
+  waiting_for_answer: false,
   outcome: 'no_agent',
   agent_id: null,
   progress: 0,
@@ -44,7 +45,14 @@ export const TASK_PAGE = {
   time: 1,
   tasks: [TASK_ROW],
   next_cursor: null,
-  counts: { total: 1, complete: true, by_status: { pending: 0 }, waiting: 0, by_outcome: {} },
+  counts: {
+    total: 1,
+    complete: true,
+    by_status: { pending: 0 },
+    waiting: 0,
+    waiting_for_answer: 0,
+    by_outcome: {},
+  },
 } as const;
 
 export const OVERVIEW = {

@@ -40,4 +40,4 @@ function findUndocumented(): readonly string[] {
 
 test('Every export of the entries has a doc comment, and so have its members.', () => {
   expect(findUndocumented()).toEqual([]);
-}, 60_000);
+});

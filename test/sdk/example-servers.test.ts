@@ -299,7 +299,7 @@ describe('the programs in Python', { tags: 'python' }, () => {
     expect(refused.output.error).toMatch(/^401 unauthorized: /);
   });
 
-  test.each(['client.py', 'agent.py'])(
+  test.each(['client.py', 'agent.py', 'follow.py'])(
     '%s has fewer than 130 lines, and imports the standard library alone',
     (file) => {
       const text = readFileSync(join(EXAMPLES, 'python', file), 'utf8');

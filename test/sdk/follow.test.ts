@@ -1,6 +1,8 @@
 /** `followFeed` alone: what it closes when its reader stops, and how it uses the clock and the cursor. */
 import { expect, test } from 'vitest';
+import type { TaskDone } from '../../sdk/contract.ts';
 import { ApiError, ConnectionError } from '../../sdk/errors.ts';
+import { checkTaskDone } from '../../sdk/responses.ts';
 import { type Cursor, type FeedItem, followFeed } from '../../sdk/stream/follow.ts';
 import { createSharedFeeds } from '../../sdk/stream/shared.ts';
 import { doneFrame } from './scripted-server.ts';
@@ -31,6 +33,7 @@ function follow(open: (attempt: number) => readonly string[] | Error, lastEventI
   };
   const feed = followFeed({
     openStream,
+    readEvent: (value) => (checkTaskDone(value) ? value : undefined),
     clock,
     log: (level, message) => void logged.push(`${level}: ${message}`),
     cursor,
@@ -52,7 +55,7 @@ test('Leaving the loop closes the connection and stops its timers.', async () =>
 
 test('A signal that fires while the loop waits ends the loop without an error.', async () => {
   const { feed, clock, controller, connections } = follow(() => []);
-  const items: FeedItem[] = [];
+  const items: FeedItem<TaskDone>[] = [];
   const reading = (async () => {
     for await (const item of feed) items.push(item);
   })();
@@ -123,7 +126,7 @@ test('An error that a retry cannot solve is thrown.', async () => {
 });
 
 test('A run that joins a stream which is down does not take it for open.', async () => {
-  const items = Promise.withResolvers<FeedItem>();
+  const items = Promise.withResolvers<FeedItem<TaskDone>>();
   const feeds = createSharedFeeds(async function* () {
     yield { kind: 'open' };
     yield await items.promise;

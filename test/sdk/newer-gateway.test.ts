@@ -129,6 +129,7 @@ test('The command shows and lists tasks in unknown states.', async () => {
     cli_session_id: '',
     status: 'paused',
     waiting: false,
+    waiting_for_answer: false,
     outcome: 'evaporated',
     agent_id: null,
     progress: 0,

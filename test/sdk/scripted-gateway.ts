@@ -17,6 +17,15 @@ export type ScriptedGateway = {
   respondToReport:
     | ((report: Record<string, unknown>) => Response | Promise<Response> | undefined)
     | undefined;
+  /** Returns the response to a write, while it is set; null: it is stored, and no response comes. */
+  respondToWrite: ((write: Record<string, unknown>) => Response | null | undefined) | undefined;
+  /** The pieces that are stored, and how many each writer has stored. */
+  readonly pieces: Record<string, unknown>[];
+  readonly written: Map<string, number>;
+  /** The answers to questions by their keys; without one a claim gets 204 at once. */
+  readonly answers: Map<unknown, unknown>;
+  /** Returns the response to a claim of an answer, while it is set. */
+  respondToClaim: ((claim: Record<string, unknown>) => Response | undefined) | undefined;
   /** The response to all requests, while it is set. */
   outage: Response | undefined;
   /** Wakes the waiting claims. */
@@ -44,6 +53,8 @@ export function createScriptedGateway(): ScriptedGateway {
     if (operation === 'heartbeat') return json(receipt(body));
     if (operation === 'claim') return claim();
     if (operation === 'result') return gateway.respondToReport?.(body) ?? report(body);
+    if (operation === 'output') return write(body);
+    if (operation === 'answer') return gateway.respondToClaim?.(body) ?? claimAnswer(body);
     gateway.registration = undefined;
     return json({ ok: true, agent_id: body.agent_id });
   }
@@ -59,6 +70,29 @@ export function createScriptedGateway(): ScriptedGateway {
     return json({ ok: true, request_id, status, accepted });
   }
 
+  function write(body: Record<string, unknown>): Response {
+    const response = gateway.respondToWrite?.(body);
+    if (response) return response;
+    const { request_id, writer, from, pieces } = body as {
+      request_id: string;
+      writer: string;
+      from: number;
+      pieces: Record<string, unknown>[];
+    };
+    const stored = gateway.written.get(writer) ?? 0;
+    if (from > stored) return json(problem(422, 'validation_failed'), 422);
+    gateway.pieces.push(...pieces.slice(stored - from));
+    const next = Math.max(stored, from + pieces.length);
+    gateway.written.set(writer, next);
+    if (response === null) throw new TypeError('the connection was cut');
+    return json({ ok: true, request_id, status: 'running', accepted: true, next });
+  }
+
+  function claimAnswer({ key }: Record<string, unknown>): Response {
+    if (!gateway.answers.has(key)) return new Response(null, { status: 204 });
+    return json({ key, answer: gateway.answers.get(key) });
+  }
+
   async function claim(): Promise<Response> {
     if (gateway.claimable.length === 0) await new Promise<void>((resolve) => waiting.add(resolve));
     const task = gateway.claimable.shift();
@@ -71,6 +105,11 @@ export function createScriptedGateway(): ScriptedGateway {
     claimable: [],
     cancelled: [],
     respondToReport: undefined,
+    respondToWrite: undefined,
+    pieces: [],
+    written: new Map(),
+    answers: new Map(),
+    respondToClaim: undefined,
     outage: undefined,
     outcomes: new Map(),
     wake() {

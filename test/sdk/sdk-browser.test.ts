@@ -37,13 +37,21 @@ async function runInPage([baseUrl, auth, count]: readonly [string, string, numbe
     for await (const { request_id } of events) if (globalThis.seen.push(request_id) === count) return;
   })();
   const submission = { task_type: 'x', task_tags: ['page'], cli_session_id: 'page', queue_timeout: 60 };
-  const runs = Array.from({ length: count }, (_, n) => client.runTask({ ...submission, payload: { n } }));
+  // More than may have a stream of their own.
+  const written = Array.from({ length: 5 }, () => '');
+  const runs = Array.from({ length: count }, (_, n) => {
+    const onOutput = ({ text = '' }: Sdk.OutputPiece) => {
+      written[n] += text;
+    };
+    return client.runTask({ ...submission, payload: { n } }, n < written.length ? { onOutput } : {});
+  });
   const results = await Promise.all(runs);
   await reading;
   const none = await client
     .runTask({ ...submission, task_tags: [], payload: {}, queue_timeout: 0 })
     .catch((error: unknown) => error);
   return {
+    written,
     outputs: results.map(({ result }) => result.output),
     distinct: new Set(globalThis.seen).size,
     opens: globalThis.opens,
@@ -70,9 +78,10 @@ async function runWithoutChunks(baseUrl: string) {
     return undefined;
   };
   const run = await client.runTask(submission).catch(describe);
+  const shown = await client.runTask(submission, { onOutput: () => undefined }).catch(describe);
   const subscription = await read().catch(describe);
   const aborted = await client.runTask(submission, { signal: AbortSignal.abort() }).catch(describe);
-  return { run, subscription, aborted };
+  return { run, shown, subscription, aborted };
 }
 
 /** Serves a page with the SDK in several files; those named in `missing` are not there. */
@@ -104,19 +113,19 @@ test('A page that lacks the files for runs says so and sends nothing.', async ()
     const page = await browser.newPage();
     await page.goto(origin);
     await page.waitForFunction(() => globalThis.sdk !== undefined);
-    const { run, subscription, aborted } = await page.evaluate(runWithoutChunks, origin);
-    for (const error of [run, subscription]) {
+    const { run, shown, subscription, aborted } = await page.evaluate(runWithoutChunks, origin);
+    for (const error of [run, shown, subscription]) {
       expect(error).toMatchObject({ code: 'chunk_not_loaded', name: 'TaskGatewayError' });
       expect(error).toMatchObject({ message: expect.stringMatching(/Serve all files.*reload the page/) });
     }
     expect(aborted).toMatchObject({ code: 'aborted' });
-    expect(later.size).toBe(3);
+    expect(later.size).toBe(4);
     expect(asked.filter((url) => url.startsWith('/api'))).toEqual([]);
   } finally {
     await browser.close();
     pages.close();
   }
-}, 60_000);
+});
 
 test('A page loses no result when the gateway is killed, and resumes behind the last event.', async () => {
   const { pages, origin } = await servePages({ names: new Set() });
@@ -133,10 +142,12 @@ test('A page loses no result when the gateway is killed, and resumes behind the 
     tags: ['page'],
     maxConcurrent: TASKS,
     listen: {},
-    async handler({ payload }) {
+    async handler({ payload }, { write }) {
       const n = Number(payload.n);
       started.add(n);
-      if (n >= TASKS / 2) await second.promise;
+      await write(`第 ${n} 页 `);
+      if (n < 2 || n >= TASKS / 2) await second.promise;
+      await write('完');
       return `完成 ${n}`;
     },
   });
@@ -147,13 +158,14 @@ test('A page loses no result when the gateway is killed, and resumes behind the 
     await page.goto(origin);
     await page.waitForFunction(() => globalThis.sdk !== undefined);
     const running = page.evaluate(runInPage, [baseUrl, SECRET, TASKS] as const);
-    await page.waitForFunction((half) => globalThis.seen?.length === half, TASKS / 2);
+    await page.waitForFunction((half) => globalThis.seen?.length === half, TASKS / 2 - 2);
     await until(() => started.size === TASKS, 'all tasks are started');
     await gateway.kill();
     second.resolve();
     gateway = await startGateway({ ...settings, PORT: new URL(baseUrl).port });
     const summary = await running;
     expect(summary.outputs).toEqual(Array.from({ length: TASKS }, (_, n) => `完成 ${n}`));
+    expect(summary.written).toEqual(summary.written.map((_, n) => `第 ${n} 页 完`));
     expect(summary.distinct).toBe(TASKS);
     expect(summary.opens).toBeGreaterThanOrEqual(2);
     expect(summary.code).toBe('no_agent_available');
@@ -170,4 +182,4 @@ test('A page loses no result when the gateway is killed, and resumes behind the 
     pages.close();
     rmSync(folder, { recursive: true, force: true });
   }
-}, 90_000);
+});

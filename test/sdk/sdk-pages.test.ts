@@ -140,6 +140,12 @@ describe('each program of the pages runs', () => {
     });
   });
 
+  test('the pieces of an output are printed while the task runs, and read again to its end', async () => {
+    const { code, error, out } = await run('writer-1');
+    expect([code, error]).toEqual([0, ready('writer-1')]);
+    expect(out).toBe('Page 1 is done. \n\n\ntext: Page 1 is done. \ndata: { page: 1 }\nsuccess null\n');
+  });
+
   test('the stream prints the event', async () => {
     await withReporter(false, async () => {
       expect(await run("subscribeEvents('my-session')")).toEqual({
@@ -191,6 +197,10 @@ describe('each program of the pages runs', () => {
     expect(await run("does: 'die'")).toEqual({ code: 0, error: '', out: '' });
   });
 
+  test('an app answers one of two questions of an agent in a simulated world', async () => {
+    expect(await run("prompt: 'Where?'")).toEqual({ code: 0, error: '', out: '' });
+  });
+
   test('each failure that a mock can show is forced on it', async () => {
     const prism = await startPrism();
     try {
@@ -239,7 +249,7 @@ describe('each program of the pages runs', () => {
   });
 
   test('no program of the pages is left out', () => {
-    expect(programs).toHaveLength(12);
+    expect(programs).toHaveLength(15);
   });
 });
 

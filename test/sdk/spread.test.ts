@@ -24,6 +24,7 @@ test('Streams that were cut in one moment are opened again over half of the paus
       const cut: TaskGatewayError = new ConnectionError('connection_failed', 'cut');
       const feed = followFeed({
         openStream: () => Promise.reject(cut),
+        readEvent: () => undefined,
         clock: createSdkClock(random),
         log: () => undefined,
         cursor: { lastEventId: undefined },

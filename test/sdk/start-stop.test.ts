@@ -74,7 +74,7 @@ test('Whatever the schedule, an agent that was stopped has nothing open and is n
     }),
     { numRuns: RUNS },
   );
-}, 60_000);
+});
 
 test('A registration that is under way when the agent stops leaves no agent behind.', async () => {
   const gateway = createSimulatedGateway();

@@ -111,10 +111,12 @@ describe('a simulated gateway', () => {
 describe('a handler run by runHandler', () => {
   test('gets a task and a context, and its outcome is returned', async () => {
     const outcome = await runHandler(
-      async ({ payload }, { progress, reply }) => {
+      async ({ payload }, { progress, reply, write }) => {
         progress(10);
         progress(50);
         reply('收到');
+        await write('Seite 1');
+        await write({ page: 1 });
         return { output: `${payload.text}`, pages: 3 };
       },
       { payload: { text: '你好' } },
@@ -125,6 +127,8 @@ describe('a handler run by runHandler', () => {
       error_info: null,
       progress: [10, 50],
       reply: '收到',
+      output: ['Seite 1', { page: 1 }],
+      questions: [],
     });
   });
 

@@ -66,7 +66,7 @@ describe('with Debian’s prometheus', { tags: 'prometheus' }, () => {
         async () =>
           (await ask('/api/v1/alerts')).data.alerts?.map(({ state, labels }) => [state, labels.alertname]),
         {
-          timeout: 30_000,
+          timeout: 60_000,
           interval: 100,
         },
       )
@@ -86,7 +86,7 @@ describe('with Debian’s prometheus', { tags: 'prometheus' }, () => {
     await fetch(`${gateway.baseUrl}/api/admin/overview`, { headers: { 'X-Admin-Auth': 'wrong' } });
     for (const query of listQueries()) {
       const filledIn = query.replaceAll('$job', '.*').replaceAll('$__rate_interval', '5s');
-      await expect.poll(() => answered(filledIn), { message: query, timeout: 10_000 }).toBeGreaterThan(0);
+      await expect.poll(() => answered(filledIn), { message: query, timeout: 60_000 }).toBeGreaterThan(0);
     }
     // What its own linter says of the names and types of what was scraped.
     const text = await (
@@ -153,6 +153,6 @@ async function startPrometheus(folder: string): Promise<string> {
       ({ status }) => status === 200,
       () => false,
     );
-  await expect.poll(isReady, { timeout: 20_000, interval: 50, message: printed }).toBe(true);
+  await expect.poll(isReady, { timeout: 60_000, interval: 50, message: printed }).toBe(true);
   return `http://127.0.0.1:${port}`;
 }

@@ -4,8 +4,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config/config.ts';
-import { isLoopback } from '../../server/config/conflicts.ts';
 import { DEFAULT_GATEWAY_AUTH, settingNames, settings } from '../../server/config/settings.ts';
+import { isLoopback } from '../../server/net/networks.ts';
 import { accept, deps, listMistakes, SECRET } from './environment.ts';
 
 describe('mistakes', () => {
@@ -23,6 +23,7 @@ describe('mistakes', () => {
       LOG_LEVEL: 'verbose',
       OPEN_TASKS_MAX: '4k',
       KEEP_TASKS_HOURS: '0',
+      OUTPUT_TOTAL_BYTES: '256 MiB',
       SHUTDOWN_SECONDS: '-1',
     };
     const mistakes = listMistakes(wrong);
@@ -62,6 +63,17 @@ describe('mistakes', () => {
       );
     }
     expect(listMistakes({ SHUTDOWN_SECONDS: '601' })[0]).toMatch(/whole number of seconds from 1 to 600$/);
+  });
+
+  test('every number may be the least and the most that its mistake names', () => {
+    let count = 0;
+    for (const name of settingNames()) {
+      const [, from, to] = /from (\d+) to (\d+)$/.exec(listMistakes({ [name]: 'x' })[0] ?? '') ?? [];
+      if (from === undefined || to === undefined) continue;
+      count += 1;
+      for (const text of [from, to]) expect(listMistakes({ [name]: text }), `${name}=${text}`).toEqual([]);
+    }
+    expect(count).toBeGreaterThan(5);
   });
 
   test('invalid hosts, origins and stores are refused', () => {

@@ -40,6 +40,7 @@ describe('without any setting', () => {
       connectionsMax: 30_000,
       keepTasksMs: 24 * 3_600_000,
       sessionEventsMax: 100_000,
+      outputBytesMax: 268_435_456,
       shutdownMs: 5_000,
       secrets: ['generated-at-random-for-this-run'],
     });
@@ -85,6 +86,7 @@ describe('with settings', () => {
       CONNECTIONS_MAX: '14',
       KEEP_TASKS_HOURS: '0.5',
       SESSION_EVENTS_MAX: '15',
+      OUTPUT_TOTAL_BYTES: '2000000',
       SHUTDOWN_SECONDS: '17',
     });
     expect(config).toEqual({
@@ -115,6 +117,7 @@ describe('with settings', () => {
       connectionsMax: 14,
       keepTasksMs: 1_800_000,
       sessionEventsMax: 15,
+      outputBytesMax: 2_000_000,
       shutdownMs: 17_000,
       secrets: [
         ...['gateway-secret-01', 'gateway-secret-00', 'admin-secret-0001', 'admin-secret-0000'],
@@ -261,8 +264,8 @@ describe('secrets from files', () => {
 });
 
 describe('the table of settings', () => {
-  test('has 22', () => {
-    expect(settingNames()).toHaveLength(22);
+  test('has 23', () => {
+    expect(settingNames()).toHaveLength(23);
   });
 
   test('each setting has a name in capitals with its unit last, a valid default, and a sentence of description', () => {

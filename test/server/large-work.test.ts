@@ -46,7 +46,7 @@ describe('large work', () => {
   test('runs one piece at a time, what ends a call first, then what is small after what was large', async () => {
     const work = createLargeWork(realClock);
     const done: string[] = [];
-    const run = (name: string, order: 'held' | 'small' | 'large'): Promise<void> =>
+    const run = (name: string, order: 'holding' | 'small' | 'large'): Promise<void> =>
       work.run({ caller: callerOf(name), order }, async () => {
         done.push(`${name} begins`);
         await new Promise((resolve) => setImmediate(resolve));
@@ -56,7 +56,7 @@ describe('large work', () => {
       run('one', 'large'),
       run('two', 'large'),
       run('three', 'small'),
-      run('four', 'held'),
+      run('four', 'holding'),
       run('five', 'large'),
     ]);
     expect(done).toEqual(['one', 'four', 'three', 'five', 'two'].flatMap((name) => [`${name} begins`, name]));
@@ -118,7 +118,7 @@ describe('large work', () => {
     };
     const work = createLargeWork(clock);
     const call = async (name: string): Promise<void> => {
-      for (const order of ['large', 'held'] as const) {
+      for (const order of ['large', 'holding'] as const) {
         await work.run({ caller: callerOf(name), order }, () => {
           nowMs += 10;
           done.push(`${name} ${order}`);
@@ -126,8 +126,8 @@ describe('large work', () => {
       }
     };
     await Promise.all([call('a'), call('b')]);
-    expect(done).toEqual(['a large', 'a held', 'b large', 'b held']);
-    expect(sleeps[0]).toBe('a large,a held');
+    expect(done).toEqual(['a large', 'a holding', 'b large', 'b holding']);
+    expect(sleeps[0]).toBe('a large,a holding');
   });
 
   test('settles as the work does, and goes on after an error', async () => {

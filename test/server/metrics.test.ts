@@ -80,7 +80,7 @@ function createPage(
   const clock = createFakeClock();
   const observability = createObservability({ clock, log: SILENT });
   const render = observability.createMetricsPage({
-    store: { health: () => (isUp ? { ok: true } : { ok: false, reason: 'down' }) },
+    store: { health: () => (isUp ? { ok: true } : { ok: false, outage: new StoreUnavailable('down') }) },
     figures: { ...FIGURES, ...figures },
     streamCount: () => 9,
     openTasksMax: 100,

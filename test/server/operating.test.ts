@@ -19,7 +19,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { describeReason } from '../../server/http/probes.ts';
+import { REASONS } from '../../server/http/probes.ts';
 import { get, submit } from '../e2e/plain-calls.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { readBlocks } from '../harness/readme-blocks.ts';
@@ -29,7 +29,7 @@ const PAGE = readFileSync(join(ROOT, 'server/OPERATING.md'), 'utf8');
 const blocks = readBlocks(PAGE);
 const run = promisify(execFile);
 /** Three starts of a gateway and one of npm, on a machine with other work. */
-const SLOW = { timeout: 120_000 };
+const SLOW = { timeout: 300_000 };
 
 let folder: string;
 let gateways: GatewayProcess[];
@@ -222,7 +222,7 @@ test('The page’s tracing library, loaded as it says, prints the spans of a tas
     expect(options).toContain('./otel.mjs');
     const gateway = await start({ NODE_OPTIONS: options.replace('./otel.mjs', file), STORE: 'memory:' });
     const id = await submit(gateway.baseUrl);
-    await vi.waitFor(() => expect(gateway.output()).toContain("name: 'match'"), { timeout: 10_000 });
+    await vi.waitFor(() => expect(gateway.output()).toContain("name: 'match'"), { timeout: 60_000 });
     expect(gateway.output()).toContain("name: 'submit'");
     expect(gateway.output()).toContain(`'task_gateway.request_id': '${id}'`);
   } finally {
@@ -275,13 +275,11 @@ test('systemd finds nothing wrong with the unit.', { tags: 'systemd-analyze' }, 
 });
 
 test('The table of readiness has every reason, and no other.', () => {
-  const source = readFileSync(join(ROOT, 'server/http/probes.ts'), 'utf8');
-  const sentences = [...source.matchAll(/, '([^']+)'\],$/gm)].map(([, sentence = '']) => sentence);
   const [, section = ''] = /## Is it well\?([\s\S]*?)^## /m.exec(PAGE) ?? [];
   const rows = [...section.matchAll(/^\| `([^`]+)` \| .* \| .* \|$/gm)]
     .map(([, reason = '']) => reason)
     .filter((reason) => reason !== 'reason');
-  expect(rows.sort()).toEqual([...new Set([...sentences, describeReason('any other')])].sort());
+  expect(rows.sort()).toEqual(['draining', ...Object.values(REASONS)].sort());
 });
 
 test('What a gateway prints that does not start is in the table, with its advice.', async () => {

@@ -17,7 +17,7 @@ const OPERATING = new URL('../../server/operating/', import.meta.url).pathname;
 const SUB_PATH = '/task-gateway';
 const HOST = 'localhost';
 const DAY_MS = 86_400_000;
-const WAIT = { timeout: 20_000, interval: 20 };
+const WAIT = { timeout: 60_000, interval: 20 };
 
 type Proxy = {
   readonly command: 'nginx' | 'caddy';

@@ -1,8 +1,13 @@
 /** The simulator over HTTP: its own paths, its worlds, and what it refuses. */
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient } from '../../sdk/index.ts';
 import { startGateway } from '../harness/gateway-process.ts';
 import { type ServedSimulator, serveSimulator } from '../harness/served-simulator.ts';
+
+/** A generated document. */
+const readDocument = (name: string) =>
+  JSON.parse(readFileSync(new URL(`../../generated/openapi/${name}`, import.meta.url), 'utf8'));
 
 let served: ServedSimulator;
 beforeAll(async () => {
@@ -61,6 +66,15 @@ describe('over HTTP', () => {
     await expect(stream.text()).rejects.toThrow();
   });
 
+  test('the document is there, and every world has it', async () => {
+    const { status, body } = await call('document', 'GET', 'openapi.json');
+    expect([status, body]).toEqual([200, readDocument('simulator.3.1.json')]);
+    const { paths } = readDocument('task-gateway.3.1.json');
+    const calls = Object.values(paths as object).flatMap((path) => Object.values(path as object));
+    const { enum: named } = body.components.schemas.OperationName;
+    expect([...named].sort()).toEqual(calls.map(({ operationId }) => operationId).sort());
+  });
+
   test('the time jumps to what is due', async () => {
     const { now } = (await call('jumps', 'GET', 'clock')).body;
     await createWorldClient('jumps').submitTask({ ...TASK, queue_timeout: 30 });
@@ -77,7 +91,7 @@ describe('refused is', () => {
       { fault: 'fire' },
       422,
       'validation_failed',
-      /There are unauthorized/,
+      /must be one of unauthorized/,
     ],
     [
       'an unknown behaviour',
@@ -86,10 +100,35 @@ describe('refused is', () => {
       { tags: [], does: 'nap' },
       422,
       'validation_failed',
-      /succeed/,
+      /must be one of succeed/,
     ],
-    ['an agent without tags', 'POST', 'agents', {}, 422, 'validation_failed', /`tags` must be/],
-    ['a time that goes back', 'POST', 'clock/advance', { seconds: -1 }, 422, 'validation_failed', /0 to/],
+    [
+      'an agent without tags',
+      'POST',
+      'agents',
+      {},
+      422,
+      'validation_failed',
+      /`\/tags` is missing; send an array/,
+    ],
+    [
+      'an answer that its question does not take',
+      'POST',
+      'agents',
+      { tags: [], asks: [{ prompt: 'p', schema: { type: 'object', properties: {} }, answer: 1 }] },
+      422,
+      'validation_failed',
+      /`\/asks\/0\/answer` must be an object/,
+    ],
+    [
+      'a time that goes back',
+      'POST',
+      'clock/advance',
+      { seconds: -1 },
+      422,
+      'validation_failed',
+      /from 0 to 31622400|0 to|at least/,
+    ],
     [
       'a time that is no number',
       'POST',
@@ -101,7 +140,15 @@ describe('refused is', () => {
     ],
     ['a body that is no object', 'POST', 'faults', '[]', 400, 'malformed_body', /not a JSON object/],
     ['a wrong method', 'DELETE', 'clock', undefined, 405, 'method_not_allowed', /Send GET/],
-    ['an unknown path', 'GET', 'weather', undefined, 404, 'not_found', /There are GET clock/],
+    [
+      'an unknown path',
+      'GET',
+      'weather',
+      undefined,
+      404,
+      'not_found',
+      /There are .*POST \/__sim\/clock\/advance/,
+    ],
     ['an unknown agent', 'DELETE', 'agents/none', undefined, 404, 'not_found', /GET the list/],
   ])('%s', async (_what, method, path, body, status, code, detail) => {
     const refused = await call('refused', method, path, body);

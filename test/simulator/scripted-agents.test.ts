@@ -46,6 +46,33 @@ describe('a scripted agent', () => {
     expect(task).toMatchObject(Object.fromEntries(wanted));
   });
 
+  test('writes its output while it works, which a reader follows and a run gets', async () => {
+    const world = createSimulator();
+    const client = createClient({ ...world.options });
+    const output = ['Page 1. ', { page: 1 }, 'Page 2. '];
+    await world.agents.add({ tags: ['pdf'], after: 8, output });
+    const got: unknown[] = [];
+    const run = client.runTask(TASK, { onOutput: ({ text, data, end }) => got.push(text ?? data ?? end) });
+    const { request_id } = await world.clock.runUntil(run);
+    expect(got).toEqual([...output, true]);
+    const read: unknown[] = [];
+    for await (const { text, data } of client.readOutput(request_id, { follow: false }))
+      read.push(text ?? data);
+    expect(read).toEqual([...output, undefined]);
+  });
+
+  test('another process of an agent that works on the task again is another writer', async () => {
+    const { world, client, request_id } = await watchTask(
+      { does: 'die', after: 10, output: ['in vain'] },
+      11,
+    );
+    await world.agents.add({ tags: ['pdf'], agent_id: 'agent-1', output: ['anew'] });
+    await world.clock.advance(60);
+    const read: unknown[] = [];
+    for await (const { text, reset, end } of client.readOutput(request_id)) read.push(text ?? reset ?? end);
+    expect(read).toEqual(['in vain', true, 'anew', true]);
+  });
+
   test('refuses its push: another agent gets the task', async () => {
     const world = createSimulator();
     const client = createClient({ ...world.options });
@@ -66,14 +93,15 @@ describe('a scripted agent', () => {
     await expect(client.heartbeatAgent({ agent_id: 'agent-1' })).rejects.toMatchObject({ status: 404 });
   });
 
-  test('whose registration is refused says why', async () => {
-    const world = createSimulator();
-    await expect(world.agents.add({ tags: ['pdf'], max_concurrent: -1 })).rejects.toThrow(
-      /not registered: 422 .*max_concurrent/,
-    );
-    await expect(world.agents.add({ tags: ['pdf'], does: 'sleep' as never })).rejects.toThrow(
-      'no behaviour `sleep`. There are succeed, fail',
-    );
+  test('that is not as the document says, or that the gateway refuses, says why', async () => {
+    const world = createSimulator({ agentsMax: 1 });
+    const wrong = { tags: ['pdf'], does: 'sleep' as never, max_concurrent: -1 };
+    const refused = world.agents.add(wrong);
+    await expect(refused).rejects.toThrow(TypeError);
+    await expect(refused).rejects.toThrow(/`\/max_concurrent` must .*`\/does` must be one of succeed, fail/);
+    await world.agents.add({ tags: ['pdf'] });
+    await expect(world.agents.add({ tags: ['pdf'] })).rejects.toThrow(/not registered: 503/);
+    expect(world.agents.list()).toHaveLength(1);
   });
 });
 

@@ -196,6 +196,15 @@ describe('worlds', () => {
     expect([response.status, (await response.json()).code]).toEqual([404, 'world_not_found']);
   });
 
+  test('are at most ten thousand, and those that are there stay', async () => {
+    const simulator = createSimulator();
+    for (let n = 0; n < 10_000; n += 1) simulator.world(`world-${n}`);
+    expect(() => simulator.world('one-more')).toThrow('There are 10000 worlds.');
+    const ask = (name: string) => simulator.fetch(new Request(`http://s.test/worlds/${name}/__sim/clock`));
+    expect((await ask('one-more')).status).toBe(409);
+    expect((await ask('world-9999')).status).toBe(200);
+  });
+
   test('refuse an option that they do not have', () => {
     expect(() => createSimulator({ sed: 1 } as object)).toThrow('no option `sed`. It takes seed, startTime');
   });
@@ -231,6 +240,24 @@ describe('the transcript', () => {
     expect(one.split('\n').length).toBeGreaterThan(100);
     expect(again).toBe(one);
     expect(other).not.toBe(one);
+  });
+
+  test('stays when a world throws, and the response says what was thrown', async () => {
+    const world = createSimulator();
+    const { baseUrl, fetch } = world.options;
+    const body = new ReadableStream({ start: (controller) => controller.error(new Error('the body broke')) });
+    await send(world, 'GET', '/api/cli/tasks/before');
+    const broken = new Request(`${baseUrl}/api/cli/tasks`, {
+      method: 'POST',
+      body,
+      duplex: 'half',
+    } as RequestInit);
+    const response = await fetch(broken);
+    expect(response.status).toBe(500);
+    expect(await response.json()).toMatchObject({ code: 'world_threw', detail: /the body broke/ });
+    expect((await send(world, 'GET', '/api/cli/tasks/behind')).status).toBe(404);
+    const calls = world.transcript().match(/tasks\/\w+|no_response/g);
+    expect(calls).toEqual(['tasks/before', 'no_response', 'tasks/behind']);
   });
 
   test('is lines of JSON without the secrets', async () => {

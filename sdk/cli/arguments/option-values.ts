@@ -23,6 +23,15 @@ export function parseCount(text: string): number {
   );
 }
 
+/** Parses a whole number; 0 is allowed. */
+export function parseIndex(text: string): number {
+  return parseNumber(
+    text,
+    (value) => Number.isSafeInteger(value) && value >= 0,
+    'Give a whole number, like 0 or 12.',
+  );
+}
+
 function parseNumber(text: string, isAllowed: (value: number) => boolean, advice: string): number {
   const value = /^[-+.\d]/.test(text) ? Number(text) : Number.NaN;
   if (Number.isFinite(value) && isAllowed(value)) return value;

@@ -8,6 +8,7 @@ export type TaskFilters = {
   readonly status?: NonNullable<TaskQuery['status']>;
   readonly outcome?: NonNullable<TaskQuery['outcome']>;
   readonly waiting?: boolean;
+  readonly waitingForAnswer?: boolean;
   readonly type?: string;
   readonly tag?: string;
   readonly session?: string;
@@ -43,6 +44,7 @@ export function addFilterOptions(command: Command): Command {
         .argParser(parseOutcomes),
     )
     .option('--waiting', 'only tasks that wait for an agent, pending or running')
+    .option('--waiting-for-answer', 'only tasks that wait for an answer, who has waited longest first')
     .option('--type <type>', 'only tasks of this type')
     .option('--tag <tag>', 'only tasks with this tag')
     .option('--session <id>', 'only tasks of this session')
@@ -59,9 +61,11 @@ export function addFilterOptions(command: Command): Command {
 }
 
 /** The filters as the gateway has them. */
-export function toTaskQuery({ after, before, endedAfter, ...filters }: TaskFilters): TaskQuery {
+export function toTaskQuery(given: TaskFilters): TaskQuery {
+  const { after, before, endedAfter, waitingForAnswer, ...filters } = given;
   return {
     ...filters,
+    ...(waitingForAnswer !== undefined && { waiting_for_answer: waitingForAnswer }),
     ...(after !== undefined && { created_after: after }),
     ...(before !== undefined && { created_before: before }),
     ...(endedAfter !== undefined && { ended_after: endedAfter }),
@@ -75,6 +79,7 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   after: parseTime,
   before: parseTime,
   waiting: parseBoolean,
+  waiting_for_answer: parseBoolean,
   type: String,
   tag: String,
   session: String,
@@ -90,8 +95,10 @@ export function collectFilter(text: string, before: TaskFilters = {}): TaskFilte
       `Give KEY=VALUE with one of these keys: ${Object.keys(PARSERS).join(', ')}.`,
     );
   }
-  if (Object.hasOwn(before, key)) throw new InvalidArgumentError(`Give ${key} once.`);
-  return { ...before, [key]: parse(value) };
+  // As an option of this name is read.
+  const name = key.replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase());
+  if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`Give ${key} once.`);
+  return { ...before, [name]: parse(value) };
 }
 
 /** The filters of a cancellation, whose latest time is apart from them. */

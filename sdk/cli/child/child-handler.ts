@@ -24,6 +24,8 @@ export type ChildHandlerOptions = {
   /** The program and its arguments. */
   readonly command: readonly string[];
   readonly resultKind: ResultKind;
+  /** Whether standard output is also written to the task's output. */
+  readonly streams: boolean;
   readonly killAfterMs: number;
   readonly outputBytesMax: number;
   /** Names of variables that hold secrets, besides those of this command. */
@@ -76,7 +78,7 @@ export function createChildHandler(options: ChildHandlerOptions): ChildHandler {
 
   return {
     isBusy: () => starved.size > 0 || !checkFreeFiles(FILES_PER_TASK),
-    async handler(task, { signal, progress, ...trace }) {
+    async handler(task, { signal, progress, write, ...trace }) {
       const { request_id } = task;
       const outcome = watchOutcome(client, request_id, signal);
       const run = runChild(command, {
@@ -86,6 +88,7 @@ export function createChildHandler(options: ChildHandlerOptions): ChildHandler {
         killAfterMs: options.killAfterMs,
         outputBytesMax: options.outputBytesMax,
         onProgress: progress,
+        onOutputText: options.streams ? write : undefined,
         onErrorText: (text) => logErrorText(terminal, request_id, text),
         onShortage: (code) => noteShortage(request_id, code),
         watch,

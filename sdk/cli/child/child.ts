@@ -22,6 +22,11 @@ export type ChildOptions = {
   readonly outputBytesMax: number;
   /** Called with the percentage of each progress marker. */
   readonly onProgress: (percent: number) => void;
+  /**
+   * Called with what the program writes to standard output. While the promise of the last call is pending,
+   * the program is held back: no more is read.
+   */
+  readonly onOutputText?: ((text: string) => Promise<void>) | undefined;
   /** Called with what the program writes to standard error. */
   readonly onErrorText: (text: string) => void;
   /**
@@ -75,7 +80,13 @@ export async function runChild(command: readonly string[], options: ChildOptions
     signalGroup(pid, 'SIGTERM');
     schedule(options.killAfterMs, () => signalGroup(pid, 'SIGKILL'));
   };
-  const { output, errors } = readOutput(child, options);
+  const { output, errors, whileHeld } = readOutput(child, options);
+  /** Stops to read, once nothing holds the program back that has ended. */
+  const closeOutput = (): void => {
+    const held = whileHeld();
+    if (held) void held.then(() => schedule(LINGER_MS, closeOutput));
+    else child.stdout.destroy();
+  };
   // A program may exit without reading its input.
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input);
@@ -90,12 +101,13 @@ export async function runChild(command: readonly string[], options: ChildOptions
           schedule(LINGER_MS, terminate);
           // A process that left the group survives the signals and may hold the pipes open.
           schedule(LINGER_MS + options.killAfterMs + LINGER_MS, () => {
-            child.stdout.destroy();
             child.stderr.destroy();
+            closeOutput();
           });
         });
       },
     );
+    await whileHeld();
     return { exitCode, signal, ...output.read(), errorTail: errors.read() };
   } finally {
     options.signal.removeEventListener('abort', terminate);
@@ -173,7 +185,29 @@ function readOutput(child: StartedChild, options: ChildOptions) {
   const { onProgress } = options;
   const output = createOutputBuffer(options.outputBytesMax);
   const errors = createTail();
-  readText(child.stdout, { onProgress, onText: output.add });
+  let taken: Promise<void> = Promise.resolve();
+  let held: Promise<void> | undefined;
+  readText(child.stdout, { onProgress, onText: addOutput });
+
+  function addOutput(text: string): void {
+    output.add(text);
+    const { onOutputText } = options;
+    if (!onOutputText) return;
+    taken = taken.then(() => onOutputText(text)).catch(() => undefined);
+    held ??= holdBack();
+  }
+
+  /** Reads on once all that was read is taken. When the program exits, Node reads on by itself to the end. */
+  async function holdBack(): Promise<void> {
+    child.stdout.pause();
+    for (let awaited: Promise<void> | undefined; awaited !== taken; ) {
+      awaited = taken;
+      await awaited;
+    }
+    held = undefined;
+    child.stdout.resume();
+  }
+
   readText(child.stderr, {
     onProgress,
     onText(text) {
@@ -181,7 +215,12 @@ function readOutput(child: StartedChild, options: ChildOptions) {
       options.onErrorText(text);
     },
   });
-  return { output, errors };
+  return {
+    output,
+    errors,
+    /** While the program is held back, a promise that resolves when that is over. */
+    whileHeld: () => held,
+  };
 }
 
 function readText(stream: Readable, options: ProgressMarkerOptions): void {

@@ -22,6 +22,7 @@ type ExecOptions = {
   readonly listen?: string;
   readonly endpoint?: string;
   readonly result: 'text' | 'json';
+  readonly stream?: boolean;
   /** Bytes. */
   readonly outputMax: number;
   /** Seconds. */
@@ -45,7 +46,8 @@ TASK_REQUEST_ID, TASK_TYPE, TASK_TAGS (a JSON array), TASK_AGENT_ID, TASK_SESSIO
 the task's trace as TRACEPARENT and TRACESTATE, but none of the secrets. If it exits with 0, the task succeeds, and its standard output is the output of the result.
 Otherwise the task fails, and the last lines of its standard error are the reason. A line "::progress 40::" on either
 output reports the progress. When the task is cancelled or times out, the program and all processes it started get
-SIGTERM, then SIGKILL.
+SIGTERM, then SIGKILL. With --stream clients see standard output while the program runs ("run --stream", "task output -f");
+a program that writes faster than the gateway takes it is held back. The result is the same.
 
 The agent fetches its tasks (--pull), so it needs no open port. With --listen the gateway pushes them; set
 TASK_GATEWAY_PUSH_SECRET to reject pushes without a valid signature. After Ctrl-C the agent takes no more tasks and
@@ -53,6 +55,7 @@ finishes the running ones; a second Ctrl-C ends them.
 
 Examples:
   $ task-gateway agent exec --tag hello -- jq -r '"Hello, " + .name'
+  $ task-gateway agent exec --tag build --stream -- make test
   $ task-gateway agent exec --tag weekly --max 4 -- python3 report.py
   $ task-gateway agent exec --tag gpu --listen 0.0.0.0:9000 --endpoint http://10.0.0.7:9000/ -- ./render`;
 
@@ -78,6 +81,7 @@ export function addAgentExec(parent: Command, context: CommandContext): void {
         .choices(['text', 'json'])
         .default('text'),
     )
+    .option('--stream', 'also write standard output to the output of the task while the program runs')
     .option('--output-max <bytes>', 'cut standard output to this size', parseCount, OUTPUT_BYTES_MAX)
     .option('--kill-after <seconds>', 'time from SIGTERM to SIGKILL', parseSecondsOrZero, KILL_AFTER_SECONDS)
     .option('--outbox <file>', 'keep outcomes that could not be reported, and report them at the next start')
@@ -112,6 +116,7 @@ async function runExec(
     client,
     command: words,
     resultKind: options.result,
+    streams: options.stream === true,
     secretNames,
     killAfterMs: options.killAfter * 1_000,
     outputBytesMax: options.outputMax,

@@ -68,7 +68,8 @@ async function printEvents(
   }
 }
 
-function logNotice(terminal: Pick<Terminal, 'log'>, notice: FeedNotice): void {
+/** Says on standard error how the connection of a stream changes. */
+export function logNotice(terminal: Pick<Terminal, 'log'>, notice: FeedNotice): void {
   switch (notice.kind) {
     case 'open':
       return;

@@ -4,6 +4,7 @@ import type { GatewayOverview, OverviewProblem, TagDemand } from '../../contract
 import { parseCount } from '../arguments/option-values.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from '../command-context.ts';
 import { callAsAdmin } from '../connection.ts';
+import { translateHint } from '../terminal/explanation.ts';
 import { renderJson } from '../terminal/output.ts';
 import { cleanText } from '../terminal/safe-text.ts';
 import { type Column, renderFields, renderTable } from '../terminal/table.ts';
@@ -64,10 +65,12 @@ function describeCounts(overview: GatewayOverview): readonly (readonly [string, 
   const { total, ...states } = agents;
   const condition = store.ok ? '' : `: out since ${formatAge(time - store.since)}`;
   const unusable = slots.unusable > 0 ? `, ${slots.unusable} of these unusable` : '';
+  const { waiting_for_answer: asking } = tasks;
+  const answers = asking > 0 ? `, ${asking} of these ${asking === 1 ? 'waits' : 'wait'} for an answer` : '';
   const median = median_seconds === null ? '' : `; half within ${median_seconds} s`;
   return [
     ['Gateway', `contract ${version}, store ${store.kind}${condition}`],
-    ['Tasks', `${tasks.waiting} waiting, ${tasks.running} running`],
+    ['Tasks', `${tasks.waiting} waiting, ${tasks.running} running${answers}`],
     ['Slots', `${slots.used} used, ${slots.free} free${unusable}`],
     ['Agents', `${total}: ${listCounts(states) || 'none'}`],
     [`Last ${Math.round(window / 60)} min`, `${listCounts(ended) || 'no task ended'}${median}`],
@@ -93,9 +96,10 @@ function renderFailures(terminal: Terminal, { failures, time }: GatewayOverview)
   return `\n${renderFailureGroups(terminal, shown, time)}${more}`;
 }
 
-function renderProblem({ out }: Terminal, { severity, text, help }: OverviewProblem): string {
+function renderProblem({ out }: Terminal, { severity, text, help, request_id }: OverviewProblem): string {
   const label = paintMark(out.paint, severity);
-  return `\n${label} ${cleanText(text)}\n${help === null ? '' : `  ${cleanText(help)}\n`}`;
+  const remedy = help === null ? '' : `  ${cleanText(translateHint(help, request_id))}\n`;
+  return `\n${label} ${cleanText(text)}\n${remedy}`;
 }
 
 function paintMark(paint: Terminal['out']['paint'], severity: OverviewProblem['severity']): string {

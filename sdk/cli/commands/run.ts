@@ -1,37 +1,43 @@
 /** `run`: submits a task, waits for its outcome and prints the result. Ctrl-C cancels the task. */
 import type { Command } from 'commander';
 import type { TaskGatewayClient } from '../../client.ts';
-import type { Task, TaskSubmission } from '../../contract.ts';
+import type { OutputPiece, Question, Task, TaskSubmission } from '../../contract.ts';
 import { AbortError, TaskGatewayError } from '../../errors.ts';
 import { isSettled, outcomeOf } from '../../settled.ts';
 import { NoAgentAvailableError, TaskFailedError } from '../../task-errors.ts';
 import { createAgentsWatch } from '../agents-watch.ts';
+import { askPerson, canAsk } from '../answering.ts';
+import { describeCommand } from '../arguments/answer.ts';
 import { parseSeconds } from '../arguments/option-values.ts';
 import { addSubmissionOptions, readSubmission, type SubmissionOptions } from '../arguments/submission.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from '../command-context.ts';
 import type { Connection } from '../connection.ts';
 import { CommandError, EXIT_CODES } from '../exit-codes.ts';
-import { printOutcome } from '../terminal/output.ts';
-import { startSpinner } from '../terminal/spinner.ts';
+import { type OutputFormat, printOutcome, requireSuccess } from '../terminal/output.ts';
+import { createPiecePrinter } from '../terminal/pieces.ts';
+import { type Spinner, startSpinner } from '../terminal/spinner.ts';
 import { startTimer } from '../timers.ts';
 import { readTraceEnvironment } from '../trace-environment.ts';
 import { findHint } from './explain.ts';
 
 /** `wait`: seconds. */
-type RunOptions = SubmissionOptions & { readonly wait?: number };
+type RunOptions = SubmissionOptions & { readonly wait?: number; readonly stream?: boolean };
 
 /** How long the gateway is asked for the outcome after Ctrl-C. */
 const CANCEL_CHECK_MS = 5_000;
 
 const EXAMPLES = `
-Prints the text of the result; with -o json, prints the whole task. If no agent is free, the task waits for one for
-30 s, or as long as --queue-timeout says; with --queue-timeout 0 it fails at once. Ctrl-C cancels the task and waits until it is
-cancelled; a second Ctrl-C exits at once. Exit codes: 0 the task succeeded, 5 it failed, 6 no agent was available,
-3 --wait timed out.
+Prints the text of the result; with -o json, prints the whole task. With --stream it prints what the agent writes, while it
+writes it, and not the result: text as it is, data as lines of JSON; with -o json each piece is an object on a line. What the
+agent asks, it asks you on a terminal; elsewhere it says how to answer ("task answer"). If no agent is free, the task waits
+for one for 30 s, or as long as --queue-timeout says; with --queue-timeout 0 it fails at once. Ctrl-C cancels the task and
+waits until it is cancelled; a second Ctrl-C exits at once. Exit codes: 0 the task succeeded, 5 it failed, 6 no agent was
+available, 3 --wait timed out.
 
 Examples:
   $ task-gateway run greet name=世界 --tag hello
   $ task-gateway run report week:=47 'range:={"from":1,"to":5}' -t weekly --timeout 120
+  $ task-gateway run chat 'text=Why is the sky blue?' -t llm --stream
   $ task-gateway run review @change.json author=ada -t review -o json
   $ jq '{text: .}' notes.json | task-gateway run translate - -t zh --queue-timeout 30`;
 
@@ -46,12 +52,15 @@ export function addRunCommand(program: Command, context: CommandContext): void {
     .summary('run a task and print its result')
     .description('Submits a task, waits until it has succeeded or failed, and prints its result.')
     .option('--wait <seconds>', 'stop waiting after this time; the task continues', parseSeconds)
+    .option('--stream', 'print what the agent writes while it works, instead of the result')
     .addHelpText('after', EXAMPLES)
     .action(async (type: string, parts: string[], options: RunOptions, command: Command) => {
       const connection = connectCommand(context, command);
       const submission = addQueueTimeout(await readSubmission(context, type, parts, options));
-      const { task, hint } = await runUntilSettled(context, connection, submission, options);
-      await printOutcome(context.terminal, task, getOutputFormat(command), hint);
+      const format = getOutputFormat(command);
+      const { task, hint } = await runUntilSettled(context, connection, submission, { ...options, format });
+      if (!options.stream) await printOutcome(context.terminal, task, format, hint);
+      else requireSuccess(task, hint);
     });
 }
 
@@ -71,7 +80,7 @@ async function runUntilSettled(
   context: CommandContext,
   connection: Connection,
   submission: TaskSubmission,
-  options: RunOptions,
+  options: RunOptions & { readonly format: OutputFormat },
 ): Promise<RunOutcome> {
   const { client } = connection;
   const { idempotencyKey, wait } = options;
@@ -80,11 +89,16 @@ async function runUntilSettled(
   const showAgents = createAgentsWatch(connection, spinner, first);
   first.addEventListener('abort', () => spinner.showText('cancelling'));
   let latest: Task | undefined;
+  const stream = options.stream
+    ? createStream(context, options.format, spinner, () => latest?.request_id ?? '')
+    : undefined;
   const running = client.runTask(submission, {
     signal: first,
     cancelOnAbort: true,
     idempotencyKey,
     ...readTraceEnvironment(context.env),
+    onOutput: stream?.onOutput,
+    onQuestion: stream?.onQuestion,
     onProgress(task) {
       latest = task;
       spinner.showTask(task);
@@ -95,9 +109,11 @@ async function runUntilSettled(
     const task = await (wait === undefined
       ? running
       : Promise.race([running, rejectAfterWait(wait, () => latest)]));
+    await stream?.printed();
     return { task, hint: null };
   } catch (error) {
     if (error instanceof TaskFailedError) {
+      await stream?.printed();
       const task = first.aborted ? requireNotCancelled(context, error.task) : error.task;
       // The SDK has asked for the explanation of a task that found no agent.
       const isExplained = error instanceof NoAgentAvailableError;
@@ -113,6 +129,38 @@ async function runUntilSettled(
   } finally {
     spinner.stop();
   }
+}
+
+/**
+ * Prints what the agent writes, in its order. It asks the person at the terminal the agent's questions, one
+ * at a time; without a terminal, standard error says how to answer.
+ */
+function createStream(context: CommandContext, format: OutputFormat, spinner: Spinner, taskId: () => string) {
+  const asks = format === 'table' && canAsk(context);
+  const pieces = createPiecePrinter(context.terminal, format, (question) =>
+    asks ? undefined : describeCommand(taskId(), question),
+  );
+  let printing: Promise<void> = Promise.resolve();
+  let asking: Promise<unknown> = Promise.resolve();
+  return {
+    printed: () => printing,
+    onOutput(piece: OutputPiece): void {
+      // A piece may end within a line, which the spinner would remove.
+      spinner.stop();
+      printing = printing.then(() => pieces.print(piece));
+      printing.catch(() => undefined);
+    },
+    onQuestion: asks
+      ? (question: Question, { signal }: { readonly signal: AbortSignal }): Promise<unknown> => {
+          const asked = asking.then(async () => {
+            await printing;
+            return await askPerson(context, question, signal);
+          });
+          asking = asked.catch(() => undefined);
+          return asked;
+        }
+      : undefined,
+  };
 }
 
 async function rejectAfterWait(seconds: number, getLatest: () => Task | undefined): Promise<never> {

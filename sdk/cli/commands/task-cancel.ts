@@ -16,7 +16,7 @@ type CancelOptions = { readonly filter?: TaskFilters; readonly dryRun?: boolean 
 
 const EXAMPLES = `
 With --filter it needs the admin secret, and leaves alone what is submitted after it has begun. The keys of filters: status,
-outcome, waiting (true or false), type, tag, session, agent, id, after, before.${FILTER_HELP}
+outcome, waiting and waiting_for_answer (true or false), type, tag, session, agent, id, after, before.${FILTER_HELP}
 
 Examples:
   $ task-gateway task cancel "$id"

@@ -32,6 +32,7 @@ ${FILTER_HELP}
 Examples:
   $ task-gateway task list --status running
   $ task-gateway task list --waiting
+  $ task-gateway task list --waiting-for-answer
   $ task-gateway task list --outcome no_agent,timeout --after 1h
   $ task-gateway task list --tag zh --count
   $ task-gateway task list --tag zh -n 1000 -o jsonl | jq -r .request_id`;
@@ -130,8 +131,10 @@ function createTableWriter(terminal: Terminal): ListWriter {
 }
 
 /** A running task waits that its agent has not taken; that a pending one does goes without saying. */
-function describeStatus({ status, waiting }: TaskRow): string {
-  return status === 'running' && waiting ? 'running, waits' : status;
+function describeStatus({ status, waiting, waiting_for_answer }: TaskRow): string {
+  if (status !== 'running') return status;
+  if (waiting) return 'running, waits';
+  return waiting_for_answer ? 'running, asks' : status;
 }
 
 /** The columns of a table that goes to a file or another program. */
@@ -183,7 +186,7 @@ async function printCounts(
 }
 
 function renderCounts({ out }: Terminal, counts: TaskCounts): string {
-  const { total, complete, by_status, waiting, by_outcome } = counts;
+  const { total, complete, by_status, waiting, waiting_for_answer, by_outcome } = counts;
   const list = (counts: object): string =>
     Object.entries(counts)
       .map(([name, count]) => `${name} ${count}`)
@@ -193,6 +196,7 @@ function renderCounts({ out }: Terminal, counts: TaskCounts): string {
       ['Tasks', complete ? String(total) : `at least ${total}`],
       ['By status', list(by_status)],
       ['Waiting', String(waiting)],
+      ['For an answer', String(waiting_for_answer)],
       ['By outcome', list(by_outcome)],
     ],
     out.paint,

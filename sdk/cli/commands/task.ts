@@ -1,4 +1,7 @@
-/** `task` with its commands `submit`, `get`, `explain`, `wait`, `cancel`, `list` and `failures`. */
+/**
+ * `task` with its commands `submit`, `get`, `explain`, `wait`, `output`, `answer`, `cancel`, `list` and
+ * `failures`.
+ */
 import type { Command } from 'commander';
 import type { Task } from '../../contract.ts';
 import { createAgentsWatch } from '../agents-watch.ts';
@@ -12,22 +15,26 @@ import { startSpinner } from '../terminal/spinner.ts';
 import { readTraceEnvironment } from '../trace-environment.ts';
 import { waitUntilSettled } from '../wait.ts';
 import { addTaskExplain, findHint } from './explain.ts';
+import { addTaskAnswer } from './task-answer.ts';
 import { addTaskCancel } from './task-cancel.ts';
 import { addTaskFailures } from './task-failures.ts';
 import { addTaskList } from './task-list.ts';
+import { addTaskOutput } from './task-output.ts';
 
 /** Adds `task` and its commands to the program. */
 export function addTaskCommands(program: Command, context: CommandContext): void {
   const task = program
     .command('task')
-    .summary('submit, show, explain, await, cancel or list tasks, or those that failed');
+    .summary('submit, show, explain, await, read, answer, cancel or list tasks, or those that failed');
   task.description(
-    'Submits a task, shows it, explains it, waits for it, cancels it, or lists tasks or who fails.',
+    'Submits a task, shows it, explains it, waits for it, prints its output, answers its questions, cancels it, or lists tasks or who fails.',
   );
   addTaskSubmit(task, context);
   addTaskGet(task, context);
   addTaskExplain(task, context);
   addTaskWait(task, context);
+  addTaskOutput(task, context);
+  addTaskAnswer(task, context);
   addTaskCancel(task, context);
   addTaskList(task, context);
   addTaskFailures(task, context);

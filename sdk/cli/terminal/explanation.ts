@@ -6,25 +6,29 @@ import { type Column, renderFields, renderTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 import { formatAge, formatTime } from './time.ts';
 
+type AskedQuestion = TaskExplanation['questions'][number];
 type HistoryRow = HistoryEntry & { readonly sinceSeconds: number };
 
-/** Returns the hint in the words of the command line; empty if there is no hint. */
-export function translateHint(hint: string | null): string {
+/** Returns the hint in the words of the command line, about the task if it is known; empty without a hint. */
+export function translateHint(hint: string | null, request_id: string | null = null): string {
+  const answer = `"task-gateway task answer ${request_id ?? '<request_id>'} <key>"`;
   return (hint ?? '')
+    .replaceAll('`POST /api/cli/tasks/{request_id}/answer`', () => answer)
     .replaceAll('`queue_timeout`', '--queue-timeout')
     .replaceAll('`timeout`', '--timeout')
     .replaceAll('`POST /api/cli/match`', '"task-gateway match"');
 }
 
-type Shown = { readonly history?: unknown; readonly match: TaskMatch | null };
+type Shown = { readonly history?: unknown; readonly questions?: unknown; readonly match: TaskMatch | null };
 
 /**
- * Throws a `ConnectionError` unless history and match can be rendered: the response may not be a gateway's.
+ * Throws a `ConnectionError` unless history, questions and match can be rendered: the response may not be a
+ * gateway's.
  */
-export function requireReadable({ history = [], match }: Shown): void {
+export function requireReadable({ history = [], questions = [], match }: Shown): void {
   const hasAgents = match === null || (isObjects(match.tags) && isObjects(match.agents));
   const hasLists = match === null || match.agents?.every((one) => Array.isArray(one.shared_tags));
-  if (isObjects(history) && hasAgents && hasLists) return;
+  if (isObjects(history) && isObjects(questions) && hasAgents && hasLists) return;
   throw createForeignError('not_a_gateway', 'sent an explanation that can’t be read');
 }
 
@@ -32,9 +36,13 @@ function isObjects(value: unknown): boolean {
   return Array.isArray(value) && value.every((one) => typeof one === 'object' && one !== null);
 }
 
-/** Renders a task's explanation: what became of it, its history, the agents it could go to, and the hint. */
+/**
+ * Renders a task's explanation: what became of it, its history, what its agent asked, the agents it could go
+ * to, and the hint.
+ */
 export function renderExplanation(terminal: Terminal, explanation: TaskExplanation): string {
-  const { request_id, status, outcome, history, history_dropped, match, agent, hint } = explanation;
+  const { request_id, status, outcome, history, history_dropped, questions = [] } = explanation;
+  const { match, agent, hint } = explanation;
   const fields: readonly (readonly [string, string])[] = [
     ['request_id', request_id],
     ['status', status],
@@ -46,8 +54,9 @@ export function renderExplanation(terminal: Terminal, explanation: TaskExplanati
   return [
     renderFields(fields, terminal.out.paint),
     `\n${renderHistory(terminal, history)}${dropped}`,
+    ...(questions.length > 0 ? [`\n${renderQuestions(terminal, questions)}`] : []),
     ...(match ? [`\n${renderMatch(terminal, match)}`] : []),
-    ...renderHint(hint),
+    ...renderHint(hint, request_id),
   ].join('');
 }
 
@@ -59,11 +68,30 @@ function describeAgent({ agent_id, silent_seconds }: NonNullable<TaskExplanation
 
 /** Renders which agents qualify for tags, and the hint. */
 export function renderPreview(terminal: Terminal, match: TaskMatch, hint: string | null): string {
-  return [renderMatch(terminal, match), ...renderHint(hint)].join('');
+  return [renderMatch(terminal, match), ...renderHint(hint, null)].join('');
 }
 
-function renderHint(hint: string | null): readonly string[] {
-  return hint === null ? [] : [`\n${cleanText(translateHint(hint))}\n`];
+function renderHint(hint: string | null, request_id: string | null): readonly string[] {
+  return hint === null ? [] : [`\n${cleanText(translateHint(hint, request_id))}\n`];
+}
+
+/** The questions of the agents, the latest last. */
+function renderQuestions({ out }: Terminal, questions: readonly AskedQuestion[]): string {
+  const columns: readonly Column<AskedQuestion>[] = [
+    { title: 'ASKED', cell: ({ asked_time }) => formatTime(asked_time, 'milliseconds'), whole: true },
+    {
+      title: 'ANSWERED',
+      cell: ({ answered_time }) => (answered_time === null ? '–' : formatTime(answered_time, 'milliseconds')),
+      paint: (text, { answered_time }) => (answered_time === null ? out.paint('yellow', text) : text),
+      whole: true,
+    },
+    { title: 'KEY', cell: ({ key }) => describeValue(key), whole: true },
+    { title: 'QUESTION', cell: ({ prompt }) => describeValue(prompt) },
+  ];
+  return renderTable(columns, questions, {
+    widthMax: out.columns,
+    paintHead: (text) => out.paint('bold', text),
+  });
 }
 
 function renderHistory({ out }: Terminal, history: readonly HistoryEntry[]): string {

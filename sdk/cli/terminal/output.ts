@@ -68,8 +68,13 @@ export async function printOutcome(
   hint: string | null,
 ): Promise<void> {
   if (format !== 'table') await terminal.print(renderJson(task, format));
-  if (task.status === 'failed') throw createTaskFailure(createTaskError(task), translateHint(hint));
+  requireSuccess(task, hint);
   if (format === 'table') await terminal.print(renderResult(task.result ?? {}));
+}
+
+/** Throws the error of a task that failed, with the gateway's hint. */
+export function requireSuccess(task: Task, hint: string | null): void {
+  if (task.status === 'failed') throw createTaskFailure(createTaskError(task), translateHint(hint));
 }
 
 /** Renders a result: as plain text if text is all it holds, else as JSON. */

@@ -1,6 +1,8 @@
 """Runs one task and prints its output, with Python's standard library alone. Ctrl-C cancels the task.
 
     TASK_GATEWAY_URL=http://127.0.0.1:8080 TASK_GATEWAY_AUTH=... python3 client.py shout hello
+
+Instead of the text it takes a payload as JSON, and behind it the type of the task.
 """
 
 import http.client
@@ -11,6 +13,7 @@ import time
 import urllib.error
 import urllib.request
 import uuid
+from urllib.parse import quote
 
 URL = os.environ.get("TASK_GATEWAY_URL", "http://127.0.0.1:8080")
 AUTH = os.environ["TASK_GATEWAY_AUTH"]
@@ -30,6 +33,16 @@ class GatewayError(Exception):
         super().__init__(f"{status} {self.code}: {problem.get('detail', body[:200])}")
 
 
+class NoRedirection(urllib.request.HTTPRedirectHandler):
+    """A redirection is an error: the secret goes to the gateway alone."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+opener = urllib.request.build_opener(NoRedirection)
+
+
 def call(method, path, body=None, headers=None, timeout=30):
     """Makes one call, again after failures that a repeat may mend: no response, 408, 429 and 5xx."""
     data = None if body is None else json.dumps(body).encode()
@@ -39,7 +52,7 @@ def call(method, path, body=None, headers=None, timeout=30):
             print(f"the gateway at {URL} can't be used, trying again: {trouble}", file=sys.stderr, flush=True)
         request = urllib.request.Request(URL + path, data, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=timeout) as response:
+            with opener.open(request, timeout=timeout) as response:
                 answer = json.loads(response.read())
             if attempt > 0:
                 print(f"the gateway at {URL} can be used again", file=sys.stderr, flush=True)
@@ -58,25 +71,28 @@ def call(method, path, body=None, headers=None, timeout=30):
         time.sleep(pause)
 
 
-def submit(tag, payload, timeout=600, queue_timeout=30):
+def submit(tag, payload, task_type="example", timeout=600, queue_timeout=30):
     """Submits a task. The key makes repeats harmless: they find the task that the first one created."""
-    task = {"auth": AUTH, "task_type": "example", "task_tags": [tag], "payload": payload}
+    task = {"auth": AUTH, "task_type": task_type, "task_tags": [tag], "payload": payload}
     task |= {"timeout": timeout, "queue_timeout": queue_timeout}
     return call("POST", "/api/cli/tasks", task, {"Idempotency-Key": str(uuid.uuid4())})
+
+
+def path_of(task):
+    return f"/api/cli/tasks/{quote(task['request_id'], safe='')}"
 
 
 def wait(task):
     """Waits until the task has ended. The gateway holds each call, so this is no busy loop."""
     while task["status"] not in ("success", "failed"):
-        path = f"/api/cli/tasks/{task['request_id']}?wait={POLL_SECONDS}"
-        task = call("GET", path, timeout=POLL_SECONDS + 30)
+        task = call("GET", f"{path_of(task)}?wait={POLL_SECONDS}", timeout=POLL_SECONDS + 30)
     return task
 
 
 def cancel(task):
     """Cancels the task. Returns False if it had ended already."""
     try:
-        call("POST", f"/api/cli/tasks/{task['request_id']}/cancel")
+        call("POST", f"{path_of(task)}/cancel")
         return True
     except GatewayError as error:
         if error.code != "task_terminal":
@@ -84,8 +100,9 @@ def cancel(task):
         return False
 
 
-def main(tag="shout", text="hello"):
-    task = submit(tag, {"text": text})
+def main(tag="shout", text="hello", task_type="example"):
+    payload = json.loads(text) if text.startswith("{") else {"text": text}
+    task = submit(tag, payload, task_type)
     try:
         print(f"task {task['request_id']} waits for its result", file=sys.stderr, flush=True)
         task = wait(task)

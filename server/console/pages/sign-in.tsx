@@ -1,8 +1,8 @@
 /** Signing in: no data is read before the gateway has accepted the administrator's secret. */
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { checkSecrets, type Refusal } from '../gateway/check-secrets.ts';
 import { keepSecrets, signOutReason } from '../gateway/secrets.ts';
+import { type Refusal, validateSecrets } from '../gateway/validate-secrets.ts';
 import { Brand } from '../parts/brand.tsx';
 import { describeError } from '../parts/describe-error.ts';
 import { Icon } from '../parts/icon.tsx';
@@ -79,7 +79,7 @@ function useSignIn(): SignInForm {
       return;
     }
     setBusy(true);
-    const refusal = await checkSecrets(secrets);
+    const refusal = await validateSecrets(secrets);
     setBusy(false);
     if (refusal === null) {
       keepSecrets(secrets);

@@ -6,6 +6,7 @@ import { useConsole, useWatch } from '../gateway/console.ts';
 import { useCommands } from '../keyboard/commands.ts';
 import { copyText } from '../parts/copy-button.tsx';
 import { JsonPanel } from '../parts/json-tree.tsx';
+import { loadLater } from '../parts/load-later.tsx';
 import { usePageTitle } from '../parts/page-title.ts';
 import { Panel } from '../parts/panel.tsx';
 import { PartFailed } from '../parts/part-failed.tsx';
@@ -22,6 +23,8 @@ import { checkOpen, TaskAbout, TaskCrumb, TaskHead } from './task/task-head.tsx'
 import { describeState } from './task/task-state.ts';
 import { writeFormQuery } from './task/verdicts.ts';
 import { Why } from './task/why.tsx';
+
+const OutputPanel = loadLater(() => import('./task/output-panel.tsx').then((part) => part.OutputPanel));
 
 /** The page. */
 export function TaskPage({ request_id }: { readonly request_id: string }): VNode {
@@ -63,6 +66,7 @@ export function TaskPage({ request_id }: { readonly request_id: string }): VNode
               <PartFailed what="what happened to the task" failure={explanationWatch.failure.value} />
             </Panel>
           )}
+          <OutputPanel request_id={request_id} />
         </div>
         <div class="stack">
           {task.error_info !== null && <ErrorPanel task={task} explanation={explanation} />}

@@ -30,7 +30,7 @@ import { address, changeSearch, hrefOf, navigate } from '../routing/routes.ts';
 import { writeFormQuery } from './task/verdicts.ts';
 import { CausePanel, CauseSwitch, canGroup } from './tasks/causes.tsx';
 import { NoRows } from './tasks/no-rows.tsx';
-import { Pager } from './tasks/pager.tsx';
+import { isByCreation, Pager } from './tasks/pager.tsx';
 import {
   NO_SELECTION,
   type RowSelection,
@@ -100,16 +100,7 @@ function TasksBody({ tokens, cursor, fault, isByCause, onChange }: BodyProps): V
         )}
         <NewRows count={newCount} hasMissing={tasks.list?.hasMissing ?? false} onShow={tasks.showNew} />
         <span class="grow" />
-        <LiveNote
-          watch={tasks.watch}
-          order={
-            isByCause
-              ? 'Most tasks first'
-              : readValue(tokens, 'ended') === null
-                ? 'Newest first'
-                : 'Last ended first'
-          }
-        />
+        <LiveNote watch={tasks.watch} order={isByCause ? 'Most tasks first' : describeOrder(tokens)} />
       </div>
       {isByCause && <CausePanel tokens={tokens} />}
       {!isByCause && (
@@ -138,6 +129,11 @@ function TasksBody({ tokens, cursor, fault, isByCause, onChange }: BodyProps): V
       )}
     </>
   );
+}
+
+function describeOrder(tokens: readonly Token[]): string {
+  if (isByCreation(tokens)) return 'Newest first';
+  return readValue(tokens, 'ended') === null ? 'Longest wait first' : 'Last ended first';
 }
 
 /** The groups are those of the last 15 minutes, so the list beside them is of the same tasks. */
@@ -180,7 +176,7 @@ function TaskFilterBar({ tokens, onChange }: FilterProps): VNode {
   const tags = overview.value.value?.tags.map(({ tag }) => `tag=${tag}`) ?? [];
   const suggestions = [
     ...tags,
-    ...['waiting=true', 'waiting=false'],
+    ...['waiting=true', 'waiting=false', 'waiting_for_answer=true'],
     ...STATUSES.map((status) => `status=${status}`),
     ...OUTCOMES.map((outcome) => `outcome=${outcome}`),
     ...['15m', '1h', '24h'].map((since) => `since=${since}`),

@@ -13,6 +13,7 @@ type Tone = 'ok' | 'run' | 'wait' | 'bad' | 'idle';
 const LOOKS: ReadonlyMap<string, Look> = new Map<string, Look>([
   ['pending', { tone: 'wait', icon: 'pending', word: 'Waiting' }],
   ['running', { tone: 'run', icon: 'running', word: 'Running' }],
+  ['asking', { tone: 'wait', icon: 'info', word: 'Asks' }],
   ['not_taken', { tone: 'wait', icon: 'send', word: 'Not taken' }],
   ['success', { tone: 'ok', icon: 'success', word: 'Success' }],
   ['failed', { tone: 'bad', icon: 'failed', word: 'Failed' }],

@@ -42,7 +42,7 @@ export function JsonPanel({ title, value }: JsonPanelProps): VNode {
 }
 
 /** A value that folds; `isOpen` says whether its first level is open. */
-function JsonTree({ value, isOpen }: { readonly value: unknown; readonly isOpen: boolean }): VNode {
+export function JsonTree({ value, isOpen }: { readonly value: unknown; readonly isOpen: boolean }): VNode {
   return (
     <div class="json">
       <JsonBranch {...{ value, isOpen }} name={null} depth={0} isLast />

@@ -20,7 +20,7 @@ export type Typed =
 export const STATUSES = ['pending', 'running', 'success', 'failed'] as const;
 export const OUTCOMES = ['success', 'failed', 'cancelled', 'timeout', 'no_agent', 'agent_lost'] as const;
 export const TASK_KEYS: FilterKeys = {
-  all: ['waiting', 'status', 'outcome', 'tag', 'type', 'session', 'agent', 'id', 'since', 'ended', 'error'],
+  all: 'waiting waiting_for_answer status outcome tag type session agent id since ended error'.split(' '),
   lists: ['status', 'outcome'],
 };
 /** The end of an id finds a task from this many characters on. */
@@ -58,15 +58,15 @@ export function readTyped(text: string, keys: FilterKeys): Typed {
   if (typed === '') return { kind: 'nothing' };
   const [, key, value] = /^([a-z_]+)=(.*)$/s.exec(typed) ?? [];
   if (key !== undefined && value !== undefined && keys.all.includes(key))
-    return checkToken({ key, value }, keys);
+    return readToken({ key, value }, keys);
   const bare = typed.replace(/^…/, '');
   if (ID.test(bare) && keys.all.includes('id'))
-    return checkToken({ key: 'id', value: bare.toLowerCase() }, keys);
+    return readToken({ key: 'id', value: bare.toLowerCase() }, keys);
   const fallback = keys.all.includes('session') ? 'session' : keys.all.includes('id') ? 'id' : keys.all[0];
-  return checkToken({ key: fallback ?? 'id', value: typed }, keys);
+  return readToken({ key: fallback ?? 'id', value: typed }, keys);
 }
 
-function checkToken(token: Token, keys: FilterKeys): Typed {
+function readToken(token: Token, keys: FilterKeys): Typed {
   const { key, value } = token;
   const fault = (text: string): Typed => ({ kind: 'fault', text });
   if (value === '') return fault(`Write a value behind ${key}=.`);
@@ -75,18 +75,21 @@ function checkToken(token: Token, keys: FilterKeys): Typed {
   if (isOfTasks) {
     const list = key === 'status' ? STATUSES : OUTCOMES;
     const wrong = unknown(list);
-    if (wrong === 'waiting') return fault('Write waiting=true for the tasks that wait for an agent.');
+    if (wrong === 'waiting') return fault('Write waiting=true or waiting=false.');
     if (wrong !== undefined) return fault(`${key}= is any of ${list.join(', ')}; it has no “${wrong}”.`);
   }
-  if (key === 'waiting' && value !== 'true' && value !== 'false') {
-    return fault('waiting= is true or false: whether a task waits for an agent.');
-  }
+  if (isWait(key) && value !== 'true' && value !== 'false') return fault(`${key}= is true or false.`);
   if ((key === 'since' || key === 'ended') && !SINCE.test(value))
     return fault(`${key}= is a time such as 15m, 1h or 2d.`);
   if (key === 'id' && value.length < ID_MIN && keys.lists.includes('outcome')) {
     return fault(`An id is found whole, or by its last ${ID_MIN} characters or more.`);
   }
   return { kind: 'token', token };
+}
+
+/** Whether the filter asks for tasks that wait, for an agent or for an answer. */
+function isWait(key: string): boolean {
+  return key.startsWith('waiting');
 }
 
 /** The tokens with one added; it replaces the one with the same key. */
@@ -108,6 +111,7 @@ export function readValue(tokens: readonly Token[], key: string): string | null 
 /** The parameters that a filter sends to the listing and for the counts. */
 export type TaskFilterQuery = {
   readonly waiting?: boolean;
+  readonly waiting_for_answer?: boolean;
   readonly status?: readonly string[];
   readonly outcome?: readonly string[];
   readonly tag?: string;
@@ -138,7 +142,7 @@ export function buildTaskQuery(tokens: readonly Token[], nowSeconds: number): Ta
       const seconds = readSince(value);
       const stepStart = Math.floor(nowSeconds / OVERVIEW_STEP) * OVERVIEW_STEP;
       if (seconds !== null) query.ended_after = Math.max(0, stepStart + OVERVIEW_STEP - seconds);
-    } else if (key === 'waiting') query[key] = value === 'true';
+    } else if (isWait(key)) query[key] = value === 'true';
     else if (TASK_KEYS.lists.includes(key)) query[key] = value.split(',');
     else if (TASK_KEYS.all.includes(key)) query[key] = value;
   }
@@ -155,7 +159,7 @@ export function readSince(value: string): number | null {
 /** Says in a sentence which filter of the address the gateway refuses; null if it takes all of them. */
 export function findFault(tokens: readonly Token[], keys: FilterKeys): string | null {
   for (const token of tokens) {
-    const checked = checkToken(token, keys);
+    const checked = readToken(token, keys);
     if (checked.kind === 'fault') return checked.text;
   }
   return null;

@@ -17,6 +17,7 @@ import { findFeedEnd, type Prefetched, rowKeyOf } from './lookup.ts';
 import type { Contacts } from './memory/contacts.ts';
 import { createFeedEntry } from './memory/feed-tails.ts';
 import { putOpenTask, removeReply, setReplyApart } from './open-task-rows.ts';
+import { applyOutput, type PlannedOutput, settleOutput } from './output.ts';
 import {
   agentKey,
   type Envelope,
@@ -39,19 +40,25 @@ type Commit = {
   readonly contacts: Contacts;
 };
 
-/** Applies the batch; returns the commit's number and revision. */
+/** Applies the batch and what was planned of an output; returns the commit's number and revision. */
 export function applyBatch(
   generation: Generation,
   prefetched: Prefetched,
   batch: Batch,
   nowMs: number,
   contacts: Contacts,
+  output?: PlannedOutput,
 ): { readonly seq: number; readonly revision: Revision } {
-  const { group, seq } = generation.commits.join();
+  const { group, seq } = generation.commits.join(output !== undefined && batch.writes.length === 0);
   const revision = `${generation.run}-${seq}`;
   const commit: Commit = { generation, prefetched, group, seq, revision, nowMs, contacts };
   const capacityBefore = readCapacity(generation, batch);
   for (const change of batch.due ?? []) retime(commit, change);
+  if (output) {
+    applyOutput(commit, output);
+    // Watchers of the output are notified of the task's state anyway.
+    if (batch.writes.length === 0) group.topics.add(`output:${output.request_id}`);
+  }
   for (const write of batch.writes) applyWrite(commit, write);
   for (const change of batch.due ?? []) storeEarlierDue(commit, change.ref);
   for (const { op, agent_id, request_id } of batch.slots ?? []) {
@@ -137,6 +144,8 @@ function applyTask(commit: Commit, { id, value, index, ending }: TaskWrite): voi
     generation.tasks.delete(id);
     removeRow(group, openKey(id));
     if (open.isReplyApart) removeReply(commit, id);
+    if (open.hasOutput || generation.outputs.get(id))
+      settleOutput(commit, commit.prefetched, id, timestampOf(commit));
   }
   putValue(commit, 'task', id, value, null);
   putEnded(commit, timestampOf(commit), id, '');

@@ -17,6 +17,7 @@ export function readCounts({ settledCounts, indexes }: Generation, tagsMax: numb
     pending: indexes.size('open', 'pending'),
     running: indexes.size('open', 'running'),
     waiting: indexes.size('waiting', ''),
+    waitingForAnswer: indexes.size('waiting-for-answer', ''),
     ended: settledCounts.read(),
     oldestWaitingMs: oldest === undefined ? null : timeOf(oldest),
     tagsTotal: indexes.countParts('waiting-for'),

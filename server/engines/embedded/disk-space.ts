@@ -11,7 +11,7 @@
 import { isLargeText, isLargeValue } from '../../domain/value-size.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import { type Batch, type DiskStage, isAdmission, StoreFull } from '../../ports/store.ts';
+import { type Batch, type DiskStage, isAdmission, StoreRefused } from '../../ports/store.ts';
 
 /** The space of a file system. */
 export type Space = { readonly freeBytes: number; readonly totalBytes: number };
@@ -19,7 +19,7 @@ export type Space = { readonly freeBytes: number; readonly totalBytes: number };
 export type DiskSpace = {
   /** Reads the space again if that is due; what it is then, later calls see. Never rejects. */
   update(): Promise<void>;
-  /** Throws `StoreFull` for a batch that the present stage refuses. */
+  /** Throws `StoreRefused` for a batch that the present stage refuses. */
   requireSpace(batch: Batch): void;
   /** About this many bytes were written. */
   noteWritten(bytes: number): void;
@@ -49,8 +49,8 @@ export function thresholdOf(stage: 1 | 2, { totalBytes }: Space): number {
 
 const REFUSED: readonly string[] = [
   '',
-  'new tasks and agents are refused',
-  'new tasks and agents, and results above 64 KiB, are refused',
+  'new tasks, agents and output are refused',
+  'new tasks, agents and output, and results above 64 KiB, are refused',
 ];
 
 /** Describes a stage for `/readyz`; undefined for a disk with space. */
@@ -87,8 +87,10 @@ export function createDiskSpace({ clock, log, read, onStage }: Deps): DiskSpace 
     const countedBytes = writtenBytes;
     readMs = clock.monotonicMs();
     const found = await read().catch(() => undefined);
-    writtenBytes -= countedBytes;
-    if (found) space = found;
+    if (found) {
+      writtenBytes -= countedBytes;
+      space = found;
+    }
     updateStage();
   }
 
@@ -103,9 +105,11 @@ export function createDiskSpace({ clock, log, read, onStage }: Deps): DiskSpace 
     },
     requireSpace(batch) {
       if (stage >= 1 && isAdmission(batch))
-        throw new StoreFull('The disk of the store is nearly full: it takes no new tasks and agents now.');
+        throw new StoreRefused(
+          'The disk of the store is nearly full: it takes no new tasks, agents and output now.',
+        );
       if (stage >= 2 && hasLargeResult(batch))
-        throw new StoreFull('The disk of the store is nearly full: it takes no results above 64 KiB now.');
+        throw new StoreRefused('The disk of the store is nearly full: it takes no results above 64 KiB now.');
     },
     noteWritten(bytes) {
       writtenBytes += bytes;

@@ -14,7 +14,7 @@
  */
 
 import type { SharedReads } from '../../async/shared-reads.ts';
-import { type Cursor, type FeedItem, FeedTrimmed, StoreUnavailable } from '../../ports/store.ts';
+import { type Cursor, type FeedItem, FeedTrimmed, StoreDamaged } from '../../ports/store.ts';
 import type { Notifications } from '../notifications.ts';
 import type { Generation } from './generation.ts';
 import { createFeedEntry, type FeedEntry } from './memory/feed-tails.ts';
@@ -55,7 +55,7 @@ export async function* readFeed(
   signal: AbortSignal,
 ): AsyncGenerator<FeedItem> {
   const generation = deps.generations.current();
-  const listener = deps.notifications.listen(feedTopic(session), signal);
+  const listener = deps.notifications.listen([feedTopic(session)], signal);
   try {
     const start = await findStart(generation, session, after);
     let { from, number } = start;
@@ -130,7 +130,7 @@ async function explainMissing({ generations }: Deps, session: string, entry: Fee
   // The generation in which the feed was opened may have ended since.
   const trimmedNumber = await readTrimmedNumber(generations.current(), session);
   if (trimmedNumber >= entry.number - 1) return createFeedTrimmed(session);
-  return new StoreUnavailable(
+  return new StoreDamaged(
     `The database is damaged: the event before the one under "${entry.key}" can't be found.`,
   );
 }

@@ -18,6 +18,9 @@
  *    │                           rejected                            │
  *    └───────────────────────────────────────────────────────────────┘
  *
+ * A group that only appends to output also waits until a while after the last write began: its callers have
+ * more to write soon, and an fsync serves all of them. Any other commit that joins it ends that wait.
+ *
  * Promises: groups reach the disk in the order of their commits. When a write fails or takes longer than the
  * timeout, its group and the one behind it are rejected with `StoreUnavailable`, and no commit joins any
  * more: whether the write was applied is unknown, so the memory state may be ahead of the file and must be
@@ -27,6 +30,7 @@ import { messageOf } from '../../async/error-message.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
 import { createDiskWatch, type TimedWrite } from './disk-watch.ts';
+import { outageKindOf } from './outage-kind.ts';
 import type { HighWaterMark } from './storage/row-keys.ts';
 
 /** The writes of commits that become durable together. A later write to a key replaces an earlier one. */
@@ -35,7 +39,7 @@ export type CommitGroup = {
   readonly deletes: Set<string>;
   /** Topics to notify when the group is durable. */
   readonly topics: Set<string>;
-  /** The last cursor when the group issues one, or changes the counts of settled tasks; else null. */
+  /** The last cursor when the group issues one, or changes what is counted of tasks and output; else null. */
   highWaterMark: HighWaterMark | null;
 };
 
@@ -54,25 +58,32 @@ export function removeRow(group: CommitGroup, key: string): void {
 type PendingGroup = CommitGroup &
   TimedWrite & {
     readonly durable: PromiseWithResolvers<void>;
+    /** Whether all its commits only append to output. */
+    isOutputAlone: boolean;
     lastSeq: number;
   };
 
 export type GroupCommit = {
-  /** Adds a commit: returns the group that takes its writes, and the commit's number. */
-  join(): { readonly group: CommitGroup; readonly seq: number };
+  /**
+   * Adds a commit: returns the group that takes its writes, and the commit's number. `isOutputAlone`: it only
+   * appends to output.
+   */
+  join(isOutputAlone?: boolean): { readonly group: CommitGroup; readonly seq: number };
   isDurable(seq: number): boolean;
   /** Resolves when every commit up to this one is durable; rejects when that is unknown. */
   whenDurable(seq: number): Promise<void>;
   /** Number of the last commit that joined. */
   lastSeq(): number;
   /** Rejects all pending groups; no commit joins after it. */
-  fail(reason: string): void;
+  fail(error: unknown): void;
 };
 
 type Deps = {
   readonly clock: Clock;
   /** A group that is not on disk after this time has failed. */
   readonly timeoutMs: number;
+  /** A group of output alone begins this long after the one before it, at the earliest. Default: at once. */
+  readonly outputEveryMs?: number;
   /** Number of the last commit of earlier generations; all of those are durable or rejected. */
   readonly afterSeq: number;
   /** Ends the timer. */
@@ -89,11 +100,13 @@ export function createGroupCommit(deps: Deps): GroupCommit {
   let joining: PendingGroup | null = null;
   let writing: PendingGroup | null = null;
   let failure: StoreUnavailable | null = null;
+  let lastWriteMs = Number.NEGATIVE_INFINITY;
+  let isWaiting = false;
   const diskWatch = createDiskWatch({
     ...deps,
     currentWrite: () => (failure ? null : writing),
     openWrites: () => [writing, joining].filter((group) => group !== null),
-    onTimeout: () => fail('the disk did not respond in time'),
+    onTimeout: () => fail(new Error('the disk did not respond in time')),
   });
 
   function openGroup(): PendingGroup {
@@ -107,6 +120,14 @@ export function createGroupCommit(deps: Deps): GroupCommit {
   function writeNext(): void {
     if (writing || !joining || failure) return;
     const group = joining;
+    const nowMs = deps.clock.monotonicMs();
+    const pauseMs = lastWriteMs + (deps.outputEveryMs ?? 0) - nowMs;
+    if (group.isOutputAlone && pauseMs > 0) {
+      if (!isWaiting) void deps.clock.sleep(pauseMs, deps.closed).then(endWait);
+      isWaiting = true;
+      return;
+    }
+    lastWriteMs = nowMs;
     writing = group;
     joining = null;
     // A group that changed only the memory state needs no write.
@@ -115,10 +136,12 @@ export function createGroupCommit(deps: Deps): GroupCommit {
       return;
     }
     diskWatch.start();
-    deps.write(group).then(
-      () => finish(group),
-      (error: unknown) => fail(messageOf(error)),
-    );
+    deps.write(group).then(() => finish(group), fail);
+  }
+
+  function endWait(): void {
+    isWaiting = false;
+    writeNext();
   }
 
   function finish(group: PendingGroup): void {
@@ -130,10 +153,11 @@ export function createGroupCommit(deps: Deps): GroupCommit {
     writeNext();
   }
 
-  function fail(reason: string): void {
+  function fail(error: unknown): void {
     if (failure) return;
     failure = new StoreUnavailable(
-      `The store could not write: ${reason}. Whether the last changes were made is unknown.`,
+      `The store could not write: ${messageOf(error)}. Whether the last changes were made is unknown.`,
+      { kind: outageKindOf(error) },
     );
     writing?.durable.reject(failure);
     joining?.durable.reject(failure);
@@ -141,9 +165,11 @@ export function createGroupCommit(deps: Deps): GroupCommit {
   }
 
   return {
-    join() {
+    join(isOutputAlone = false) {
       if (failure) throw failure;
       const group = joining ?? openGroup();
+      group.isOutputAlone &&= isOutputAlone;
+      if (isWaiting && !group.isOutputAlone) setImmediate(writeNext);
       lastSeq += 1;
       group.lastSeq = lastSeq;
       return { group, seq: lastSeq };
@@ -160,10 +186,10 @@ export function createGroupCommit(deps: Deps): GroupCommit {
 }
 
 /** The commits of a generation that only reads: all before it are durable or rejected, and none joins. */
-export function refuseCommits(afterSeq: number, describeOutage: () => string): GroupCommit {
+export function refuseCommits(afterSeq: number, outage: () => StoreUnavailable): GroupCommit {
   return {
     join() {
-      throw new StoreUnavailable(describeOutage());
+      throw outage();
     },
     isDurable: () => true,
     whenDurable: async () => undefined,
@@ -182,6 +208,7 @@ function createPendingGroup(lastSeq: number, openedMs: number): PendingGroup {
     topics: new Set(),
     highWaterMark: null,
     durable,
+    isOutputAlone: true,
     openedMs,
     lastSeq,
   };

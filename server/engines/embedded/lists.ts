@@ -1,9 +1,9 @@
 /**
- * The port's listings: slots, waiting and open tasks and agents from memory, other tasks from key ranges of
- * the file. Each listing waits until every commit decided before the call is durable, so that no
+ * The port's listings: slots, agents and all that is listed of open tasks from memory, other tasks from key
+ * ranges of the file. Each listing waits until every commit decided before the call is durable, so that no
  * item depends on a commit that may be lost.
  */
-import { STORE_LIMITS } from '../../ports/limits.ts';
+import { HANDED_OUT_MAX, STORE_LIMITS } from '../../ports/limits.ts';
 import type { AgentStatus, Claimable, Lists, Page, TasksAsk } from '../../ports/store.ts';
 import type { Generation } from './generation.ts';
 import type { Contacts } from './memory/contacts.ts';
@@ -16,8 +16,6 @@ type Positioned<T> = { readonly item: T; readonly position: string };
 
 /** The only part of an index without parts. */
 const WHOLE: readonly string[] = [''];
-/** How many tasks a claim takes the oldest from, if they were handed out before and may be again. */
-const HANDED_OUT_MAX = 100;
 /** A task has a key with this time until it is handed out. */
 const FRESH = rangeOf(padMs(0));
 
@@ -78,15 +76,21 @@ function listFromMemory<Q extends keyof Lists>(
     case 'waiting': {
       const { tags } = filter as Lists['waiting']['ask'];
       const [index, parts] = tags ? (['waiting-for', tags] as const) : (['waiting', WHOLE] as const);
-      return generation.indexes.list(index, parts, { after, below: undefined }, limit).map(positionTask);
+      return generation.indexes
+        .list(index, parts, { after, below: undefined }, limit)
+        .map((position) => ({ item: { request_id: lastPart(position) }, position }));
     }
+    case 'waitingForAnswer':
+      return generation.indexes
+        .list('waiting-for-answer', WHOLE, { after, below: undefined }, limit)
+        .map(positionTask);
     case 'tasks': {
       const ask = filter as TasksAsk;
       if (ask.open === undefined) return undefined;
       const [index, parts] = openPartsOf(ask.open);
       return generation.indexes
         .list(index, parts, rangeOfPositions(ask, after), limit, 'descending')
-        .map((position) => ({ item: { request_id: lastPart(position), position }, position }));
+        .map(positionTask);
     }
     case 'agents':
       return generation.agents.list(after, limit).flatMap((agent_id) => {
@@ -104,7 +108,7 @@ function openPartsOf(open: NonNullable<TasksAsk['open']>): readonly ['open' | 'w
 }
 
 function positionTask(position: string): Positioned<AnyItem> {
-  return { item: { request_id: lastPart(position) }, position };
+  return { item: { request_id: lastPart(position), position }, position };
 }
 
 /** Newest first: the ranges are read in reverse. */

@@ -4,9 +4,12 @@
  * A decision runs in one go, so the rows that it needs from the file are prefetched. Commits that are decided
  * during the read stay in memory until the read is over, and win over what was read.
  */
+import { isSettled } from '../../domain/task.ts';
 import type { Batch, Kinds, Revision, Stored, Write } from '../../ports/store.ts';
 import type { Generation } from './generation.ts';
+import type { StoredOutput } from './memory/outputs.ts';
 import type { FeedEnd } from './memory/state.ts';
+import { readStoredOutput } from './output-rows.ts';
 import {
   type Envelope,
   feedPath,
@@ -36,16 +39,21 @@ type LookupResult<T> = {
 export type Prefetched = {
   readonly rows: ReadonlyMap<string, Envelope | null>;
   readonly feeds: ReadonlyMap<string, FeedEnd>;
+  readonly outputs: ReadonlyMap<string, StoredOutput>;
 };
 
-/** The reads of a decision: single rows by key, both rows of tasks by id, the ends of sessions' feeds. */
+/**
+ * The reads of a decision: single rows by key, both rows of tasks by id, the ends of sessions' feeds, how the
+ * output of tasks stands.
+ */
 type PrefetchRequest = {
   readonly rows?: readonly string[];
   readonly tasks?: readonly string[];
   readonly sessions?: readonly string[];
+  readonly outputs?: readonly string[];
 };
 
-const NOTHING_PREFETCHED: Prefetched = { rows: new Map(), feeds: new Map() };
+const NOTHING_PREFETCHED: Prefetched = { rows: new Map(), feeds: new Map(), outputs: new Map() };
 const EMPTY_FEED: FeedEnd = { number: 0, stored: false };
 
 /** The key of a value that is not part of the memory state; for tasks, of the settled state. */
@@ -133,15 +141,17 @@ export function findRevision(
  */
 export function prefetchAndDecide<T>(
   generation: Generation,
-  { rows = [], tasks = [], sessions = [] }: PrefetchRequest,
+  { rows = [], tasks = [], sessions = [], outputs = [] }: PrefetchRequest,
   decide: (prefetched: Prefetched) => T,
 ): T | Promise<T> {
   const missing = {
     rows: rows.filter((key) => generation.recentRows.get(key) === undefined),
     tasks,
     sessions: sessions.filter((session) => generation.feedEnds.get(session) === undefined),
+    outputs,
   };
-  if (missing.rows.length + tasks.length + missing.sessions.length === 0) return decide(NOTHING_PREFETCHED);
+  const count = missing.rows.length + tasks.length + missing.sessions.length + outputs.length;
+  if (count === 0) return decide(NOTHING_PREFETCHED);
   return readAndDecide(generation, missing, decide);
 }
 
@@ -154,6 +164,7 @@ async function readAndDecide<T>(
   try {
     const rows = new Map<string, Envelope | null>();
     const feeds = new Map<string, FeedEnd>();
+    const outputs = new Map<string, StoredOutput>();
     // One after the other: each takes microseconds, and most decisions need one.
     for (const id of request.tasks) {
       const range = taskRange(id);
@@ -165,9 +176,15 @@ async function readAndDecide<T>(
       if (text !== undefined) rows.set(key, readEnvelope(text));
     }
     for (const session of request.sessions) feeds.set(session, await readFeedEnd(generation, session));
-    return decide({ rows, feeds });
+    for (const id of request.outputs) {
+      const output = await readStoredOutput(generation.storage, id);
+      if (output) outputs.set(id, output);
+    }
+    return decide({ rows, feeds, outputs });
   } finally {
     generation.fileReads.count -= 1;
+    generation.recentRows.trim();
+    generation.feedEnds.trim();
   }
 }
 
@@ -175,12 +192,22 @@ async function readAndDecide<T>(
 export function buildPrefetchRequest(generation: Generation, batch: Batch): PrefetchRequest {
   const rows: string[] = [];
   const tasks: string[] = [];
+  const outputs: string[] = [];
+  const { output } = batch;
+  if (output && needsOutput(generation, output.request_id)) outputs.push(output.request_id);
   for (const write of batch.writes) {
+    if (write.kind === 'task' && isSettled(write.value) && needsOutput(generation, write.id))
+      outputs.push(write.id);
     if (write.kind === 'key') rows.push(keyKey(write.id));
     // One read gets both rows of a task; of a new task it finds that neither is there.
     if (needsTaskRows(generation, write) && !tasks.includes(write.id)) tasks.push(write.id);
   }
-  return { rows, tasks, sessions: batch.event ? [batch.event.session] : [] };
+  return { rows, tasks, sessions: batch.event ? [batch.event.session] : [], outputs };
+}
+
+/** Of an open task: whether it has output that was not written to since the start. */
+function needsOutput(generation: Generation, id: string): boolean {
+  return generation.tasks.get(id)?.hasOutput === true && generation.outputs.get(id) === undefined;
 }
 
 function needsTaskRows(generation: Generation, { kind, id }: Write): boolean {

@@ -25,9 +25,10 @@ export function putOpenTask(
   { state, isReplyApart, revision }: Pick<OpenTask, 'state' | 'isReplyApart' | 'revision'>,
 ): void {
   const storedDueMs = generation.due.atMs(`task:${id}`) ?? null;
-  generation.tasks.put(id, { state, isReplyApart, revision, seq, storedDueMs });
-  const apart = isReplyApart ? ({ p: true } as const) : {};
-  putRow(group, openKey(id), writeEnvelope({ r: revision, d: storedDueMs, ...apart, v: state }));
+  const hasOutput = generation.tasks.get(id)?.hasOutput || generation.outputs.get(id) !== undefined;
+  generation.tasks.put(id, { state, isReplyApart, hasOutput, revision, seq, storedDueMs });
+  const flags = { ...(isReplyApart && { p: true as const }), ...(hasOutput && { o: true as const }) };
+  putRow(group, openKey(id), writeEnvelope({ r: revision, d: storedDueMs, ...flags, v: state }));
 }
 
 /** Writes a reply once, to a row of its own. Returns the state without it; the same when it has none. */

@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Keyv } from 'keyv';
 import type { Clock } from '../../ports/clock.ts';
+import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Store } from '../../ports/store.ts';
 import { claimDatabase, isOwnDatabase, openDatabase, openReader } from './sqlite/database.ts';
@@ -60,7 +61,9 @@ async function openFileStore(path: string, deps: OpenDeps): Promise<Store> {
   const lock = await takeLock(path, deps);
   try {
     await claimDatabase(path, deps);
-    const store = await createEmbeddedStore({ ...deps, openStorage: () => openThreadedFile(path) });
+    const openStorage = (): Promise<Keyv<string>> => openThreadedFile(path);
+    const { outputEveryMs } = STORE_LIMITS;
+    const store = await createEmbeddedStore({ ...deps, openStorage, outputEveryMs });
     const inspection = scheduleInspection(path, deps);
     return {
       ...store,

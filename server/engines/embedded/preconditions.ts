@@ -76,7 +76,8 @@ function findLimit(
     if (write.kind === 'task') {
       const isOpen = !isSettled(write.value);
       addedTasks += Number(isOpen) - Number(generation.tasks.has(write.id));
-      if (isOpen) addedBytes += estimateTaskBytes(write.value);
+      const before = generation.tasks.get(write.id)?.state;
+      if (isOpen) addedBytes += estimateTaskBytes(write.value) - (before ? estimateTaskBytes(before) : 0);
     }
     if (write.kind === 'agent') {
       addedAgents += Number(write.value !== null) - Number(generation.agents.get(write.id) !== undefined);
@@ -87,5 +88,5 @@ function findLimit(
     (addedTasks > 0 && tasks.count() + addedTasks > openTasks) ||
     (addedAgents > 0 && generation.agents.count() + addedAgents > agents);
   if (isFull) return 'full';
-  return addedTasks > 0 && tasks.bytes() + addedBytes > openBytesMax ? 'memory' : undefined;
+  return addedBytes > 0 && tasks.bytes() + addedBytes > openBytesMax ? 'memory' : undefined;
 }

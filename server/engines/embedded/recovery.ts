@@ -27,6 +27,7 @@ import { type Store, StoreUnavailable } from '../../ports/store.ts';
 import { writeActivity } from './activity-rows.ts';
 import { createDiskSpace, type DiskSpace, describeStage } from './disk-space.ts';
 import type { Generation } from './generation.ts';
+import { outageKindOf } from './outage-kind.ts';
 import { FirstWriteFailed, requireWrites, type StartDeps, startGeneration } from './start-generation.ts';
 
 export type { OpenStorage } from './start-generation.ts';
@@ -60,7 +61,7 @@ const DISCONNECT_TIMEOUT_MS = 1_000;
 type Shared = GenerationsDeps & {
   generation: Generation | null;
   /** Why there is no generation that writes. */
-  outReason: string;
+  outage: StoreUnavailable;
   lastSeq: number;
   lastRun: number;
   recovery: Promise<void>;
@@ -81,7 +82,7 @@ export async function createGenerations(deps: GenerationsDeps): Promise<Generati
     ...deps,
     diskSpace,
     generation: null,
-    outReason: 'The store is starting.',
+    outage: new StoreUnavailable('The store is starting.', { kind: 'starting' }),
     lastSeq: 0,
     lastRun: 0,
     recovery: Promise.resolve(),
@@ -96,18 +97,18 @@ export async function createGenerations(deps: GenerationsDeps): Promise<Generati
     diskSpace,
     current() {
       if (shared.generation && isOpen()) return shared.generation;
-      throw new StoreUnavailable(shared.outReason);
+      throw shared.outage;
     },
     writable() {
       if (shared.generation && isOpen() && !shared.generation.isReadOnly) return shared.generation;
-      throw new StoreUnavailable(shared.outReason);
+      throw shared.outage;
     },
     currentOrNull: () => shared.generation,
     earliestDueMs: () => (shared.generation?.isReadOnly ? undefined : shared.generation?.due.earliestMs()),
     health() {
-      const { generation, outReason } = shared;
-      if (!isOpen()) return { ok: false, reason: outReason };
-      if (generation?.isReadOnly) return { ok: false, reason: outReason, isReadable: true };
+      const { generation, outage } = shared;
+      if (!isOpen()) return { ok: false, outage };
+      if (generation?.isReadOnly) return { ok: false, outage, isReadable: true };
       const warning = describeStage(diskSpace.stage());
       return warning === undefined ? { ok: true } : { ok: true, warning, diskStage: diskSpace.stage() };
     },
@@ -126,11 +127,11 @@ function startNext(shared: Shared): Promise<Generation> {
     closed: closed.signal,
     noteWritten: diskSpace.noteWritten,
     onFailed: (error) => endGeneration(shared, error),
-    describeOutage: () => shared.outReason,
+    outage: () => shared.outage,
   });
 }
 
-/** The storage of a generation begins with a long log; nothing is accepted before its space is known. */
+/** The storage of a generation begins with a long log, which is kept short if there is little space. */
 async function useGeneration(shared: Shared, next: Generation): Promise<void> {
   shared.generation = next;
   shared.lastRun = next.run;
@@ -142,7 +143,7 @@ function endGeneration(shared: Shared, error: StoreUnavailable): void {
   const ended = shared.generation;
   if (!ended) return;
   shared.generation = null;
-  shared.outReason = error.message;
+  shared.outage = error;
   shared.lastSeq = ended.commits.lastSeq();
   if (shared.closing.signal.aborted) {
     shared.recovery = ended.storage.disconnect();
@@ -163,7 +164,8 @@ async function recover(shared: Shared, ended: Generation): Promise<void> {
       log.error({ run: shared.lastRun }, 'the store is back');
       return;
     } catch (error) {
-      shared.outReason = `The store is out: ${messageOf(error)}`;
+      const kind = outageKindOf(error);
+      shared.outage = new StoreUnavailable(`The store is out: ${messageOf(error)}`, { kind });
       if (error instanceof FirstWriteFailed) await readOn(shared, error.generation);
       await clock.sleep(pauseMs, closing.signal);
       pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
@@ -189,7 +191,7 @@ async function readOn(shared: Shared, next: Generation): Promise<void> {
 /** Does not wait for a stuck disk: the operating system releases its files when the process ends. */
 async function close(shared: Shared, onFlushed: () => void): Promise<void> {
   const { clock, closing, closed, generation } = shared;
-  shared.outReason = 'The store is closed.';
+  shared.outage = new StoreUnavailable('The store is closed.', { kind: 'closed' });
   closing.abort();
   if (generation) await flush(generation).catch(() => undefined);
   onFlushed();

@@ -1,6 +1,7 @@
 /**
- * Retention, in bounded passes. It removes tasks some time after they settled, rows that have expired, and
- * the oldest events of sessions that have too many. Everything is found by an index; nothing scans all rows.
+ * Retention, in bounded passes. It removes tasks some time after they settled, rows that have expired,
+ * output, and the oldest events of sessions that have too many. Everything is found by an index; nothing
+ * scans all rows.
  *
  * Each step reads the file first, then decides and writes in one go on what memory holds by then, so that a
  * commit in between is never undone.
@@ -15,6 +16,7 @@ import type { Generation } from './generation.ts';
 import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
 import { removeEntries } from './index-changes.ts';
 import { findFeedEnd, findRow, openEnvelope, type Prefetched, prefetchAndDecide } from './lookup.ts';
+import { trimOutput } from './output-retention.ts';
 import type { Row } from './storage/ordered-storage.ts';
 import {
   ENDED_RANGE,
@@ -37,6 +39,8 @@ import {
  * first step after a start takes some times as long as later ones, because its code is not compiled yet.
  */
 const ROWS_PER_STEP = 25;
+/** Sessions that are looked at, and need nothing, before other work runs. */
+const SESSIONS_AT_ONCE = 25;
 
 /** One pass of retention. */
 type TrimPass = {
@@ -69,9 +73,13 @@ export async function runTrimPass(
 }
 
 async function runTrimStep(pass: TrimPass, limit: number, sessionsToCheck: Set<string>): Promise<number> {
-  const removed = (await trimTasks(pass, limit)) || (await trimExpired(pass, limit));
+  const removed =
+    (await trimTasks(pass, limit)) || (await trimExpired(pass, limit)) || (await trimOutput(pass, limit));
   if (removed > 0) return removed;
+  let looked = 0;
   for (const session of sessionsToCheck) {
+    looked += 1;
+    if (looked % SESSIONS_AT_ONCE === 0) await yieldToEventLoop();
     const removedEvents = await trimSession(pass, session, limit, sessionsToCheck);
     if (removedEvents > 0) return removedEvents;
   }

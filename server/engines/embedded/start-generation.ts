@@ -7,7 +7,7 @@ import { messageOf } from '../../async/error-message.ts';
 import { waitAtMost } from '../../async/waiting.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { StoreUnavailable } from '../../ports/store.ts';
+import { StoreUnavailable } from '../../ports/store.ts';
 import { thresholdOf } from './disk-space.ts';
 import { createGeneration, type Generation } from './generation.ts';
 import { createGroupCommit, refuseCommits } from './group-commit.ts';
@@ -16,7 +16,8 @@ import { type OrderedStorage, orderStorage } from './storage/ordered-storage.ts'
 import { HIGH_WATER_MARK_KEY, writeMark } from './storage/row-keys.ts';
 
 /**
- * Opens the storage. It is called for each generation, after the storage of the one before was disconnected.
+ * Opens the storage. It is called for each generation. The storage of the one before was disconnected, unless
+ * that one only reads: then it is open until the new one has taken its place.
  */
 export type OpenStorage = () => Promise<Keyv<string>>;
 
@@ -24,6 +25,8 @@ export type StartDeps = {
   readonly openStorage: OpenStorage;
   readonly clock: Clock;
   readonly log: Log;
+  /** How long output waits for more of it, so that one write serves all; see `group-commit.ts`. */
+  readonly outputEveryMs?: number;
   /** A write that takes longer than this is an outage. */
   readonly timeoutMs: number;
   nowMs(): number;
@@ -56,7 +59,7 @@ type StartOptions = {
   noteWritten(bytes: number): void;
   onFailed(error: StoreUnavailable): void;
   /** Why there is no generation that writes. */
-  describeOutage(): string;
+  outage(): StoreUnavailable;
 };
 
 /**
@@ -64,29 +67,32 @@ type StartOptions = {
  * last fails, and disconnects the storage again when anything else does.
  */
 export async function startGeneration(deps: StartDeps, options: StartOptions): Promise<Generation> {
-  const { clock, timeoutMs, nowMs, onDurable, hasReaders } = deps;
+  const { clock, timeoutMs, outputEveryMs = 0, nowMs, onDurable, hasReaders } = deps;
   const storage = orderStorage(await deps.openStorage());
   try {
     const state = await loadState(storage, { nowMs: nowMs(), afterRun: options.afterRun, log: deps.log });
-    const { settledCounts } = state;
-    const row = { ...state.highWaterMark, ...settledCounts.store() };
+    const { settledCounts, outputs } = state;
+    const row = { ...state.highWaterMark, ...settledCounts.store(), ...outputs.store() };
     const writeFirst = async (): Promise<void> => {
       if (options.afterRun > 0) await requireSpace(storage);
       await writeMarkInTime(deps, storage, writeMark(row));
     };
     await writeFirst().catch((error: unknown) => {
       if (error instanceof DiskLate) throw error;
-      const refusing = refuseCommits(options.afterSeq, options.describeOutage);
+      const refusing = refuseCommits(options.afterSeq, options.outage);
       throw new FirstWriteFailed(error, createGeneration(state, storage, refusing, hasReaders, true));
     });
     const commits = createGroupCommit({
       clock,
       timeoutMs,
+      outputEveryMs,
       ...options,
       write({ sets, deletes, highWaterMark }) {
         // Called when no further commit can join: the counts are those of this group and all before it.
-        if (highWaterMark)
-          sets.set(HIGH_WATER_MARK_KEY, writeMark({ ...highWaterMark, ...settledCounts.store() }));
+        if (highWaterMark) {
+          const row = { ...highWaterMark, ...settledCounts.store(), ...outputs.store() };
+          sets.set(HIGH_WATER_MARK_KEY, writeMark(row));
+        }
         options.noteWritten(estimateBytes(sets));
         return storage.apply(sets, deletes);
       },
@@ -140,5 +146,5 @@ export async function requireWrites(deps: StartDeps, { storage: readable }: Gene
 async function requireSpace(storage: OrderedStorage): Promise<void> {
   const space = await storage.readSpace().catch(() => undefined);
   if (space && space.freeBytes < thresholdOf(2, space) * ROOM_SHARE_MIN)
-    throw new Error('the disk of the database is full');
+    throw new StoreUnavailable('the disk of the database is full', { kind: 'full' });
 }

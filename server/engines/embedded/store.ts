@@ -8,7 +8,6 @@
  * - After an outage the memory state is loaded again. Then watchers are notified and feeds continue where
  *   they were; cursors of `readAgentChanges` and leases from before are no longer valid.
  */
-import { messageOf } from '../../async/error-message.ts';
 import { createSharedReads, type SharedReads } from '../../async/shared-reads.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { STORE_LIMITS, TIME_BUDGETS } from '../../ports/limits.ts';
@@ -16,33 +15,23 @@ import type { Log } from '../../ports/log.ts';
 import {
   type AgentChanges,
   type AgentStatus,
-  type Batch,
-  type CommitResult,
   type Kinds,
-  type Ref,
+  type Revision,
   type Store,
+  StoreDamaged,
   type Stored,
-  StoreUnavailable,
 } from '../../ports/store.ts';
 import { createDueTimer, type DueTimer } from '../due-timer.ts';
 import { createNotifications, type Notifications } from '../notifications.ts';
 import { watchTopic } from '../watch.ts';
-import { applyBatch } from './apply.ts';
+import { appendOutput, type CommitDeps, commitBatch } from './commit.ts';
 import { readActivity, readCounts, readEnded } from './counts.ts';
 import { type FeedSlice, feedTopic, readFeed } from './feed.ts';
 import type { Generation } from './generation.ts';
 import { buildAgentStatus, listClaimable, listPage } from './lists.ts';
-import {
-  buildPrefetchRequest,
-  lookUp,
-  openEnvelope,
-  type Prefetched,
-  prefetchAndDecide,
-  readRow,
-  rowKeyOf,
-} from './lookup.ts';
+import { lookUp, openEnvelope, readRow, rowKeyOf } from './lookup.ts';
 import { type Contacts, createContacts } from './memory/contacts.ts';
-import { findConflict } from './preconditions.ts';
+import { NO_TASK_PAGE, readOutputPage } from './output-page.ts';
 import { createGenerations, type Generations, type OpenStorage } from './recovery.ts';
 import { runTrimPass } from './retention.ts';
 
@@ -55,21 +44,19 @@ type EngineDeps = {
   readonly log: Log;
   /** The wall clock, epoch milliseconds; read once, when the store is created. Default: `Date.now`. */
   readonly wallMs?: () => number;
+  /** How long output waits for more of it; see `group-commit.ts`. Default: not at all. */
+  readonly outputEveryMs?: number;
   /** Bytes that open tasks may take of the memory. Default: any number. */
   readonly openBytesMax?: number;
 };
 
 /** The parts of a running engine. */
-type Engine = {
+type Engine = CommitDeps & {
   readonly generations: Generations;
   readonly contacts: Contacts;
   readonly notifications: Notifications;
   readonly feedSlices: SharedReads<FeedSlice>;
   readonly dueTimer: DueTimer;
-  /** Sessions that got events since retention last checked them. */
-  readonly sessionsToCheck: Set<string>;
-  readonly openBytesMax: number;
-  nowMs(): number;
 };
 
 /**
@@ -112,6 +99,7 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
     feedSlices,
     dueTimer,
     sessionsToCheck: new Set(),
+    outputBytesMax: Number.POSITIVE_INFINITY,
     openBytesMax: deps.openBytesMax ?? Number.POSITIVE_INFINITY,
     nowMs,
   };
@@ -136,7 +124,14 @@ function createReads(
   engine: Engine,
 ): Pick<
   Store,
-  'get' | 'getForCommit' | 'getAgentStatus' | 'readAgentChanges' | 'list' | 'listClaimable' | 'findSlots'
+  | 'get'
+  | 'getForCommit'
+  | 'getAgentStatus'
+  | 'readAgentChanges'
+  | 'list'
+  | 'listClaimable'
+  | 'findSlots'
+  | 'readOutput'
 > {
   const { generations, contacts, nowMs } = engine;
   return {
@@ -173,6 +168,13 @@ function createReads(
       await commits.whenDurable(commits.lastSeq());
       return found;
     },
+
+    async readOutput(request_id, after, limit) {
+      const generation = generations.current();
+      const revision = await readRevision(generation, request_id);
+      if (revision === undefined) return NO_TASK_PAGE;
+      return await readOutputPage(generation, request_id, revision, after, limit);
+    },
   };
 }
 
@@ -196,7 +198,16 @@ async function readValue<K extends keyof Kinds>(
     // The task has settled meanwhile.
     return await readValue(engine, kind, id);
   }
-  throw new StoreUnavailable(`The store is damaged: it has task ${id} but not its row "${found.replyKey}".`);
+  throw new StoreDamaged(`The store is damaged: it has task ${id} but not its row "${found.replyKey}".`);
+}
+
+/** The revision of a task's state, when it is durable. */
+async function readRevision(generation: Generation, request_id: string): Promise<Revision | undefined> {
+  const found = lookUp(generation, 'task', request_id, 0);
+  if (!found) return (await readRow(generation, rowKeyOf('task', request_id)))?.r;
+  const { commits } = generation;
+  if (!commits.isDurable(found.seq)) await commits.whenDurable(found.seq);
+  return found.stored?.revision;
 }
 
 /** Resolves when the last commit that touched the agent is durable. */
@@ -211,26 +222,18 @@ async function readAgentStatus(
   return agentStatus;
 }
 
-function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
+function createWrites(
+  engine: Engine,
+): Pick<Store, 'commit' | 'appendOutput' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
   const { generations, contacts, dueTimer, sessionsToCheck, nowMs } = engine;
-  const { diskSpace } = generations;
   let lastTrim: Promise<unknown> = Promise.resolve();
   return {
-    async commit(batch) {
-      const generation = generations.writable();
-      void diskSpace.update();
-      diskSpace.requireSpace(batch);
-      const request = buildPrefetchRequest(generation, batch);
-      const { seq, result } = await prefetchAndDecide(generation, request, (prefetched) =>
-        decide(engine, generation, prefetched, batch),
-      );
-      // A conflict waits too: the commits that caused it must be durable before a caller acts on it.
-      await generation.commits.whenDurable(seq);
-      return result;
-    },
+    commit: (batch) => commitBatch(engine, batch),
+    appendOutput: ({ request_id, pieces, by }) =>
+      appendOutput(engine, { request_id, append: { pieces, by } }),
 
     async takeDue(limit) {
-      await diskSpace.update();
+      await generations.diskSpace.update();
       const { due } = generations.writable();
       contacts.noteSweep(nowMs());
       const taken = due.take(nowMs(), limit);
@@ -258,6 +261,7 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
     },
 
     trim(retention, limit) {
+      engine.outputBytesMax = retention.outputBytesMax;
       const trim = lastTrim.then(() =>
         runTrimPass(
           { generation: generations.writable(), retention, nowMs: nowMs() },
@@ -271,45 +275,15 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
   };
 }
 
-/**
- * Checks the preconditions and applies the batch in one go. When applying throws, the memory state may be
- * half changed, so the generation ends.
- */
-function decide(
-  engine: Engine,
-  generation: Generation,
-  prefetched: Prefetched,
-  batch: Batch,
-): { readonly seq: number; readonly result: CommitResult } {
-  const nowMs = engine.nowMs();
-  if (batch.notAfterMs !== undefined && nowMs > batch.notAfterMs) {
-    throw new StoreUnavailable('The commit was too late: its caller has already got a response.');
-  }
-  const conflict = findConflict(generation, prefetched, batch, nowMs, engine);
-  if (conflict) return { seq: generation.commits.lastSeq(), result: conflict };
-  try {
-    const { seq, revision } = applyBatch(generation, prefetched, batch, nowMs, engine.contacts);
-    if (batch.event) engine.sessionsToCheck.add(batch.event.session);
-    return { seq, result: { ok: true, revision } };
-  } catch (error) {
-    generation.commits.fail(messageOf(error));
-    throw error;
-  }
-}
-
 function createStreams({
   generations,
   notifications,
   feedSlices,
   dueTimer,
 }: Engine): Pick<Store, 'feed' | 'watch'> {
-  async function* watch(topic: Ref | 'due', signal: AbortSignal): AsyncGenerator<void> {
-    generations.current();
-    yield* watchTopic({ notifications, dueTimer }, topic, signal);
-  }
-
+  const requireUp = (): void => void generations.current();
   return {
-    watch,
+    watch: (topic, signal) => watchTopic({ notifications, dueTimer, requireUp }, topic, signal),
     feed: (session, after, signal) =>
       readFeed({ generations, notifications, slices: feedSlices }, session, after, signal),
   };

@@ -1,14 +1,16 @@
 /**
- * Contacts of agents: those of one tick are noted together, and what was noted less than a quarter of a
- * second ago is not noted again for each call and each push:
+ * Contacts of agents. Those of one tick are noted in Redis together. For a quarter of a second after a note
+ * on an agent, this process spares others on the same agent:
  *
- *   a call                   only reads the agent's record; with `mayBeLate` it does not even that
- *   a push that was taken,   with `mayBeLate` and the outcome that this process noted last: noted once more
- *   as the last one was      for all of them together when the quarter of a second is over
+ *   a call                 only reads the agent's record; with `mayBeLate` it does not even do that
+ *   a push that was taken  with `mayBeLate`, if its outcome is the one noted last: one note for all of them
+ *                          when the quarter of a second is over
+ *   any other push         is noted at once
  *
- * The later note overwrites the agent's last push, even a failure that another process has noted meanwhile.
- * It falls away when this process notes another outcome, and is not made again if it fails: contacts may be
- * forgotten.
+ * For example, an agent takes 50 pushes within 200 ms: the first is noted at once, the other 49 together, at
+ * most 250 ms later. That late note overwrites the agent's last push, even if another process has noted a
+ * failure meanwhile. If this process notes another outcome before, the late note is not made. If it fails, it
+ * is not made again: contacts may be forgotten.
  */
 import type { AgentRecord } from '../../domain/agent.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -18,10 +20,7 @@ import type { Connection } from './connection/connection.ts';
 import type { AgentStatuses } from './reads/agent-status.ts';
 import { createCallBatches } from './reads/call-batches.ts';
 import type { Values } from './reads/values.ts';
-import { scripts } from './scripts.ts';
-
-/** A contact is exact to this. */
-const CONTACT_GRAIN_MS = 250;
+import { CONTACT_GRAIN_MS, scripts } from './scripts.ts';
 
 export type Contacts = {
   /** The port's `touch`. */

@@ -38,6 +38,8 @@ export type RedisDeps = {
   readonly durability: Durability;
   readonly clock: Clock;
   readonly log: Log;
+  /** How long output waits for more of it; see `commit/commit-groups.ts`. Default: not at all. */
+  readonly outputEveryMs?: number;
   /** The names of all keys begin with this. */
   readonly prefix?: string;
   /** Opens a physical connection; tests replace it. */
@@ -56,7 +58,7 @@ const LEAVE_TO_OTHERS_MS = 100;
 
 /** Opens the store; rejects with one sentence when it cannot be used. */
 export async function openRedisStore(deps: RedisDeps): Promise<Store> {
-  const { clock, log, testMs, prefix = PREFIX, wallMs = Date.now } = deps;
+  const { clock, log, testMs, outputEveryMs = 0, prefix = PREFIX, wallMs = Date.now } = deps;
   const time = testMs ? createTestClock(testMs) : createStoreClock({ clock, log, wallMs });
   const notifications = createNotifications();
   const slices = createSharedReads<Slice>();
@@ -68,24 +70,26 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const writtenTasks = createWrittenTasks(time.nowMs, deps.durability !== 'replica');
   const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName, writtenTasks };
   const onMessage = createMessageHandler(parts);
+  /** After a time in which this process could not read: changes may have been missed. */
+  const onReadable = (): void => {
+    slices.forget();
+    writtenTasks.forget();
+    notifications.notifyAll();
+    dueTimer.update();
+  };
   const connection = await openConnection({
     clock,
     log,
     prefix,
     timeArgument: time.argument,
     guardTime: time.guard,
-    open: createOpener({ ...deps, prefix, time, channel, ownChannel, onMessage }),
-    onReopened() {
-      slices.forget();
-      writtenTasks.forget();
-      notifications.notifyAll();
-      dueTimer.update();
-    },
+    open: createOpener({ ...deps, prefix, time, channel, ownChannel, onMessage, onReadable }),
+    onReopened: onReadable,
   });
   const values = createValues({ connection, clock, prefix });
   const onApplied = createApplyHandler(parts);
   const groups = createCommitGroups(
-    { clock, processName, channel, ownChannel, onApplied },
+    { clock, outputEveryMs, processName, channel, ownChannel, onApplied },
     connection.callRepeatable,
   );
   const inspection = createInspection({ ...deps, connection });
@@ -147,6 +151,7 @@ type OpenerDeps = RedisDeps & {
   readonly ownChannel: string;
   readonly time: StoreClock;
   onMessage(message: string): void;
+  onReadable(): void;
 };
 
 /** Opens one physical connection and makes it ready; destroys it when that fails or the signal fires. */
@@ -192,7 +197,7 @@ function noteReplies(client: RedisClient, onReply: () => void): RedisClient {
  * store.
  */
 function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) => Promise<Opened> {
-  const { durability, clock, log, prefix, channel, ownChannel, time } = deps;
+  const { durability, clock, log, prefix, channel, ownChannel, time, onReadable } = deps;
   let warnedLast = '';
 
   function warn(warnings: readonly string[]): void {
@@ -226,7 +231,7 @@ function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) =
       const client = await prepare(deps, { ...options, use: 'calls' }, async (calls) => {
         requireSamePeer(calls, notifications);
         openedEpoch = await openStore(calls, epoch);
-        if (durability === 'replica') barrier = createBarrier(calls, prefix);
+        if (durability === 'replica') barrier = createBarrier(calls, prefix, onReadable);
         // A connected replica may still be far behind; the first round waits until it is not.
         await barrier.pass();
       });

@@ -8,6 +8,7 @@
  *   epoch, format       which store this is: a random name, and the format of what it holds
  *                       (`connection/format.ts`); written when the store is created
  *   meta                hash: open (how many tasks are open), succeeded (how many tasks are stored that did),
+ *                       outputBytes, outputBytesMax (of all output together, as retention last had it),
  *                       step (the step of time that began last), eventMs, eventNumber (of the last event),
  *                       grants, changes (counters), forgotten (up to which change number removals are
  *                       forgotten), swept (last sweep, by a process whose clock agreed), resumed (when
@@ -16,7 +17,13 @@
  *                       while time is left out)
  *   task:<id>           hash: s, r (state, its revision), i, ir (input, its revision), o (1 while open, then
  *                       its outcome), c (created), n (session), a (assignees), e (cursor of its
- *                       event); retention finds the entries of a task by c, n, a, o and e
+ *                       event), w (its output: how many pieces the writer has stored, the last number,
+ *                       bytes, f if it is full or r if it was removed, else -, then the writer and those
+ *                       that it replaced, a character 30 between them); retention finds the entries of a
+ *                       task by c, n, a, o, e and w
+ *   output:<id>         stream: an entry for each write to the task's output; its pieces as one text, and as
+ *                       its id the number of the last of them
+ *   ended-output        sorted set: settled tasks that have output, by when they settled
  *   agent:<id>          hash: v, r (record, its revision), reg (registration), lim (limit), tags, lg (last
  *                       grant), cm (last contact), bm, bg (last heartbeat, gap before it), p (last push)
  *   key:<key>           hash: v, r (idempotency record, its revision), e (when it expires)
@@ -26,6 +33,8 @@
  *   waiting-tasks, waiting-tags
  *                       sorted set of the positions of all waiting tasks, and set of the tags that have any:
  *                       figures and a listing for the operator, on which nothing else rests
+ *   waiting-for-answer  sorted set: positions of the tasks with an open question, by when it was asked; a
+ *                       listing for the operator, on which nothing else rests
  *   pending-tasks, running-tasks, by-outcome:<outcome>
  *                       sorted sets of the positions of open tasks, and of settled ones without success:
  *                       listings for the operator, on which nothing else rests
@@ -56,7 +65,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { STEP_MS, STEP_TAGS_MAX, STEPS_MAX } from '../../domain/activity.ts';
-import { STORE_LIMITS } from '../../ports/limits.ts';
+import { HANDED_OUT_MAX, STORE_LIMITS } from '../../ports/limits.ts';
 import type { RedisClient, Reply } from './client/client.ts';
 
 export type Script = {
@@ -76,6 +85,9 @@ type Flag = 'no-writes' | 'allow-oom' | null;
 /** A clock that is off by less than this is followed. A larger difference is a step. */
 export const CLOCK_STEP_MS = 1_000;
 
+/** A contact is exact to this. */
+export const CONTACT_GRAIN_MS = 250;
+
 /** The numbers of the store port, under the names that the scripts use. */
 const LIMITS = {
   LEASE_MS: STORE_LIMITS.leaseMs,
@@ -83,6 +95,14 @@ const LIMITS = {
   UNREPORTED_MS: STORE_LIMITS.unreportedMs,
   REMOVED_AGENTS_MAX: STORE_LIMITS.removedAgentsMax,
   ENDED_MAX: STORE_LIMITS.endedMax,
+  OUTPUT_BYTES_MAX: STORE_LIMITS.outputBytesMax,
+  OUTPUT_PIECE_BYTES: STORE_LIMITS.outputPieceBytes,
+  OUTPUT_RESERVE_BYTES: STORE_LIMITS.outputReserveBytes,
+  OUTPUT_REPLACED_MAX: STORE_LIMITS.outputReplacedMax,
+  OUTPUT_PAGE_BYTES: STORE_LIMITS.outputPageBytes,
+  OUTPUT_FILLED_SHARE_MAX: STORE_LIMITS.outputFilledShareMax,
+  HANDED_OUT_MAX,
+  CONTACT_GRAIN_MS,
   CLOCK_STEP_MS,
   STEP_MS,
   STEPS_MAX,
@@ -96,15 +116,16 @@ function readScript(name: string, flag: Flag, parts: readonly string[]): Script 
   return { text, endsOrFrees: flag === 'allow-oom', sha: createHash('sha1').update(text).digest('hex') };
 }
 
-/** Reads a part. `letter == 'T'` is sent as `letter == 84`: no script makes a text of each letter. */
+/** Reads a part. The byte of one letter is sent as its value, `byte('T')` as 84: so no script computes it. */
 function readPart(part: string): string {
   const text = readFileSync(join(import.meta.dirname, 'scripts', `${part}.lua`), 'utf8');
-  return text.replaceAll(/\bletter == '(\w)'/g, (_, letter: string) => `letter == ${letter.charCodeAt(0)}`);
+  return text.replaceAll(/\bbyte\('(\w)'\)/g, (_, letter: string) => String(letter.charCodeAt(0)));
 }
 
 /** The condition under which a script writes: its caller's clock must agree. */
 const AGREED = ['prelude', 'epoch', 'time', 'agreement'];
 const COMMIT_PARTS = [...AGREED, 'notifications', 'deferred', 'counting', 'operations', 'rare_operations'];
+const OUTPUT_PARTS = [...COMMIT_PARTS, 'output_operations'];
 const TIMED = ['prelude', 'epoch', 'time'];
 
 export const scripts = {
@@ -118,11 +139,15 @@ export const scripts = {
   findSlots: readScript('find_slots', 'no-writes', ['prelude', 'epoch']),
   counts: readScript('counts', 'no-writes', ['prelude', 'epoch']),
   activity: readScript('activity', 'no-writes', TIMED),
+  outputPages: readScript('output_pages', 'no-writes', ['prelude', 'epoch']),
   lastEnded: readScript('last_ended', 'no-writes', ['prelude', 'epoch']),
   /** Commits of which one adds a task or an agent. */
   admit: readScript('commit', null, COMMIT_PARTS),
   /** Any other commits. */
   commit: readScript('commit', 'allow-oom', COMMIT_PARTS),
+  /** The same where one of them changes an output. */
+  admitOutput: readScript('commit', null, OUTPUT_PARTS),
+  commitOutput: readScript('commit', 'allow-oom', OUTPUT_PARTS),
   takeDue: readScript('take_due', 'allow-oom', AGREED),
   renewLeases: readScript('renew_leases', 'allow-oom', AGREED),
   touches: readScript('touches', 'allow-oom', [...AGREED, 'agents']),

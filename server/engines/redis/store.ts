@@ -14,16 +14,18 @@
  *   their positions, and cursors of `readAgentChanges` are refused.
  * - Every reply is bounded: pages of agents by their bytes, listings and feeds by their number of ids. Few
  *   large values are on their way at once (`reads/values.ts`).
- * - What ends a task or frees memory is written also when the memory of Redis is full; new tasks and agents
- *   are refused before that (`connection/server-inspection.ts`).
+ * - What ends a task or frees memory is written also when the memory of Redis is full; new tasks, agents
+ *   and output are refused before that (`connection/server-inspection.ts`).
  */
 
 import type { SharedReads } from '../../async/shared-reads.ts';
 import { parseStored } from '../../domain/json-text.ts';
 import type { TaskState } from '../../domain/task.ts';
+import { SMALL_LENGTH_MAX } from '../../domain/value-size.ts';
 import type { Caller } from '../../ports/caller.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { countLatestDue, TIME_BUDGETS } from '../../ports/limits.ts';
+import type { OutputConflict, OutputHead } from '../../ports/output.ts';
 import {
   type Batch,
   type CommitResult,
@@ -33,6 +35,7 @@ import {
   type Store,
   StoreDamaged,
   type Stored,
+  StoreRefused,
   StoreUnavailable,
 } from '../../ports/store.ts';
 import type { DueTimer } from '../due-timer.ts';
@@ -50,7 +53,8 @@ import { type AgentStatuses, readAgentChanges } from './reads/agent-status.ts';
 import { createCountedReads } from './reads/counted-reads.ts';
 import { readFeed, type Slice } from './reads/feed.ts';
 import { readPage } from './reads/lists.ts';
-import { type Found, SMALL_BYTES_MAX, type Values } from './reads/values.ts';
+import { createOutputReads } from './reads/output.ts';
+import type { Found, Values } from './reads/values.ts';
 import type { WrittenTasks } from './reads/written-tasks.ts';
 import { scripts } from './scripts.ts';
 
@@ -85,6 +89,7 @@ export function createRedisStore(engine: Engine): Store {
     nowMs: time.nowMs,
     ...createReads(engine, writes.commit),
     ...createCountedReads(connection),
+    readOutput: createOutputReads(connection),
     ...writes,
     ...createWatching(engine),
     health() {
@@ -146,7 +151,9 @@ function createReads(
   };
 }
 
-function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
+function createWrites(
+  engine: Engine,
+): Pick<Store, 'commit' | 'appendOutput' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
   const { connection, values, groups, inspection, dueTimer, clock, time, nextDue } = engine;
   const { processName, writtenTasks } = engine;
   let names = 0;
@@ -156,21 +163,28 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
     return `${processName}-${names}`;
   };
 
+  async function commit(batch: Batch): Promise<CommitResult> {
+    connection.requireUp();
+    const revision = createName();
+    const notAfterMs = batch.notAfterMs ?? time.nowMs() + TIME_BUDGETS.storeWithinMs;
+    const commit = encodeCommit(batch, { revision, notAfterMs });
+    if (commit.isAdmission) inspection.requireMemory();
+    const noteResult = writtenTasks.begin(batch, commit.size);
+    const { caller } = batch;
+    const send = () => groups.run(commit, caller);
+    const isLarge = commit.size > SMALL_LENGTH_MAX;
+    const result = await (isLarge ? values.writeLarge({ bytes: commit.size, send }, caller) : send());
+    const parsed = parseCommitResult(result, revision);
+    noteResult(parsed);
+    return parsed;
+  }
+
   return {
-    async commit(batch: Batch): Promise<CommitResult> {
-      connection.requireUp();
-      const revision = createName();
-      const notAfterMs = batch.notAfterMs ?? time.nowMs() + TIME_BUDGETS.storeWithinMs;
-      const commit = encodeCommit(batch, { revision, notAfterMs });
-      if (commit.isAdmission) inspection.requireMemory();
-      const noteResult = writtenTasks.begin(batch, commit.size);
-      const result =
-        commit.size > SMALL_BYTES_MAX
-          ? await values.writeLarge({ bytes: commit.size, send: () => groups.run(commit) }, batch.caller)
-          : await groups.run(commit);
-      const parsed = parseCommitResult(result, revision);
-      noteResult(parsed);
-      return parsed;
+    commit,
+    async appendOutput({ request_id, ...append }, caller) {
+      const batch = { writes: [], output: { request_id, append }, ...(caller && { caller }) };
+      const result = await commit(batch);
+      return result.ok ? { ok: true, ...(result.output as OutputHead) } : (result as OutputConflict);
     },
 
     async takeDue(limit) {
@@ -200,11 +214,11 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
 
     touch: engine.contacts.touch,
 
-    async trim({ keepTasksMs, sessionEventsMax }, limit) {
+    async trim({ keepTasksMs, sessionEventsMax, outputBytesMax }, limit) {
       let removed = 0;
       for (let slices = 0; removed < limit && slices < TRIM_SLICES_MAX; slices += 1) {
         const sliceLimit = Math.min(TRIM_SLICE, limit - removed);
-        const args = [keepTasksMs, sessionEventsMax, sliceLimit].map(String);
+        const args = [keepTasksMs, sessionEventsMax, sliceLimit, outputBytesMax].map(String);
         const [count, hasMore] = (await connection.call(scripts.trim, args)) as readonly Reply[];
         removed += Number(count);
         if (Number(count) === 0 && hasMore !== 1) break;
@@ -215,26 +229,37 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
 }
 
 function parseCommitResult(result: string, revision: Revision): CommitResult {
-  const [word, agent_id = ''] = splitOnce(result);
+  const [word, rest = ''] = splitOnce(result);
   switch (word) {
     case 'ok':
-      return { ok: true, revision };
+      return { ok: true, revision, ...(rest !== '' && { output: parseOutputHead(rest) }) };
     case 'late':
-      throw new StoreUnavailable(
-        'The commit reached Redis after its caller had given up; it was not applied.',
-      );
+      throw new StoreUnavailable('The commit reached Redis after its caller had given up.');
     case 'free_agent':
-      return { ok: false, conflict: 'free_agent', agent_id };
+      return { ok: false, conflict: 'free_agent', agent_id: rest };
+    case 'removing':
+      throw new StoreRefused('The store has no room for output until that of ended tasks is removed.');
+    case 'gap':
+      return { ok: false, conflict: 'gap', next: Number(rest) };
     case 'revision':
     case 'slot':
     case 'lease':
     case 'waiting':
     case 'contact':
     case 'full':
+    case 'settled':
+    case 'writer':
+    case 'replaced':
       return { ok: false, conflict: word };
     default:
       throw new Error(`The commit script returned ${JSON.stringify(result)}, which is not a result.`);
   }
+}
+
+/** How an output stands, as the commit script returns it. */
+function parseOutputHead(text: string): OutputHead {
+  const [next, last, flag] = text.split(' ');
+  return { next: Number(next), last: Number(last), isFull: flag === 'f' };
 }
 
 /** The text before the first blank and the one behind it. */
@@ -253,11 +278,7 @@ function pairsOf(texts: readonly string[]): readonly (readonly [string, string])
 
 function createWatching(engine: Engine): Pick<Store, 'feed' | 'watch'> {
   const { connection, notifications, slices, dueTimer, values } = engine;
-  async function* watch(topic: Ref | 'due', signal: AbortSignal): AsyncGenerator<void> {
-    connection.requireUp();
-    yield* watchTopic({ notifications, dueTimer }, topic, signal);
-  }
-
+  const { requireUp } = connection;
   /** If a value can't be read here, its own read fails. */
   const readShort = async (request_id: string): Promise<TaskState | undefined> => {
     const [value] = await values.readShort('task', request_id).catch((): Found => []);
@@ -269,5 +290,8 @@ function createWatching(engine: Engine): Pick<Store, 'feed' | 'watch'> {
   };
 
   const deps = { connection, notifications, slices, readShort };
-  return { watch, feed: (session, after, signal) => readFeed(deps, session, after, signal) };
+  return {
+    watch: (topic, signal) => watchTopic({ notifications, dueTimer, requireUp }, topic, signal),
+    feed: (session, after, signal) => readFeed(deps, session, after, signal),
+  };
 }

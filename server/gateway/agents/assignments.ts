@@ -45,7 +45,7 @@ export async function listAssigned(store: Store, agent_id: string): Promise<read
  * When the agent became unavailable or is back, makes the tasks due at once that it has not acknowledged. A
  * push under way keeps its lease.
  */
-export async function lookAtUnacknowledged(
+export async function makeUnacknowledgedDue(
   { store, commits }: { store: Store; commits: TaskCommits },
   agent_id: string,
 ): Promise<void> {

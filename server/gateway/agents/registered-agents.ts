@@ -8,7 +8,7 @@ import { GatewayError } from '../../ports/gateway.ts';
 import type { Observer } from '../../ports/observer.ts';
 import { type AgentStatus, agentRef, type Store, type Touch } from '../../ports/store.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
-import { lookAtUnacknowledged } from './assignments.ts';
+import { makeUnacknowledgedDue } from './assignments.ts';
 
 export type RegisteredAgents = {
   /** The agent; undefined when it is not registered now. */
@@ -64,7 +64,7 @@ export function createRegisteredAgents({ store, commits, observer }: Deps): Regi
     const back = await changeRecord(agent_id, (current) => ({ ...current, offlineMs: null, left: false }));
     observer.noteAgent('back', back.record);
     // It was not pushed to since its 410.
-    if (answered410) await lookAtUnacknowledged({ store, commits }, agent_id);
+    if (answered410) await makeUnacknowledgedDue({ store, commits }, agent_id);
     return back.record;
   }
 
@@ -91,6 +91,18 @@ export function agentNotFound(): GatewayError {
   return new GatewayError(
     'agent_not_found',
     'No agent is registered under this agent_id. Register it with POST /api/agent/register, then repeat the call.',
+  );
+}
+
+/** Refuses an agent that acts on a task which another agent has, or that is not registered at all. */
+export async function refuseStranger(
+  { agents }: { readonly agents: RegisteredAgents },
+  agent_id: string,
+): Promise<never> {
+  if (!(await agents.findIfRegistered(agent_id))) throw agentNotFound();
+  throw new GatewayError(
+    'agent_mismatch',
+    'The task is not assigned to this agent. Report only tasks that were delivered to it, under its own agent_id.',
   );
 }
 

@@ -1,5 +1,4 @@
 /** How a pull agent fetches its tasks: `claimTask`. The waiting itself is `claim-queue.ts`. */
-import type { AgentRecord } from '../../domain/agent.ts';
 import { PULL_ENDPOINT } from '../../domain/agent.ts';
 import { claimableFromMs, HAND_OUT_AGAIN_MS } from '../../domain/delivery.ts';
 import { describeTask } from '../../domain/task.ts';
@@ -12,6 +11,7 @@ import { limitTime } from '../deadline.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
 import { readTask } from '../tasks/read-task.ts';
 import { type ClaimedTask, createClaimQueues, type HandedOut } from './claim-queue.ts';
+import { noteContactWhile } from './waiting-contact.ts';
 
 /** So many tasks of one agent are handed out at the same time. */
 const HAND_OUTS_AT_ONCE = 16;
@@ -91,42 +91,4 @@ async function handOutTask(deps: Deps, agent_id: string, request_id: string): Pr
   if (input) return { task: describeTask(input.value, result.written.value), trace: input.value.trace };
   const found = await readTask(store, request_id);
   return found ? { task: found.task, trace: undefined } : null;
-}
-
-/** How often at most; an agent with a short `lost_after` needs it more often. */
-const NOTE_EVERY_MS = 10_000;
-const NOTES_WITHIN_LOST_AFTER = 3;
-/** The store notes no more contacts than this. */
-const NOTE_EVERY_MS_MIN = 250;
-
-/**
- * Runs the waiting part of an agent's call. Such a call is contact as long as it waits: its contacts are
- * noted again and again, so that every replica's sweeper knows of them, and once more when it has waited to
- * its end. The signal fires when its caller leaves: that end is no contact. Costs one touch of the store
- * every 10 s.
- */
-async function noteContactWhile<T>(
-  { agents, clock }: { readonly agents: RegisteredAgents; readonly clock: Clock },
-  { agent_id, lostAfterMs }: AgentRecord,
-  signal: AbortSignal,
-  wait: () => Promise<T>,
-): Promise<T> {
-  const over = new AbortController();
-  const neededMs = (lostAfterMs ?? Number.POSITIVE_INFINITY) / NOTES_WITHIN_LOST_AFTER;
-  const everyMs = Math.max(NOTE_EVERY_MS_MIN, Math.min(NOTE_EVERY_MS, neededMs));
-  // An outage of the store is the waiting call's own to report.
-  const note = () => agents.noteContactIfRegistered(agent_id, { by: 'call' }).catch(() => undefined);
-  const noteRepeatedly = async (): Promise<void> => {
-    while (!over.signal.aborted) {
-      await clock.sleep(everyMs, over.signal);
-      if (!over.signal.aborted) await note();
-    }
-  };
-  void noteRepeatedly();
-  try {
-    return await wait();
-  } finally {
-    over.abort('over');
-    if (!signal.aborted) await note();
-  }
 }

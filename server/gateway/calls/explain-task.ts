@@ -20,6 +20,7 @@ import { taskNotFound } from '../tasks/read-task.ts';
 import { matchNow } from './preview-match.ts';
 
 type Deps = { readonly store: Store; readonly agentIndex: AgentIndex };
+type TaskExplanation = Awaited<ReturnType<Gateway['explainTask']>>;
 
 /** Creates the operation. */
 export function createExplainTask(deps: Deps): Pick<Gateway, 'explainTask'> {
@@ -46,10 +47,21 @@ export function createExplainTask(deps: Deps): Pick<Gateway, 'explainTask'> {
         history_dropped: state.historyDropped ?? 0,
         match,
         agent: agent ? describeAgent(agent, nowMs) : describeLostAgent(state),
+        questions: listQuestions(state),
         ...adviseOnTask({ state, outcome, match, agent, nowMs }),
       };
     },
   };
+}
+
+function listQuestions({ questions = [] }: TaskState): TaskExplanation['questions'] {
+  const kept = questions.filter(({ isWithdrawn }) => !isWithdrawn);
+  return kept.map(({ key, prompt, askedMs, answered }) => ({
+    key,
+    prompt,
+    asked_time: askedMs / 1_000,
+    answered_time: toSeconds(answered?.ms ?? null),
+  }));
 }
 
 /**

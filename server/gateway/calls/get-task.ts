@@ -6,6 +6,7 @@ import type { Gateway } from '../../ports/gateway.ts';
 import { type Store, taskRef } from '../../ports/store.ts';
 import type { LargeTasks } from '../tasks/large-tasks.ts';
 import { readTask, taskNotFound } from '../tasks/read-task.ts';
+import { awaitChange } from './await-change.ts';
 
 type Deps = {
   readonly store: Store;
@@ -22,28 +23,11 @@ export function createGetTask(deps: Deps): Pick<Gateway, 'getTask'> {
       const found = await read();
       if (!found) throw taskNotFound();
       if (waitMs === 0 || isSettled(found.task)) return found;
-      await awaitTerminal(deps, request_id, waitMs, signal);
+      await awaitChange(deps, taskRef(request_id), waitMs, signal, async () => {
+        const state = await store.get('task', request_id);
+        return !state || isSettled(state.value);
+      });
       return (await read()) ?? found;
     },
   };
-}
-
-/** Resolves when the task is terminal, the wait is over or the caller leaves. */
-async function awaitTerminal(
-  deps: Deps,
-  request_id: string,
-  waitMs: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const over = new AbortController();
-  const either = AbortSignal.any([signal, over.signal]);
-  void deps.clock.sleep(waitMs, either).then(() => over.abort('over'));
-  try {
-    for await (const _ of deps.store.watch(taskRef(request_id), either)) {
-      const state = await deps.store.get('task', request_id);
-      if (!state || isSettled(state.value)) break;
-    }
-  } finally {
-    over.abort('over');
-  }
 }

@@ -21,7 +21,8 @@ export function createHeartbeatAgent(deps: Deps): Pick<Gateway, 'heartbeatAgent'
     async heartbeatAgent({ agent_id, current_load, request_ids, registration, draining }) {
       await agents.noteContact(agent_id, { by: 'beat' });
       const agentStatus = await agents.changeRecord(agent_id, (record, { slots }) => {
-        // If a later process has registered under this agent_id, this one must not drain or fill it.
+        // If a later process has registered under this agent_id, this one must not drain or fill it, nor keep
+        // its tasks.
         if (registration !== undefined && registration !== record.registration) return record;
         return {
           ...record,
@@ -35,7 +36,8 @@ export function createHeartbeatAgent(deps: Deps): Pick<Gateway, 'heartbeatAgent'
           }),
         };
       });
-      if (request_ids) await acknowledgeNamed(deps, agent_id, request_ids);
+      const isEarlier = registration !== undefined && registration !== agentStatus.record.registration;
+      if (request_ids && !isEarlier) await acknowledgeNamed(deps, agent_id, request_ids);
       return {
         ok: true,
         agent_id,

@@ -17,7 +17,7 @@ import {
   acknowledgeNamed,
   listAssigned,
   listCancelled,
-  lookAtUnacknowledged,
+  makeUnacknowledgedDue,
 } from '../agents/assignments.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
 import { countOwnTasks, type RecentReports } from '../agents/recent-reports.ts';
@@ -49,7 +49,7 @@ export function createRegisterAgent(deps: Deps): Pick<Gateway, 'registerAgent'> 
         await acknowledgeNamed(deps, agent_id, request_ids);
         await disownOthers(deps, agentStatus.record, request_ids);
       }
-      if (wasUnavailable) await lookAtUnacknowledged(deps, agent_id);
+      if (wasUnavailable) await makeUnacknowledgedDue(deps, agent_id);
       return {
         ok: true,
         agent_id,

@@ -4,11 +4,11 @@ import { JsonText } from '../../domain/json-text.ts';
 import type { JsonObject } from '../../domain/task.ts';
 import type { Trigger } from '../../domain/triggers.ts';
 import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
-import { type Gateway, GatewayError, type Report } from '../../ports/gateway.ts';
+import type { Gateway, Report } from '../../ports/gateway.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Tracing } from '../../ports/tracing.ts';
 import type { RecentReports } from '../agents/recent-reports.ts';
-import { agentNotFound, type RegisteredAgents } from '../agents/registered-agents.ts';
+import { type RegisteredAgents, refuseStranger } from '../agents/registered-agents.ts';
 import type { AdvanceResult, TaskCommits } from '../tasks/commit-step.ts';
 import { taskNotFound } from '../tasks/read-task.ts';
 import { runTaskHop } from '../tasks/task-traces.ts';
@@ -49,7 +49,7 @@ async function applyReport(deps: Deps, report: Report, caller: Caller): ReturnTy
     case 'refused':
       if (result.refusal === 'task_terminal')
         return { ok: true, request_id, status: result.state.status, accepted: false };
-      throw (await deps.agents.findIfRegistered(report.agent_id)) ? agentMismatch() : agentNotFound();
+      return await refuseStranger(deps, report.agent_id);
   }
 }
 
@@ -75,13 +75,6 @@ async function commitReport(
   const trigger = passed instanceof Promise ? await passed : passed;
   const lastRead = await store.getForCommit(request_id, caller);
   return await commits.advanceTask(request_id, trigger, { caller }, lastRead);
-}
-
-function agentMismatch(): GatewayError {
-  return new GatewayError(
-    'agent_mismatch',
-    'The task is not assigned to this agent. Report only tasks that were delivered to it, under its own agent_id.',
-  );
 }
 
 /** Takes the properties of the body one by one. A large result is rendered here, for the last time. */

@@ -11,7 +11,7 @@
 import { createHash } from 'node:crypto';
 import { type LargeWork, passOver } from '../../async/large-work.ts';
 import { count } from '../../domain/advice-words.ts';
-import { dueMs } from '../../domain/delivery.ts';
+import { writeCanonical } from '../../domain/canonical-json.ts';
 import { isKeptAsText, JsonText } from '../../domain/json-text.ts';
 import { copyBeginning } from '../../domain/payload-preview.ts';
 import {
@@ -22,24 +22,16 @@ import {
   type TaskState,
 } from '../../domain/task.ts';
 import type { TraceContext } from '../../domain/trace-context.ts';
-import type { Trigger } from '../../domain/triggers.ts';
 import { isLargeText } from '../../domain/value-size.ts';
 import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import type { Ids } from '../../ports/clock.ts';
 import { type Gateway, GatewayError, type Submission } from '../../ports/gateway.ts';
-import type { Observer } from '../../ports/observer.ts';
-import {
-  type Batch,
-  type CommitConflict,
-  type CommitResult,
-  type Revision,
-  taskRef,
-  type Write,
-} from '../../ports/store.ts';
-import { type AssignDeps, pickAgent, prepareAssignment } from '../dispatch/assign.ts';
+import type { CommitConflict, Write } from '../../ports/store.ts';
+import { type AssignDeps, commitAssignment, pickAgent, prepareAssignment } from '../dispatch/assign.ts';
 import { commitDeadlineMs } from '../tasks/commit-step.ts';
 import type { LargeTasks } from '../tasks/large-tasks.ts';
-import { batchFor, decideTransition, taskWrite } from '../tasks/task-batch.ts';
+import type { LeasedResult } from '../tasks/leased-task.ts';
+import type { CommitOptions, SubmissionRest } from '../tasks/task-batch.ts';
 import { runInSpan } from '../tasks/task-traces.ts';
 
 export type TaskLimits = {
@@ -55,7 +47,6 @@ type Deps = AssignDeps & {
   readonly limits: TaskLimits;
   readonly largeTasks: LargeTasks;
   readonly largeWork: LargeWork;
-  readonly observer: Pick<Observer, 'noteSubmitted' | 'noteStep'>;
 };
 
 /** A submission whose payload was rendered: for the last time, unless it is short. */
@@ -67,14 +58,9 @@ type AcceptedTask = { readonly input: TaskInput; readonly state: TaskState };
 /** For whom a task is submitted, and in which trace. */
 type Origin = { readonly caller: Caller; readonly trace: TraceContext | undefined };
 
-/**
- * The rest of a submission's commit: its other writes, for whom it is made and until when it may be applied.
- */
-type SubmissionCommit = {
-  readonly writes?: readonly Write[];
-  readonly caller: Caller;
-  readonly notAfterMs: number;
-};
+/** For whom and until when a submission is committed, and what is written beside it. */
+type SubmissionCommit = Required<Pick<CommitOptions, 'caller' | 'notAfterMs'>> &
+  Pick<SubmissionRest, 'writes'>;
 
 /** Creates the submit operation. */
 export function createSubmitTask(deps: Deps): Pick<Gateway, 'submitTask'> {
@@ -97,7 +83,7 @@ async function submitOnce(deps: Deps, submission: Submission, origin: Origin): P
   const passed = renderPayload(deps, submission, caller);
   const rendered = passed instanceof Promise ? await passed : passed;
   const accepted = acceptTask(deps, rendered, origin);
-  const result = await commitSubmission(deps, accepted, { caller, notAfterMs });
+  const result = await commitSubmission(deps, accepted, { writes: [], caller, notAfterMs });
   if (!result.ok) throw refuseTask(deps, result);
   return describeFreshTask(accepted.input);
 }
@@ -144,82 +130,46 @@ async function submitUnderKey(
   });
 }
 
-/**
- * Commits the submission: assigned where an agent is free, else pending. Starts the push of what it assigned.
- */
+/** Commits the submission: assigned where an agent is free, else pending. */
 async function commitSubmission(
   deps: Deps,
-  accepted: AcceptedTask,
-  { writes = [], caller, notAfterMs }: SubmissionCommit,
-): Promise<CommitResult> {
-  const commit = (batch: Batch): Promise<CommitResult> =>
-    deps.store.commit({ ...batch, writes: [...batch.writes, ...writes], caller, notAfterMs });
-  const { request_id, trace } = accepted.input;
-  const span = deps.tracing.startSpan('match', trace, { request_id });
-  const assigned = assignAccepted(deps, accepted);
-  const tryAssigned = async () => assigned && (await commit(assigned.batch));
-  let result = await runInSpan(span, tryAssigned, (tried) =>
-    tried?.ok && assigned ? { agent_id: assigned.agent_id } : {},
-  );
-  if (assigned && result?.ok) assigned.start(result.revision);
-  else if (assigned) await deps.agentIndex.reload(assigned.agent_id);
+  { input, state }: AcceptedTask,
+  { writes, ...options }: SubmissionCommit,
+): Promise<LeasedResult> {
+  const submission = { input, writes, openTasksMax: deps.limits.openTasksMax };
+  let result = await commitAssigned(deps, state, { ...options, submission });
   if (!result || (!result.ok && (result.conflict === 'slot' || result.conflict === 'waiting'))) {
-    result = await commit(pendingBatch(deps, accepted));
-    if (result.ok) deps.observer.noteSubmitted(request_id, accepted.state, trace);
+    result = await deps.commits.submitPending(state, submission, options);
   }
   // A large task is read in rotation from the first time on.
-  if (result.ok && isLargeInput(accepted.input)) {
-    deps.largeTasks.note(request_id);
-  }
+  if (result.ok && isLargeInput(input)) deps.largeTasks.note(input.request_id);
   return result;
 }
 
-/** The submission's batch with the task assigned, and what follows it; undefined when no agent is free. */
-function assignAccepted(
+/** Undefined when no agent is free. */
+async function commitAssigned(
   deps: Deps,
-  { input, state }: AcceptedTask,
-):
-  | { readonly agent_id: string; readonly batch: Batch; readonly start: (revision: Revision) => void }
-  | undefined {
+  state: TaskState,
+  options: CommitOptions & { readonly submission: SubmissionRest },
+): Promise<LeasedResult | undefined> {
+  const { request_id, task_tags, trace } = options.submission.input;
+  const span = deps.tracing.startSpan('match', trace, { request_id });
   deps.agentIndex.keepFresh();
-  const candidate = pickAgent(deps, input.task_tags);
-  const to = candidate && prepareAssignment(deps, candidate.record);
-  if (!to) return undefined;
-  const { endpoint, registration, agent_tags } = candidate.record;
-  const { request_id } = input;
-  const trigger: Trigger = { type: 'assign', ...to };
-  const before = { value: state, revision: 'absent' };
-  const decided = decideTransition(request_id, before, trigger, deps.store.nowMs());
-  if (decided.kind !== 'transition') return undefined;
-  const { after } = decided.transition;
+  const record = pickAgent(deps, task_tags)?.record;
+  const to = record && prepareAssignment(deps, record);
   // No other lease has this name: the entry is new, and only once.
   const lease = `submission of ${request_id}`;
-  const due = to.attempted
-    ? { lease, isNew: true as const, dueAt: 'held' as const }
-    : { dueAt: dueMs(after) ?? to.nextMs };
-  const batch = batchFor(decided.transition, { ...due, registration });
-  return {
-    agent_id: to.agent_id,
-    batch: { ...addInput(deps, input, batch), noneWaiting: agent_tags },
-    start(revision) {
-      deps.observer.noteSubmitted(request_id, state, input.trace);
-      deps.observer.noteStep(decided.transition);
-      if (!to.attempted) return;
-      const written = { value: after, revision };
-      deps.pushes.start({ request_id, lease, agent_id: to.agent_id, endpoint, written }, input);
-    },
-  };
-}
-
-function pendingBatch(deps: Deps, { input, state }: AcceptedTask): Batch {
-  const { request_id } = input;
-  const writes = [taskWrite(request_id, undefined, state)];
-  return addInput(deps, input, { writes, due: [{ ref: taskRef(request_id), atMs: state.createdMs }] });
-}
-
-function addInput({ limits }: Deps, input: TaskInput, batch: Batch): Batch {
-  const write: Write = { kind: 'input', id: input.request_id, expect: 'absent', value: input };
-  return { ...batch, writes: [write, ...batch.writes], atMost: { openTasks: limits.openTasksMax } };
+  const task = { request_id, lease, before: { value: state, revision: 'absent' } };
+  const assign = async () =>
+    record &&
+    to &&
+    (await commitAssignment(deps, task, { type: 'assign', ...to }, record, {
+      ...options,
+      noneWaiting: record.agent_tags,
+    }));
+  const result = await runInSpan(span, assign, (tried) => (tried?.ok && to ? { agent_id: to.agent_id } : {}));
+  if (to && !result?.ok) await deps.agentIndex.reload(to.agent_id);
+  return result;
 }
 
 function isLargeInput({ payload }: TaskInput): boolean {
@@ -274,19 +224,5 @@ function refuseTask({ limits: { openTasksMax } }: Deps, { conflict }: CommitConf
 
 /** A hash of the accepted fields as canonical JSON. Two submissions under one key must have the same. */
 function fingerprintOf(submission: Submission): string {
-  return createHash('sha256')
-    .update(JSON.stringify(sortKeys(submission)))
-    .digest('base64url');
-}
-
-/**
- * Turns an object into its sorted entries under one empty key. So no array looks like an object, and no key
- * of the payload, such as `__proto__`, has an effect. The limit on bodies bounds the depth, so recursion is
- * safe.
- */
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys);
-  if (value === null || typeof value !== 'object') return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return { '': entries.map(([key, inner]) => [key, sortKeys(inner)]) };
+  return createHash('sha256').update(writeCanonical(submission)).digest('base64url');
 }

@@ -1,13 +1,13 @@
 /**
- * `unregisterAgent`: an agent leaves. If it has acknowledged a task, it keeps the task; all other tasks move.
+ * `unregisterAgent`: an agent leaves. If it has acknowledged a task, it keeps the task. A task that it
+ * certainly does not have moves at once, and one that it may have after 90 s.
  */
 import { completeAgent } from '../../domain/agent.ts';
 import { GONE_AFTER_MS } from '../../domain/delivery.ts';
-import { mayBeTaken } from '../../domain/task.ts';
 import type { Gateway } from '../../ports/gateway.ts';
 import type { Observer } from '../../ports/observer.ts';
-import { agentRef, type Store, taskRef } from '../../ports/store.ts';
-import { listAssigned } from '../agents/assignments.ts';
+import { agentRef, type Store } from '../../ports/store.ts';
+import { makeUnacknowledgedDue } from '../agents/assignments.ts';
 import { agentNotFound } from '../agents/registered-agents.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
 
@@ -22,7 +22,7 @@ export function createUnregisterAgent(deps: Deps): Pick<Gateway, 'unregisterAgen
   return {
     async unregisterAgent(agent_id, registration) {
       if (await markUnregistered(deps, agent_id, registration)) {
-        await rescheduleUnacknowledged(deps, agent_id);
+        await makeUnacknowledgedDue(deps, agent_id);
       }
       return { ok: true, agent_id };
     },
@@ -54,19 +54,4 @@ async function markUnregistered(
     observer.noteAgent('unregistered', value);
     return true;
   });
-}
-
-/**
- * If the agent never took a task, it moves at once; if it may have taken it, after 90 s; acknowledged tasks
- * stay.
- */
-async function rescheduleUnacknowledged({ store, commits }: Deps, agent_id: string): Promise<void> {
-  const nowMs = store.nowMs();
-  const due = (await listAssigned(store, agent_id))
-    .filter(({ delivery }) => !delivery.acknowledged)
-    .map(({ request_id, delivery, deadlineMs }) => ({
-      ref: taskRef(request_id),
-      atMs: Math.min(deadlineMs, mayBeTaken(delivery) ? nowMs + GONE_AFTER_MS : nowMs),
-    }));
-  if (due.length > 0) await commits.reschedule(due);
 }

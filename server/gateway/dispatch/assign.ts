@@ -1,7 +1,7 @@
 /**
  * Assigning a task to an agent, and starting a push: slot, status and agent commit together, then the push
- * starts. A task is assigned here when it comes due; in the commit that submits it, in
- * `calls/submit-task.ts`.
+ * starts. `assignTask()` is for a task that came due; `commitAssignment()` also for the commit that submits
+ * one, in `calls/submit-task.ts`.
  *
  * Waiting tasks are not overtaken: if one may take the slot, the slot is left to it. For example, a task
  * submitted now does not get the slot when another one has waited for it for a minute. A task that does not
@@ -57,30 +57,28 @@ export async function assignTask(
   return await runTaskHop(deps, {
     hop: 'match',
     request_id: task.request_id,
-    work: () => assignTo(deps, task, record, how),
+    work: () => assignUnlessOvertaking(deps, task, record, how),
     describe: (result) => (result.ok && result.written ? { agent_id } : {}),
   });
 }
 
-async function assignTo(
+/** Assigns it unless one that waits may take the slot. */
+async function assignUnlessOvertaking(
   deps: AssignDeps,
   task: LeasedTask,
   record: AgentRecord,
   how: Assigning,
 ): Promise<LeasedResult> {
-  const { agent_id, endpoint, registration, agent_tags } = record;
+  const { agent_id, agent_tags } = record;
   const to = prepareAssignment(deps, record);
   if (!to) return await retryLater(deps, task);
-  const trigger: Trigger = { ...how, ...to };
   const commit = (options: CommitOptions): Promise<LeasedResult> =>
-    to.attempted
-      ? commitAndPush(deps, task, trigger, { agent_id, endpoint }, options)
-      : commitLeased(deps, task, trigger, options);
+    commitAssignment(deps, task, { ...how, ...to }, record, options);
   const mayOvertake = task.before.value.waiting;
-  let result = await commit(mayOvertake ? { registration } : { registration, noneWaiting: agent_tags });
+  let result = await commit(mayOvertake ? {} : { noneWaiting: agent_tags });
   if (!result.ok && result.conflict === 'waiting') {
     if (await hasWaitingFor(deps, record)) result = await giveWay(deps, task, agent_id);
-    else result = await commit({ registration });
+    else result = await commit({});
   }
   if (!result.ok || !result.written) await deps.agentIndex.reload(agent_id);
   return result;
@@ -112,6 +110,19 @@ export function prepareAssignment(
   return { agent_id, attempted: !isPull, nextMs: isPull ? nowMs + UNCLAIMED_MS : nowMs };
 }
 
+/** Commits the assignment to the agent of this record. If it is pushed to, its push starts. */
+export function commitAssignment(
+  deps: AssignDeps,
+  task: LeasedTask,
+  trigger: Assigning & AssignedTo,
+  { agent_id, endpoint, registration }: AgentRecord,
+  options: CommitOptions,
+): Promise<LeasedResult> {
+  const granted = { ...options, registration };
+  if (!trigger.attempted) return commitLeased(deps, task, trigger, granted);
+  return commitAndPush(deps, task, trigger, { agent_id, endpoint }, granted);
+}
+
 /** Commits a step that starts a push, then starts the push with exactly the written state. */
 export async function commitAndPush(
   deps: AssignDeps,
@@ -123,7 +134,7 @@ export async function commitAndPush(
   const { request_id, lease } = task;
   const result = await commitLeased(deps, task, trigger, { ...options, dueAt: 'held' });
   if (result.ok && result.written) {
-    deps.pushes.start({ request_id, lease, ...to, written: result.written });
+    deps.pushes.start({ request_id, lease, ...to, written: result.written }, options.submission?.input);
   }
   return result;
 }
@@ -146,7 +157,7 @@ export function pickAgent(
 
 /** Whether no further push to this endpoint may start now. */
 export function isPushLimitReached({ pushes }: AssignDeps, endpoint: string): boolean {
-  return !pushes.isFree(endpoint);
+  return !pushes.mayOpenConnection(endpoint);
 }
 
 /** Leaves the task for a little later, when fewer pushes may be under way. */

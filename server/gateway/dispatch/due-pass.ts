@@ -10,7 +10,7 @@
 import { type BoundedMap, createBoundedMap } from '../../async/bounded-map.ts';
 import { GatewayError } from '../../ports/gateway.ts';
 import type { Log } from '../../ports/log.ts';
-import { type Lease, type Ref, type Store, StoreDamaged, StoreUnavailable } from '../../ports/store.ts';
+import { type Lease, type Ref, type Store, StoreUnavailable } from '../../ports/store.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
 import type { Dispatcher } from './dispatcher.ts';
@@ -69,7 +69,7 @@ async function lookOrPostpone(deps: Deps, failures: Failures, ref: Ref, lease: L
   } catch (error) {
     // Too many conflicts: it comes due again when its lease runs out.
     if (error instanceof GatewayError) return;
-    if (error instanceof StoreUnavailable && !(error instanceof StoreDamaged)) throw error;
+    if (error instanceof StoreUnavailable) throw error;
     const times = countFailure(failures, ref);
     const againMs = Math.min(FAILED_RETRY_MAX_MS, FAILED_RETRY_MS * 2 ** (times - 1));
     const again = `in ${againMs / 1_000} s, then less and less often, up to once an hour`;

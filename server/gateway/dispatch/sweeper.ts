@@ -29,7 +29,7 @@ import {
   type Retention,
   type Store,
 } from '../../ports/store.ts';
-import { lookAtUnacknowledged } from '../agents/assignments.ts';
+import { makeUnacknowledgedDue } from '../agents/assignments.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
 import { createLostTasks, type LostTasks } from './lost-tasks.ts';
 import type { SweepTimes } from './sweep-times.ts';
@@ -88,7 +88,7 @@ async function lookAtAgent(parts: Parts, agent_id: string, lease: Lease): Promis
       if (kind === 'agent' && value !== null) parts.observer.noteAgent('offline', value);
     }
     // If the offline agent certainly did not take a task, the task moves at once.
-    await lookAtUnacknowledged(parts, agent_id);
+    await makeUnacknowledgedDue(parts, agent_id);
     return;
   }
   const lossMs = await lostTasks.lose(agentStatus, nowMs);

@@ -56,7 +56,7 @@ export function createWaitingOffers(deps: {
       const offers = await Promise.all(
         page.items.map(async ({ request_id }) => {
           const state = await readWaiting(store, request_id);
-          return classifyOffer(request_id, state, agent_id, nowMs);
+          return decideOffer(request_id, state, agent_id, nowMs);
         }),
       );
       const certain = offers.filter(({ isCertain }) => isCertain).slice(0, free);
@@ -99,7 +99,7 @@ async function lookForWaiting(deps: LookDeps, { agent_id, agent_tags }: AgentRec
   const resumedMs = sweepTimes.resumedMs(nowMs);
   const mayTake = async (request_id: string): Promise<boolean> => {
     const state = await readWaiting(store, request_id);
-    const { isOffered, isCertain } = classifyOffer(request_id, state, agent_id, nowMs);
+    const { isOffered, isCertain } = decideOffer(request_id, state, agent_id, nowMs);
     if (!isOffered || isCertain) return isOffered;
     return isGone(availabilityOf(agentIndex.find(state?.agent_id ?? ''), resumedMs), nowMs);
   };
@@ -132,7 +132,7 @@ async function readWaiting(store: Store, request_id: string): Promise<TaskState 
  * If its present agent may have the task, the task is offered in case that agent is gone, and does not count
  * among the tasks offered for certain.
  */
-function classifyOffer(
+function decideOffer(
   request_id: string,
   state: TaskState | undefined,
   agent_id: string,

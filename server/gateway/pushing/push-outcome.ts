@@ -10,7 +10,7 @@ import type { Clock, Random } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { PushOutcome } from '../../ports/pusher.ts';
 import { type Store, type Stored, taskRef } from '../../ports/store.ts';
-import { lookAtUnacknowledged } from '../agents/assignments.ts';
+import { makeUnacknowledgedDue } from '../agents/assignments.ts';
 import type { PushRecords } from '../agents/push-records.ts';
 import type { RegisteredAgents } from '../agents/registered-agents.ts';
 import type { UntakenTasks } from '../agents/untaken-tasks.ts';
@@ -83,7 +83,7 @@ async function notePushContact(
     const offline = { left: true, offlineMs: offlineMs ?? store.nowMs() };
     const { record } = await agents.changeRecord(agent_id, (before) => ({ ...before, ...offline }));
     observer.noteAgent('offline', record);
-    await lookAtUnacknowledged({ store, commits }, agent_id);
+    await makeUnacknowledgedDue({ store, commits }, agent_id);
   }
 }
 
@@ -93,7 +93,7 @@ async function recordOutcome(deps: Deps, push: RunningPush, outcome: PushOutcome
   const { request_id, agent_id, written } = push.attempt;
   const attempt = written.value.delivery?.attempts ?? 0;
   const nowMs = store.nowMs();
-  const note = describePush(deps, push, outcome, nowMs);
+  const note = describePushNote(deps, push, outcome, nowMs);
   switch (outcome.kind) {
     case 'acknowledged':
       push.isAcknowledged = true;
@@ -120,7 +120,12 @@ async function recordOutcome(deps: Deps, push: RunningPush, outcome: PushOutcome
 }
 
 /** The push as the history has it. */
-function describePush({ clock }: Deps, { sentMs }: RunningPush, outcome: PushOutcome, ms: number): PushNote {
+function describePushNote(
+  { clock }: Deps,
+  { sentMs }: RunningPush,
+  outcome: PushOutcome,
+  ms: number,
+): PushNote {
   const what = outcome.kind === 'acknowledged' ? String(outcome.status) : outcome.error;
   return sentMs === null ? { ms, what } : { ms, what, tookMs: Math.round(clock.monotonicMs() - sentMs) };
 }
@@ -137,20 +142,20 @@ async function recordUnknown(
 ): Promise<void> {
   if (lease === null) return;
   const attempt = written.value.delivery?.attempts ?? 0;
-  const dueAt = Math.min(written.value.deadlineMs, note.ms + pauseMs);
-  const trigger = { type: 'unknown', agent_id, attempt, push: note } as const;
+  const nextMs = Math.min(written.value.deadlineMs, note.ms + pauseMs);
+  const trigger = { type: 'unknown', agent_id, attempt, nextMs, push: note } as const;
   let before: Stored<TaskState> | undefined = written;
   for (let tries = 0; before && tries < TRIES_MAX; tries += 1) {
-    const result = await commits.commitStep(request_id, before, trigger, { lease, dueAt });
+    const result = await commits.commitStep(request_id, before, trigger, { lease });
     if (result.kind === 'committed') {
-      untakenTasks.noteRetry(request_id, dueAt);
+      untakenTasks.noteRetry(request_id, nextMs);
       return;
     }
     if (result.kind !== 'conflict') break;
     if (result.conflict.conflict === 'lease') return;
     before = await store.get('task', request_id);
   }
-  await commits.reschedule([{ ref: taskRef(request_id), atMs: dueAt, lease }]);
+  await commits.reschedule([{ ref: taskRef(request_id), atMs: nextMs, lease }]);
 }
 
 async function recordAcknowledged(

@@ -1,7 +1,8 @@
 /**
  * Permits to send. A push has a permit from before its task is read until its request is written; then it
- * only waits for the agent's response, and holds no permit. Small and large pushes have permits of their own,
- * so large ones to an agent that does not read never stop small ones:
+ * only waits for the agent's response, and holds no permit. How many pushes may have a connection, sending or
+ * waiting, is another bound (`pushes.ts`). Small and large pushes have permits of their own, so large ones to
+ * an agent that does not read never stop small ones:
  *
  *   small   payload up to 64 KiB    counted: 512 at once, so at most 32 MiB
  *   large   longer                  by bytes: 48 MiB at once, read and encoded one at a time
@@ -16,6 +17,7 @@
  * A share counts as free while it is not used up, so it is exceeded by at most one push. Cost: about 300
  * bytes for each push that waits, in memory alone.
  */
+import { createAmounts } from '../../async/amounts.ts';
 
 export type PushPermits = {
   /** Takes a free permit now, as `take()` does; returns null when the push must wait. */
@@ -37,8 +39,6 @@ type PushSize = {
 /** How much may be sent at once. */
 export const SMALL_PUSHES_MAX = 512;
 export const LARGE_PUSH_BYTES_MAX = 48 * 2 ** 20;
-/** The payload of a small push has at most this many bytes. */
-export const SMALL_PAYLOAD_BYTES_MAX = 65_536;
 
 const ORIGIN_SHARE = 1 / 4;
 const AGENT_SHARE = 1 / 8;
@@ -52,16 +52,16 @@ type Waiting = PushSize & {
 export function createPushPermits(max: number): PushPermits {
   /** By origin and agent, the next in rotation first, if a push of them waits. */
   const waiting = new Map<string, Map<string, Waiting[]>>();
-  const used = { all: 0, origins: new Map<string, number>(), agents: new Map<string, number>() };
+  const used = { all: 0, origins: createAmounts<string>(), agents: createAmounts<string>() };
 
   function add({ agent_id, origin }: PushSize, size: number): void {
     used.all += size;
-    addTo(used.origins, origin, size);
-    addTo(used.agents, agent_id, size);
+    used.origins.add(origin, size);
+    used.agents.add(agent_id, size);
   }
 
-  const isOriginBelow = (origin: string) => (used.origins.get(origin) ?? 0) < max * ORIGIN_SHARE;
-  const isAgentBelow = (agent_id: string) => (used.agents.get(agent_id) ?? 0) < max * AGENT_SHARE;
+  const isOriginBelow = (origin: string) => used.origins.of(origin) < max * ORIGIN_SHARE;
+  const isAgentBelow = (agent_id: string) => used.agents.of(agent_id) < max * AGENT_SHARE;
 
   /** Passes over an origin or agent when it has used up its share: there are at most eight. */
   function findNext(): Waiting | undefined {
@@ -126,13 +126,6 @@ export function createPushPermits(max: number): PushPermits {
       });
     },
   };
-}
-
-/** An entry at zero is removed. */
-function addTo(counts: Map<string, number>, key: string, size: number): void {
-  const count = (counts.get(key) ?? 0) + size;
-  if (count === 0) counts.delete(key);
-  else counts.set(key, count);
 }
 
 /** Moves an entry to the end of the rotation, or removes it when nothing waits there any more. */

@@ -8,8 +8,9 @@
  */
 
 import { createTimeQueue } from '../../async/time-queue.ts';
-import { PUSH_OPEN_MAX_MS } from '../../domain/delivery.ts';
+import { PUSH_RESPONSE_WITHIN_MS } from '../../domain/delivery.ts';
 import { describeTask, type TaskInput, type TaskState } from '../../domain/task.ts';
+import { SMALL_LENGTH_MAX } from '../../domain/value-size.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Pusher, PushOutcome } from '../../ports/pusher.ts';
@@ -20,7 +21,6 @@ import {
   createPushPermits,
   LARGE_PUSH_BYTES_MAX,
   type PushPermits,
-  SMALL_PAYLOAD_BYTES_MAX,
   SMALL_PUSHES_MAX,
 } from './push-permits.ts';
 
@@ -79,6 +79,8 @@ type Deps = {
 
 /** When a push waits longer than this for its permit, it counts as not taken: another agent may be free. */
 const PERMIT_WITHIN_MS = 30_000;
+/** By then a push has ended by itself: beside its permit and its response it needs a connection. */
+const OPEN_MAX_MS = PERMIT_WITHIN_MS + PUSH_RESPONSE_WITHIN_MS + 15_000;
 /**
  * When a push has waited longer, for its permit or for the commit that allows it, it renews its lease first:
  * the rest of the lease may be too short, and another replica may have the task by now.
@@ -113,9 +115,9 @@ export function createPushSending(deps: Deps): PushSending {
   return {
     async send(push) {
       const { deadlineMs, payloadBytes } = push.attempt.written.value;
-      const openMs = Math.max(0, Math.min(PUSH_OPEN_MAX_MS, deadlineMs - deps.store.nowMs()));
+      const openMs = Math.max(0, Math.min(OPEN_MAX_MS, deadlineMs - deps.store.nowMs()));
       const keepLease = times.add(openMs, () => void giveBackLease(deps, push));
-      const isSmall = payloadBytes <= SMALL_PAYLOAD_BYTES_MAX;
+      const isSmall = payloadBytes <= SMALL_LENGTH_MAX;
       const permits = isSmall ? smallPermits : largePermits;
       const end = await takePermit(deps, permits, push, isSmall ? 1 : payloadBytes);
       try {

@@ -3,26 +3,28 @@
  * the task's due entry, renewed every 0.4 s, so that no other replica pushes the same task beside it. It ends
  * in a commit of its outcome: acknowledged, untaken, or unknown with a later look.
  *
- * When the task's deadline or five minutes are over and a push has no response, it gives its lease back. Its
- * connection stays open, and a late 2xx still counts.
+ * A push ends as unknown when it has no response within five minutes. If the task's deadline comes before, it
+ * gives its lease back then, and its connection stays open.
  *
  *   started ─ response or failure ─▶ outcome recorded ─▶ finished
  *      │        acknowledged: recorded within 250 ms, unless the task is settled before
- *      │ no response in time
+ *      │ no response by the deadline
  *      └──▶ lease given back ─ late response ─▶ outcome recorded ─▶ finished
  *      │ its agent is gone, and another is eligible
  *      └──▶ stopped, lease given back: the task may move
  *
- * How many may be under way is bounded by what a connection costs, and one origin may have half of them. If
- * there are more, the next task is turned away and looked at again later; all of those come back at a steady
- * pace, so that thousands of them cost the same as a few. For example, 10,000 tasks for agents that hang come
- * back one after the other, not all at once. A push that waits for its response costs about 25 KiB, nearly
- * all of it for the connection.
+ * How many may be under way is bounded by what a connection costs, and one origin may have half of them. How
+ * many of these are sending is another bound (`push-permits.ts`). If too many are under way, the next task is
+ * turned away and looked at again later; all of those come back at a steady pace, so that thousands of them
+ * cost the same as a few. For example, 10,000 tasks for agents that hang come back one after the other, not
+ * all at once. A push that waits for its response costs about 25 KiB, nearly all of it for the connection.
  */
+import { createAmounts } from '../../async/amounts.ts';
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { TaskInput, TaskState } from '../../domain/task.ts';
 import { parseEndpoint } from '../../net/endpoint.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
+import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { Pusher } from '../../ports/pusher.ts';
@@ -56,9 +58,10 @@ export type Pushes = {
   /** Stops the pushes whose task may move although they have no response: the tasks are due at once. */
   stopMovable(mayMove: (written: TaskState) => boolean): Promise<void>;
   /**
-   * Whether one more to this endpoint may start: fewer are under way, in all and to its origin, than may be.
+   * Whether one more to this endpoint may start: fewer connections are open, in all and to its origin, than
+   * may be.
    */
-  isFree(endpoint: string): boolean;
+  mayOpenConnection(endpoint: string): boolean;
   /**
    * When a task that may not be pushed now is looked at again. Each call returns a later time, up to 15 s
    * from now; beyond that the same.
@@ -108,14 +111,14 @@ export function createPushes(deps: Deps): Pushes {
   const latest = new Map<string, RunningPush>();
   /** Those without a response, in all and by origin: each costs a connection. */
   let openCount = 0;
-  const origins = createCounts();
+  const openTo = createAmounts<string>();
   const nextRetryMs = createRetryPace();
   let idle = Promise.withResolvers<void>();
   let isDraining = false;
 
   function countOpen({ origin }: RunningPush, change: 1 | -1): void {
     openCount += change;
-    origins.add(origin, change);
+    openTo.add(origin, change);
   }
 
   async function run(push: RunningPush): Promise<void> {
@@ -123,6 +126,19 @@ export function createPushes(deps: Deps): Pushes {
     if (outcome === null) return;
     if (push.stop.signal.aborted && outcome.kind !== 'acknowledged') return;
     await recordPush(deps, push, outcome);
+  }
+
+  /** Until no push is under way, at most this long. Leases are renewed: no other replica pushes beside. */
+  async function waitWhileHeld(graceMs: number): Promise<void> {
+    const untilMs = clock.monotonicMs() + graceMs;
+    for (let leftMs = graceMs; running.size > 0 && leftMs > 0; leftMs = untilMs - clock.monotonicMs()) {
+      // An outage is the store's to report.
+      void renewLeases(store, running).catch(() => undefined);
+      const over = new AbortController();
+      const pauseMs = Math.min(leftMs, STORE_LIMITS.renewLeaseEveryMs);
+      await Promise.race([idle.promise, clock.sleep(pauseMs, over.signal)]);
+      over.abort('over');
+    }
   }
 
   function finish(push: RunningPush): void {
@@ -158,9 +174,9 @@ export function createPushes(deps: Deps): Pushes {
 
     stopMovable: (mayMove) => stopMovable(deps, [...running], mayMove),
 
-    isFree(endpoint) {
+    mayOpenConnection(endpoint) {
       if (isDraining || openCount >= deps.pushesMax) return false;
-      return origins.read(originOf(endpoint)) < deps.pushesMax / 2;
+      return openTo.of(originOf(endpoint)) < deps.pushesMax / 2;
     },
 
     nextRetryMs: () => nextRetryMs(store.nowMs()),
@@ -171,9 +187,7 @@ export function createPushes(deps: Deps): Pushes {
       isDraining = true;
       deps.acknowledgements.flush();
       if (running.size === 0) return;
-      const over = new AbortController();
-      await Promise.race([idle.promise, clock.sleep(graceMs, over.signal)]);
-      over.abort('over');
+      await waitWhileHeld(graceMs);
       for (const { stop } of running) stop.abort('draining');
       if (running.size > 0) await idle.promise;
     },
@@ -190,20 +204,6 @@ async function renewLeases(store: Store, running: ReadonlySet<RunningPush>): Pro
     held = [];
   }
   if (held.length > 0) await store.renewLeases(held);
-}
-
-/** Counts by name; when a count is zero, it takes no memory. */
-function createCounts() {
-  const counts = new Map<string, number>();
-  const read = (name: string): number => counts.get(name) ?? 0;
-  return {
-    read,
-    add(name: string, change: 1 | -1): void {
-      const count = read(name) + change;
-      if (count > 0) counts.set(name, count);
-      else counts.delete(name);
-    },
-  };
 }
 
 /** Spreads what is looked at again over time. */

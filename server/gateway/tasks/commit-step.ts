@@ -1,21 +1,34 @@
 /**
  * Decide and commit, in one place: `commitStep()` decides a step of the state table on a stored state,
- * commits it, and returns what it wrote. Everything that changes a stored task goes through it. A submission
- * is committed in `gateway/calls/submit-task.ts`, also where it assigns the task at once; what only re-times
- * due entries goes through `reschedule()`.
+ * commits it, and returns what it wrote. Everything that changes a task goes through it, also the submission
+ * that assigns its task at once. A submission that assigns nothing goes through `submitPending()`, and what
+ * only re-times due entries through `reschedule()`.
  */
 import type { AwaitedAcknowledgement } from '../../domain/history.ts';
-import type { TaskState } from '../../domain/task.ts';
+import type { TaskInput, TaskState } from '../../domain/task.ts';
 import type { Refusal, Trigger } from '../../domain/triggers.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import { GatewayError } from '../../ports/gateway.ts';
 import { TIME_BUDGETS } from '../../ports/limits.ts';
+import type { OutputHead } from '../../ports/output.ts';
 import type { CommitConflict, CommitResult, DueChange, Store, Stored } from '../../ports/store.ts';
-import { batchFor, type CommitOptions, decideTransition, type Transition } from './task-batch.ts';
+import {
+  batchFor,
+  batchOfPending,
+  type CommitOptions,
+  decideTransition,
+  type SubmissionRest,
+  type Transition,
+} from './task-batch.ts';
 
 /** The end of one step. `unchanged`: the step is allowed and makes no difference, so nothing was written. */
 type StepResult =
-  | { readonly kind: 'committed'; readonly written: Stored<TaskState> }
+  | {
+      readonly kind: 'committed';
+      readonly written: Stored<TaskState>;
+      /** How the output stands, if the commit added to it. */
+      readonly output?: OutputHead;
+    }
   | { readonly kind: 'unchanged'; readonly state: TaskState }
   | { readonly kind: 'refused'; readonly refusal: Refusal; readonly state: TaskState }
   | { readonly kind: 'conflict'; readonly conflict: CommitConflict };
@@ -29,8 +42,14 @@ export type TaskCommits = {
     request_id: string,
     before: Stored<TaskState>,
     trigger: Trigger,
-    options?: CommitOptions & { readonly notAfterMs?: number },
+    options?: CommitOptions,
   ): Promise<StepResult>;
+  /** Commits a submission whose task stays pending, and is due at once. */
+  submitPending(
+    state: TaskState,
+    submission: SubmissionRest,
+    options: Pick<CommitOptions, 'caller' | 'notAfterMs'>,
+  ): Promise<CommitResult>;
   /**
    * Reads the task and commits a step, again after each conflict: at most 8 tries, then `busy` (503). The
    * first try rests on a read that may not be durable yet, or on `lastRead`, what the caller read last; when
@@ -69,25 +88,28 @@ type Deps = {
   readonly random: Random;
   /** The acknowledgement of the task that waits to be committed, if one does. */
   readonly findAwaited: (request_id: string) => AwaitedAcknowledgement | null;
+  /** Called for each submission once its commit is durable, before its step if it has one. */
+  readonly noteSubmitted: (input: TaskInput, state: TaskState) => void;
   /** Called for each step once its commit is durable. */
   readonly noteWritten: (transition: Transition) => void;
 };
 
 /** Creates the decide-and-commit functions over a store. */
 export function createTaskCommits(deps: Deps): TaskCommits {
-  const { store, clock, random, findAwaited, noteWritten } = deps;
+  const { store, clock, random, findAwaited, noteSubmitted, noteWritten } = deps;
 
   const commitStep: TaskCommits['commitStep'] = async (request_id, before, trigger, options = {}) => {
-    const { notAfterMs, seenMatch, ...rest } = options;
+    const { seenMatch, submission } = options;
     const notes = { awaited: findAwaited(request_id), ...(seenMatch && { seenMatch }) };
     const decided = decideTransition(request_id, before, trigger, store.nowMs(), notes);
     if (decided.kind !== 'transition') return { ...decided, state: before.value };
     const { transition } = decided;
-    const batch = batchFor(transition, rest);
-    const result = await store.commit(notAfterMs === undefined ? batch : { ...batch, notAfterMs });
+    const result = await store.commit(batchFor(transition, options));
     if (!result.ok) return { kind: 'conflict', conflict: result };
+    if (submission) noteSubmitted(submission.input, before.value);
     noteWritten(transition);
-    return { kind: 'committed', written: { value: transition.after, revision: result.revision } };
+    const written = { value: transition.after, revision: result.revision };
+    return { kind: 'committed', written, ...(result.output && { output: result.output }) };
   };
 
   const retryCommit: TaskCommits['retryCommit'] = async (attempt) => {
@@ -103,6 +125,11 @@ export function createTaskCommits(deps: Deps): TaskCommits {
   return {
     commitStep,
     retryCommit,
+    async submitPending(state, submission, options) {
+      const result = await store.commit({ ...batchOfPending(state, submission), ...options });
+      if (result.ok) noteSubmitted(submission.input, state);
+      return result;
+    },
     reschedule: (due, noneFree) => store.commit({ writes: [], due, ...(noneFree && { noneFree }) }),
     advanceTask(request_id, trigger, options, lastRead) {
       let mayBeUndurable = true;

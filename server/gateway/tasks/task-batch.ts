@@ -2,18 +2,19 @@
  * From a trigger to the batch of one commit. `decideTransition()` is the only place that decides a step of
  * the state table and adds it to the task's history. `taskWrite()` is the only place that builds a task's
  * write, with what changes in the indexes and how the task ends. `batchFor()` is the only place that adds to
- * it what must commit with it: the slots it takes or releases, its due entry and, exactly when the step
- * settles the task, the event.
+ * it what must commit with it: the slots it takes or releases, its due entry, the output and who writes it,
+ * the rest of its submission and, exactly when the step settles the task, the event.
  */
 import { dueMs } from '../../domain/delivery.ts';
 import { type AwaitedAcknowledgement, addHistory } from '../../domain/history.ts';
 import type { MatchRecord } from '../../domain/match-record.ts';
 import { endingOf, type IndexChange, indexChanges } from '../../domain/projection.ts';
 import { step } from '../../domain/step.ts';
-import { isSettled, type TaskState } from '../../domain/task.ts';
+import { isSettled, type TaskInput, type TaskState } from '../../domain/task.ts';
 import type { Refusal, Trigger } from '../../domain/triggers.ts';
 import type { Caller } from '../../ports/caller.ts';
 import { STORE_LIMITS } from '../../ports/limits.ts';
+import type { OutputChange } from '../../ports/output.ts';
 import {
   type Batch,
   type DueChange,
@@ -22,6 +23,7 @@ import {
   type Stored,
   type TaskWrite,
   taskRef,
+  type Write,
 } from '../../ports/store.ts';
 
 /** A step of a task: the stored state it was decided on, the state it leads to, and its cause. */
@@ -66,11 +68,9 @@ export function decideTransition(
 export type CommitOptions = {
   /** The lease under which the dispatcher acts. The commit fails if the due entry was re-timed since. */
   readonly lease?: Lease;
-  /** The commit submits the task: its due entry is new, and begins with the lease. */
-  readonly isNew?: true;
   /**
    * When the entry is due next; default: when the new state says. `held`: it stays leased to the same
-   * dispatcher.
+   * dispatcher. The entry of a task that this commit submits is new: only if held it has the lease.
    */
   readonly dueAt?: number | 'held';
   /** Leaves the due entry alone while it is held, so that a push under way keeps its lease. */
@@ -85,8 +85,24 @@ export type CommitOptions = {
   readonly noContactAfter?: NonNullable<Batch['noContactAfter']>;
   /** For whom the commit is made. */
   readonly caller?: Caller;
+  /** The commit fails beyond these limits, or where the state grows and the memory has no room for it. */
+  readonly atMost?: NonNullable<Batch['atMost']>;
   /** The agents the decision saw, if the task is abandoned. */
   readonly seenMatch?: MatchRecord;
+  /** The pieces that the commit adds to the output, and who writes from now on. */
+  readonly output?: Omit<OutputChange, 'request_id'>;
+  /** The rest of its submission, if the commit submits the task. */
+  readonly submission?: SubmissionRest;
+  /** Store time after which the commit must not be applied. */
+  readonly notAfterMs?: number;
+};
+
+/** The parts of a submission beside the state of its task. */
+export type SubmissionRest = {
+  readonly input: TaskInput;
+  /** Other writes that belong to it. */
+  readonly writes: readonly Write[];
+  readonly openTasksMax: number;
 };
 
 /**
@@ -119,21 +135,40 @@ export function batchFor(transition: Transition, options: CommitOptions = {}): B
   const owner = before.value.agent_id;
   const unreported = settles && owner !== null && !isOwnReport(trigger, owner) ? owner : null;
   const slots = slotChanges(transition, options.registration);
+  const output = options.output ?? endWriter(transition);
+  const write = taskWrite(request_id, before, after, unreported);
   return {
-    writes: [taskWrite(request_id, before, after, unreported)],
+    ...(options.submission ? joinSubmission(write, options.submission) : { writes: [write] }),
     due: dueChanges(transition, options),
     ...(slots.length > 0 && { slots }),
+    ...(output && { output: { request_id, ...output } }),
     ...(options.noneFree && { noneFree: options.noneFree }),
     ...(options.noneWaiting && { noneWaiting: options.noneWaiting }),
+    ...(options.atMost && { atMost: options.atMost }),
     ...(options.caller && { caller: options.caller }),
     ...(options.noContactAfter && { noContactAfter: options.noContactAfter }),
+    ...(options.notAfterMs !== undefined && { notAfterMs: options.notAfterMs }),
     ...(settles && after.cli_session_id !== '' && { event: { session: after.cli_session_id, request_id } }),
   };
 }
 
+/** Builds the batch of a submission whose task stays pending, and is due at once. */
+export function batchOfPending(state: TaskState, submission: SubmissionRest): Batch {
+  const { request_id } = submission.input;
+  const due = [{ ref: taskRef(request_id), atMs: state.createdMs }];
+  return { ...joinSubmission(taskWrite(request_id, undefined, state), submission), due };
+}
+
+function joinSubmission(write: TaskWrite, { input, writes, openTasksMax }: SubmissionRest): Batch {
+  const first: Write = { kind: 'input', id: input.request_id, expect: 'absent', value: input };
+  return { writes: [first, write, ...writes], atMost: { openTasks: openTasksMax } };
+}
+
 function dueChanges({ request_id, before, after }: Transition, options: CommitOptions): readonly DueChange[] {
   const ref = taskRef(request_id);
-  const { lease, dueAt, unlessHeld, isNew } = options;
+  const { lease, dueAt, unlessHeld } = options;
+  const isNew = before.revision === 'absent';
+  if (isNew && dueAt !== 'held') return [{ ref, atMs: dueMs(after) }];
   if (lease !== undefined) {
     if (dueAt === 'held') return [{ ref, atMs: 'held', lease, ...(isNew && { isNew }) }];
     return [{ ref, atMs: dueAt ?? dueMs(after), lease }];
@@ -153,6 +188,12 @@ function slotChanges({ request_id, before, after }: Transition, registration = '
   if (from !== null) changes.push({ op: 'release', agent_id: from, request_id });
   if (to !== null) changes.push({ op: 'grant', agent_id: to, request_id, registration });
   return changes;
+}
+
+/** The writer of an agent that has the task no more, or does not know it, is out at once. */
+function endWriter({ before, trigger }: Transition): CommitOptions['output'] {
+  const isOut = trigger.type === 'reassign' || trigger.type === 'disown';
+  return before.value.hasOutput && isOut ? { begins: { writer: null } } : undefined;
 }
 
 function isOwnReport(trigger: Trigger, agent_id: string): boolean {

@@ -55,12 +55,13 @@ export function createAdminHandlers(gateway: Gateway, version: string): Pick<Han
 
 /** The filters among the parameters of a query, or those of a body; what is absent is left out. */
 function pickFilter(asked: TaskFilter): TaskFilter {
-  const { status, outcome, waiting, type, tag, session, agent, id } = asked;
+  const { status, outcome, waiting, waiting_for_answer, type, tag, session, agent, id } = asked;
   const { created_after, created_before, ended_after, error } = asked;
   return {
     ...(status !== undefined && { status }),
     ...(outcome !== undefined && { outcome }),
     ...(waiting !== undefined && { waiting }),
+    ...(waiting_for_answer !== undefined && { waiting_for_answer }),
     ...(type !== undefined && { type }),
     ...(tag !== undefined && { tag }),
     ...(session !== undefined && { session }),

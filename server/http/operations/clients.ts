@@ -1,19 +1,15 @@
 /** The client's operations: on its tasks, on the events of a session, and the preview of a match. */
 import { parseTraceContext } from '../../domain/trace-context.ts';
 import type { Gateway } from '../../ports/gateway.ts';
-import { StoreUnavailable } from '../../ports/store.ts';
 import { renderItem } from '../stream/event-frames.ts';
-import { type Handlers, limitWait } from './handlers.ts';
-
-/** The signal of a read that does not wait. */
-const NEVER = new AbortController().signal;
+import { type Handlers, limitWait, NEVER } from './handlers.ts';
 
 /** Creates the handlers. */
 export function createClientHandlers(
   gateway: Gateway,
 ): Pick<
   Handlers,
-  'submitTask' | 'getTask' | 'explainTask' | 'previewMatch' | 'cancelTask' | 'subscribeEvents'
+  'submitTask' | 'getTask' | 'explainTask' | 'previewMatch' | 'cancelTask' | 'answerTask' | 'subscribeEvents'
 > {
   return {
     async submitTask({ body, header, caller }) {
@@ -51,17 +47,21 @@ export function createClientHandlers(
       return { status: 200, body: await gateway.cancelTask(path.request_id) };
     },
 
+    async answerTask({ path: { request_id }, body: { key, answer = null }, caller }) {
+      return { status: 200, body: await gateway.answerTask({ request_id, key, answer }, caller) };
+    },
+
     // The header `Last-Event-ID` wins over the query; an empty one counts as absent.
     subscribeEvents({ query, header }) {
       // Once a stream has begun its status can't be changed: an outage must be reported before.
       const health = gateway.health();
-      if (!health.ok && !health.isReadable) throw new StoreUnavailable(health.reason);
+      if (!health.ok && !health.isReadable) throw health.outage;
       const session = query.cli_session_id;
       const after = header('Last-Event-ID') || query.last_event_id || null;
       return {
         status: 200,
         events: {
-          session,
+          of: { kind: 'session', id: session },
           open: (signal) => gateway.subscribeEvents(session, after, renderItem, signal),
         },
       };

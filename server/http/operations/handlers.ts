@@ -22,7 +22,7 @@ type Call<Op> = {
   readonly path: Readonly<ParametersOf<Op, 'path'>>;
   readonly query: Readonly<ParametersOf<Op, 'query'>>;
   /** A header by its name, in upper or lower case. */
-  header(name: keyof ParametersOf<Op, 'header'> & string): string | undefined;
+  header(name: (keyof ParametersOf<Op, 'header'> & string) | 'Accept'): string | undefined;
   readonly body: BodyOf<Op>;
   /** Whether the body carried a right secret. Optional fields that need one are ignored otherwise. */
   readonly isTrusted: boolean;
@@ -35,6 +35,9 @@ type Call<Op> = {
 
 /** Seconds that a call may wait; more count as these. */
 const WAIT_SECONDS_MAX = 60;
+
+/** The signal of a read that does not wait. */
+export const NEVER = new AbortController().signal;
 
 /** The seconds that a call waits that asks for this many; none without a number. */
 export function limitWait(seconds: number | undefined): number {
@@ -53,11 +56,12 @@ type RenderedBody = ({ readonly rendered: Buffer } | { readonly parts: AsyncIter
 type BodyWithHeaders<Body> = { readonly body: Body; readonly headers?: Readonly<Record<string, string>> };
 
 type Success = 200 | 204 | 304;
-type ReplyWith<Status, Response> = Response extends { content: { 'application/json': infer Body } }
-  ? { readonly status: Status } & (BodyWithHeaders<DeepReadonly<Body>> | RenderedBody)
-  : Response extends { content: { 'text/event-stream': unknown } }
-    ? { readonly status: Status; readonly events: EventSource }
-    : { readonly status: Status; readonly headers?: Readonly<Record<string, string>> };
+type ReplyWith<Status, Response> = Response extends { content: infer Content }
+  ? { [Type in keyof Content]: ReplyOf<Status, Type, Content[Type]> }[keyof Content]
+  : { readonly status: Status; readonly headers?: Readonly<Record<string, string>> };
+type ReplyOf<Status, Type, Body> = Type extends 'text/event-stream'
+  ? { readonly status: Status; readonly events: EventSource }
+  : { readonly status: Status } & (BodyWithHeaders<DeepReadonly<Body>> | RenderedBody);
 
 /** A success of an operation as the document declares it. */
 type Reply<Op> = Op extends { responses: infer Responses }

@@ -12,6 +12,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { loadOnce } from '../../async/load-once.ts';
+import { SMALL_LENGTH_MAX } from '../../domain/value-size.ts';
 import type { Caller } from '../../ports/caller.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CollectedBody } from '../answers.ts';
@@ -19,13 +20,10 @@ import { CallerGone } from '../problems.ts';
 import { describeTooLarge } from './body.ts';
 import { type ArrivalLimits, createArrivalClock, createBodyReserve, type OpenBody } from './body-reserve.ts';
 
-/** Bodies up to this many bytes are small. */
-const SMALL_BYTES = 65_536;
-
 export type BodyLimits = ArrivalLimits & {
   /** Bytes of one body. */
   readonly bodyBytesMax: number;
-  /** Memory of all small bodies that are arriving. */
+  /** Memory of all small bodies that are arriving or being handled. */
   readonly smallBodiesBytesMax: number;
   /** Memory of all large bodies that are arriving or being handled. */
   readonly largeBodiesBytesMax: number;
@@ -69,7 +67,7 @@ export function createBodyCollector({
       const parse = parser.loaded() ?? (await parser.loadFor(body, req));
       const counted = new CountedBody(req, (arrivedBytes) => {
         body.arrivedBytes = arrivedBytes;
-        if (!body.isLarge && arrivedBytes > SMALL_BYTES) {
+        if (!body.isLarge && arrivedBytes > SMALL_LENGTH_MAX) {
           small.release(body);
           body.isLarge = true;
         }
@@ -129,7 +127,7 @@ export function createBodyCollector({
       address: typeof key === 'string' ? key : null,
       startedMs: clock.monotonicMs(),
       arrivedBytes: 0,
-      isLarge: (declaredBytes ?? 0) > SMALL_BYTES,
+      isLarge: (declaredBytes ?? 0) > SMALL_LENGTH_MAX,
       fail() {},
     };
     arrivals.add(body);

@@ -3,8 +3,8 @@
  * reserves: one for small bodies and one for large ones, so that neither can take the other's.
  *
  * A body holds what has arrived of it, never what it announces. When a reserve is exhausted, the body that
- * has been arriving longest gives way, once that is a second; so bodies that never end hold up no others. One
- * remote address holds at most half of a reserve.
+ * has been arriving into it longest gives way, once that is a second; so bodies that never end hold up no
+ * others. One remote address holds at most half of a reserve.
  *
  * Each byte counts three times, because that is what it takes: once in the chunks; again when they are
  * joined, after which the chunks are freed; then as text, of one or two bytes a character. The parsed value
@@ -50,10 +50,12 @@ const MEMORY_PER_BYTE = 3;
 /** A body that has been arriving for less gives no way to others. */
 const GIVES_WAY_AFTER_MS = 1_000;
 
+type Arriving = { readonly bytes: number; readonly sinceMs: number };
+
 /** Creates a reserve of this many bytes of memory. */
 export function createBodyReserve(bytesMax: number, monotonicMs: () => number): BodyReserve {
-  // In the order in which they began.
-  const arriving = new Map<OpenBody, number>();
+  // In the order in which they began to hold.
+  const arriving = new Map<OpenBody, Arriving>();
   const complete = new Map<OpenBody, number>();
   const shares = createShares(bytesMax);
   let heldBytes = 0;
@@ -64,15 +66,15 @@ export function createBodyReserve(bytesMax: number, monotonicMs: () => number): 
   }
 
   function release(body: OpenBody): void {
-    count(body, -(arriving.get(body) ?? complete.get(body) ?? 0));
+    count(body, -(arriving.get(body)?.bytes ?? complete.get(body) ?? 0));
     arriving.delete(body);
     complete.delete(body);
   }
 
   /** Makes the longest arriving body give way to another; returns whether there was one. */
   function freeOldest(newcomer: OpenBody): boolean {
-    for (const [body] of arriving) {
-      if (monotonicMs() - body.startedMs < GIVES_WAY_AFTER_MS) return false;
+    for (const [body, { sinceMs }] of arriving) {
+      if (monotonicMs() - sinceMs < GIVES_WAY_AFTER_MS) return false;
       if (body === newcomer) continue;
       release(body);
       body.fail(busy('This body was slow to arrive, and too many bodies are arriving right now.'));
@@ -84,14 +86,15 @@ export function createBodyReserve(bytesMax: number, monotonicMs: () => number): 
   return {
     hold(body, arrivedBytes) {
       const bytes = arrivedBytes * MEMORY_PER_BYTE;
-      const more = bytes - (arriving.get(body) ?? 0);
+      const { bytes: before = 0, sinceMs = monotonicMs() } = arriving.get(body) ?? {};
+      const more = bytes - before;
       if (!shares.fits(body.address, more)) {
         throw busy('Too many bodies are arriving from your address right now.');
       }
       while (heldBytes + more > bytesMax) {
         if (!freeOldest(body)) throw busy('Too many large bodies are arriving right now.');
       }
-      arriving.set(body, bytes);
+      arriving.set(body, { bytes, sinceMs });
       count(body, more);
     },
     complete(body, bytes) {

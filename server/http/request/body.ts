@@ -38,6 +38,7 @@ export async function readJsonBody(
   if (declaredBytes === 0) throw missingBody();
   const collected = await request.readBody(declaredBytes);
   try {
+    if (collected.bytes.length > bodyBytesMax) throw describeTooLarge(bodyBytesMax);
     if (!collected.isLarge) return parseBody(collected, bodyBytesMax);
     if (caller.isGone()) throw new CallerGone();
     return await largeWork.run({ caller, order: 'small' }, () => parseBody(collected, bodyBytesMax));

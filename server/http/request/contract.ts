@@ -5,14 +5,14 @@
  * is first used, or before, in `prepare()`.
  */
 import type { operations } from '@task-gateway/contract';
-import type { ErrorObject, ValidateFunction } from 'ajv';
+import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { type Document, OpenAPIBackend } from 'openapi-backend';
 import type { RequestHeaders } from '../answers.ts';
 import type { FieldError } from '../problems.ts';
-import { createErrorDescriber, mergeErrors, type Parameter, unescapeToken } from './field-errors.ts';
-import { toPointer } from './json-limits.ts';
+import { buildBounds, emptyArrays, findTooLong, leaveOut } from './array-lengths.ts';
+import { createErrorDescriber, mergeErrors, type Parameter } from './field-errors.ts';
 import type { Schema } from './schema-words.ts';
 
 export type OperationId = keyof operations;
@@ -75,7 +75,7 @@ export type Contract = {
 };
 
 /** Schemas of names, which must be well-formed Unicode; OpenAPI has no format for that. */
-const NAME_SCHEMAS = ['Name', 'RegistrationToken', 'RequestId', 'RequestIdEnd', 'SessionId'];
+const NAME_SCHEMAS = ['Name', 'QuestionKey', 'RegistrationToken', 'RequestId', 'RequestIdEnd', 'SessionId'];
 
 /** The part of the document that is changed. */
 type WholeDocument = { readonly components: { readonly schemas: Readonly<Record<string, object>> } };
@@ -111,7 +111,7 @@ export async function loadContract(document: unknown): Promise<Contract> {
  * Creates the one validator of all schemas. It coerces no types and fills in no defaults. The schemas are
  * generated: to validate them too, the first call would compile the schema of schemas, 20 ms in one piece.
  */
-function createAjv(): Ajv2020 {
+export function createAjv(): Ajv2020 {
   const ajv = new Ajv2020({ strict: false, allErrors: true, strictNumbers: true, validateSchema: false });
   addFormats.default(ajv, ['int32', 'float', 'double', 'password']);
   // The format of ajv-formats accepts any integer, such as 1e300, which no reader of an int64 can hold.
@@ -145,7 +145,7 @@ function buildOperation(
     return compiled;
   }
   const describeError = createErrorDescriber(declared.parameters, bodySchema);
-  const boundedArrays = listBoundedArrays(bodySchema);
+  const bounds = buildBounds(bodySchema);
   return {
     operationId,
     method: declared.method,
@@ -155,10 +155,12 @@ function buildOperation(
     body: bodySchema ? describeBody(bodySchema, declared.security) : null,
     readQuery: (query) => readDeclared(queryParameters, query),
     validate(parts) {
-      const lengthErrors = validateArrayLengths(boundedArrays, parts.requestBody);
-      const checked = lengthErrors.length === 0 ? parts : emptyArrays(parts, lengthErrors);
-      const errors: ErrorObject[] = [];
-      for (const check of prepare()) if (!check(checked)) errors.push(...(check.errors ?? []));
+      const lengthErrors = findTooLong(bounds, parts.requestBody);
+      const checked =
+        lengthErrors.length === 0
+          ? parts
+          : { ...parts, requestBody: emptyArrays(parts.requestBody, lengthErrors) };
+      const errors = prepare().flatMap((check) => (check(checked) ? [] : (check.errors ?? [])));
       if (errors.length === 0) return lengthErrors;
       return [...lengthErrors, ...leaveOut(lengthErrors, mergeErrors(errors, describeError))];
     },
@@ -261,56 +263,4 @@ function readValue({ type }: Schema, text: string): unknown {
     default:
       return text;
   }
-}
-
-/** An array of a body that has a greatest length: `request_ids`, or `tags` within `filter`. */
-type BoundedArray = { readonly path: readonly string[]; readonly maxItems: number };
-
-/** The arrays of a schema's objects, found once: to walk the schema at each request takes longer. */
-function listBoundedArrays(
-  schema: Schema | undefined,
-  path: readonly string[] = [],
-): readonly BoundedArray[] {
-  return Object.entries(schema?.properties ?? {}).flatMap(([name, property]) =>
-    (property.anyOf ?? [property]).flatMap((one) => {
-      const inside = [...path, name];
-      const itself = one.maxItems === undefined ? [] : [{ path: inside, maxItems: one.maxItems }];
-      return [...itself, ...listBoundedArrays(one, inside)];
-    }),
-  );
-}
-
-/** Runs before the items are validated, so that two million wrong items don't make two million errors. */
-function validateArrayLengths(arrays: readonly BoundedArray[], body: unknown): readonly FieldError[] {
-  const errors: FieldError[] = [];
-  for (const { path, maxItems } of arrays) {
-    let value = body;
-    for (const name of path) {
-      const isThere = typeof value === 'object' && value !== null && Object.hasOwn(value, name);
-      value = isThere ? Reflect.get(value as object, name) : undefined;
-    }
-    if (Array.isArray(value) && value.length > maxItems) {
-      errors.push({ pointer: toPointer(path), detail: `must have at most ${maxItems} items` });
-    }
-  }
-  return errors;
-}
-
-/** The same request with each array that is too long empty, for the check of everything else. */
-function emptyArrays(parts: RequestParts, lengthErrors: readonly FieldError[]): RequestParts {
-  const requestBody = lengthErrors.reduce<unknown>(
-    (body, { pointer }) => emptyArrayAt(body, pointer.split('/').slice(1).map(unescapeToken)),
-    parts.requestBody,
-  );
-  return { ...parts, requestBody };
-}
-
-function emptyArrayAt(value: unknown, [name, ...inside]: readonly string[]): unknown {
-  if (name === undefined) return [];
-  return { ...Object(value), [name]: emptyArrayAt(Object(value)[name], inside) };
-}
-
-/** The errors that are not about one of these arrays: an empty one may be too short. */
-function leaveOut(lengthErrors: readonly FieldError[], errors: readonly FieldError[]): readonly FieldError[] {
-  return errors.filter((error) => !lengthErrors.some(({ pointer }) => pointer === error.pointer));
 }

@@ -3,6 +3,8 @@
  * response names everything that is wrong.
  */
 import { readCursor } from '../../domain/cursor.ts';
+import { findSchemaErrors } from '../../domain/question.ts';
+import { parseEndpoint } from '../../net/endpoint.ts';
 import type { FieldError } from '../problems.ts';
 import type { OperationId, RequestParts } from './contract.ts';
 import { isObject } from './secrets.ts';
@@ -14,6 +16,7 @@ const FIELD_CHECKS: Partial<Record<OperationId, FieldCheck>> = {
     ...validateEndpoint(readText(requestBody, 'endpoint')),
     ...validateAgentId(readText(requestBody, 'agent_id')),
   ],
+  writeOutput: ({ requestBody }) => validatePieces(readField(requestBody, 'pieces')),
   listTasks: ({ query }) => validateCursor(readText(query, 'cursor')),
   listAgents: ({ query }) => validatePage(query),
   cancelTasks: ({ requestBody }) => [
@@ -36,9 +39,7 @@ function validateAgentId(agent_id: string | undefined): readonly FieldError[] {
 /** An absolute http(s) URL without credentials, as WHATWG parses it, or `pull`. */
 function validateEndpoint(endpoint: string | undefined): readonly FieldError[] {
   if (endpoint === undefined || endpoint === 'pull') return [];
-  const url = URL.parse(endpoint);
-  const isHttp = url !== null && (url.protocol === 'http:' || url.protocol === 'https:');
-  if (isHttp && url.username === '' && url.password === '') return [];
+  if (typeof parseEndpoint(endpoint) !== 'string') return [];
   const detail = 'must be an absolute http or https URL without credentials, or `pull`';
   return [{ pointer: '/endpoint', detail }];
 }
@@ -55,6 +56,22 @@ function validateSelection(body: unknown): readonly FieldError[] {
     ? 'must be left out beside `filter`: send exactly one of them'
     : 'is missing; send an array of ids, or `filter` instead';
   return [{ pointer: '/request_ids', detail }];
+}
+
+const PIECE_KEYS = ['text', 'data', 'question'];
+
+/** Exactly one of the keys: the piece of a later version has none of them, and would be lost. */
+function validatePieces(pieces: unknown): readonly FieldError[] {
+  if (!Array.isArray(pieces)) return [];
+  return pieces.flatMap((piece, index): readonly FieldError[] => {
+    if (!isObject(piece)) return [];
+    const pointer = `/pieces/${index}`;
+    if (PIECE_KEYS.filter((key) => Object.hasOwn(piece, key)).length !== 1) {
+      return [{ pointer, detail: 'must have exactly one of `text`, `data` and `question`' }];
+    }
+    const errors = findSchemaErrors(readField(piece.question, 'schema'));
+    return errors.map((error) => ({ ...error, pointer: `${pointer}/question/schema${error.pointer}` }));
+  });
 }
 
 function validateCursor(cursor: string | undefined): readonly FieldError[] {

@@ -16,6 +16,8 @@ type DescribeError = (error: ErrorObject) => FieldError;
 
 /** So many unknown names are reported, where a schema allows none. */
 const UNKNOWN_NAMES_MAX = 20;
+/** As many places are reported: a small body may have tens of thousands that are wrong. */
+const PLACES_MAX = 100;
 
 /** One entry for each place. An outer place is left out when a place inside it has an entry. */
 export function mergeErrors(
@@ -25,15 +27,19 @@ export function mergeErrors(
   const byPointer = new Map<string, FieldError>();
   let unknown = 0;
   for (const error of errors) {
+    if (byPointer.size === PLACES_MAX) break;
     if (error.keyword === UNKNOWN) unknown += 1;
     if (error.keyword === UNKNOWN && unknown > UNKNOWN_NAMES_MAX) continue;
     const described = describeError(error);
     if (!byPointer.has(described.pointer)) byPointer.set(described.pointer, described);
   }
-  const pointers = [...byPointer.keys()];
-  return [...byPointer.values()].filter(
-    ({ pointer }) => !pointers.some((other) => other.startsWith(`${pointer}/`)),
-  );
+  const outer = new Set([...byPointer.keys()].flatMap(listOuter));
+  return [...byPointer.values()].filter(({ pointer }) => !outer.has(pointer));
+}
+
+/** The pointers of all places around a place. */
+function listOuter(pointer: string): readonly string[] {
+  return [...pointer.matchAll(/\//g)].map(({ index }) => pointer.slice(0, index));
 }
 
 /**

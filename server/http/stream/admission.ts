@@ -1,18 +1,20 @@
 /**
- * Which event streams are open, and whether one more may open: a limit for all of them, one for each session,
- * and half of all for one remote address.
+ * Which event streams are open, and whether one more may open: a limit for all of them, one for each session
+ * or task, and half of all for one remote address.
  */
+import { createAmounts } from '../../async/amounts.ts';
+import type { EventSource } from '../answers.ts';
 import { Problem } from '../problems.ts';
 import { createShares } from '../shares.ts';
 
 export type StreamLimits = {
   readonly streamsMax: number;
-  readonly sessionStreamsMax: number;
+  /** Of one session or task. */
+  readonly streamsOfOneMax: number;
 };
 
 /** The part of an open stream that counts. */
-type AdmittedStream = {
-  readonly session: string;
+type AdmittedStream = Pick<EventSource, 'of'> & {
   /** The remote address of its reader, when that says something. */
   readonly address: string | null;
 };
@@ -28,16 +30,16 @@ export type Admission<Stream extends AdmittedStream> = {
 /** Creates the admission with no stream open. */
 export function createAdmission<Stream extends AdmittedStream>({
   streamsMax,
-  sessionStreamsMax,
+  streamsOfOneMax,
 }: StreamLimits): Admission<Stream> {
   const streams = new Set<Stream>();
-  const countBySession = new Map<string, number>();
+  const ofOwners = createAmounts<string>();
   const shares = createShares(streamsMax);
 
   return {
     streams,
     admit(stream) {
-      const count = countBySession.get(stream.session) ?? 0;
+      const owner = nameOwner(stream);
       if (streams.size >= streamsMax) {
         throw new Problem('too_many_streams', `${streamsMax} streams are open. Try again later.`);
       }
@@ -47,22 +49,24 @@ export function createAdmission<Stream extends AdmittedStream>({
           `Your address has ${Math.ceil(streamsMax / 2)} open streams. Close one before opening another.`,
         );
       }
-      if (count >= sessionStreamsMax) {
+      if (ofOwners.of(owner) >= streamsOfOneMax) {
         throw new Problem(
           'too_many_streams',
-          `This session has ${sessionStreamsMax} open streams. Close one before opening another.`,
+          `This ${stream.of.kind} has ${streamsOfOneMax} open streams. Close one before opening another.`,
         );
       }
       streams.add(stream);
       shares.add(stream.address, 1);
-      countBySession.set(stream.session, count + 1);
+      ofOwners.add(owner, 1);
     },
     release(stream) {
       if (!streams.delete(stream)) return;
       shares.add(stream.address, -1);
-      const count = (countBySession.get(stream.session) ?? 1) - 1;
-      if (count === 0) countBySession.delete(stream.session);
-      else countBySession.set(stream.session, count);
+      ofOwners.add(nameOwner(stream), -1);
     },
   };
+}
+
+function nameOwner({ of: { kind, id } }: AdmittedStream): string {
+  return `${kind} ${id}`;
 }

@@ -1,17 +1,19 @@
 /**
- * The open event streams: each is a cursor into its session's feed, never a queue. The feed is read only as
- * fast as the reader takes the bytes, so a slow reader costs one event.
+ * The open event streams: each is a cursor into its session's feed or its task's output, never a queue. Both
+ * are read only as fast as the reader takes the bytes, so a slow reader costs one event, or one page of
+ * output.
  *
  * A stream ends when its reader disconnects, takes too little for thirty seconds or falls behind what is
  * kept, and when the server drains. The parts: `admission` holds the open streams within their limits,
- * `createPingTimer()` visits them, and this file follows the feed of each. As every response they are written
- * by the writers of `response/`, which also disconnect those who do not read.
+ * `createPingTimer()` visits them, and this file follows the frames of each. As every response they are
+ * written by the writers of `response/`, which also disconnect those who do not read.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createVisits, type Visits } from '../../async/visits.ts';
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
+import { FeedTrimmed, StoreUnavailable } from '../../ports/store.ts';
 import type { EventSource, HeaderList } from '../answers.ts';
 import { createResponseWriter, type ResponseWriter, type WriterDeps } from '../response/response-writer.ts';
 import { createAdmission, type StreamLimits } from './admission.ts';
@@ -31,8 +33,7 @@ export type Streams = {
 };
 
 /** One open stream. */
-type OpenStream = {
-  readonly session: string;
+type OpenStream = Pick<EventSource, 'of'> & {
   /** The remote address of its reader, when that says something. */
   readonly address: string | null;
   readonly response: ServerResponse;
@@ -68,9 +69,9 @@ export function createStreams(deps: Deps): Streams {
   }
 
   return {
-    async serve({ session, open }, response, headers) {
+    async serve({ of, open }, response, headers) {
       const writer = createResponseWriter(response, writers);
-      const stream: OpenStream = { session, address: addressOf(response.req), response, writer };
+      const stream: OpenStream = { of, address: addressOf(response.req), response, writer };
       admission.admit(stream);
       pings.start();
       response.on('close', () => release(stream));
@@ -117,8 +118,9 @@ async function follow(
     }
     await frames.return?.();
   } catch (error) {
-    // The reader reconnects with its last id; what it missed is still stored.
-    log.debug({ error }, 'a stream ended early');
+    // The reader reconnects with its last id: it gets what it missed, or a gap.
+    const isExpected = error instanceof FeedTrimmed || error instanceof StoreUnavailable;
+    log[isExpected ? 'debug' : 'error']({ err: error }, 'a stream ended early');
   }
   if (!response.writableEnded) response.end();
 }

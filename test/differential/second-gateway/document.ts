@@ -6,6 +6,8 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
+const POINTER_CHARS_MAX = 1_024;
+
 type Schema = { readonly type?: string };
 
 type Parameter = {
@@ -25,7 +27,11 @@ export type Operation = {
   readonly secrets: readonly string[];
   readonly isSecretOptional: boolean;
   /** Where values are wrong, as JSON Pointers. */
-  findWrong(body: unknown, query: URLSearchParams, header: (name: string) => string | undefined): string[];
+  findWrong(
+    body: unknown,
+    query: URLSearchParams,
+    header: (name: string) => string | undefined,
+  ): readonly string[];
 };
 
 type Declared = {
@@ -54,7 +60,7 @@ export function readContract(): { readonly version: string; readonly operations:
   ajv.addSchema({ $id: 'document', ...document });
   const compile = (...path: string[]) =>
     ajv.compile({
-      $ref: `document#/${path.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`,
+      $ref: `document#/${path.map((part) => encodeURIComponent(escapeName(part))).join('/')}`,
     });
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, declared]): Operation => {
@@ -89,9 +95,7 @@ export function readContract(): { readonly version: string; readonly operations:
           });
           const isWrong = isBodyRight !== null && !isBodyRight(body);
           const wrong = isWrong ? (isBodyRight.errors ?? []).map(toPointer) : [];
-          const broken = [...found, ...wrong, ...(isBodyRight === null ? [] : findBrokenTexts(body))];
-          // Where an item is wrong, the list is not named too.
-          return [...new Set(broken.filter((one) => !broken.some((other) => other.startsWith(`${one}/`))))];
+          return listPlaces([...found, ...wrong, ...(isBodyRight === null ? [] : findBrokenTexts(body))]);
         },
       };
     }),
@@ -101,17 +105,32 @@ export function readContract(): { readonly version: string; readonly operations:
 
 const nameOf = ({ $ref }: { readonly $ref: string }): string => $ref.split('/').at(-1) ?? '';
 
-/** A parameter as the schema wants it: numbers are written as in JSON, the items of a list with commas. */
+/** A parameter as the schema wants it: numbers and booleans as in JSON, the items of a list with commas. */
 function readText(text: string, type: string | undefined): unknown {
   if (type === 'array') return text.split(',');
+  if (type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
   const isNumber =
     (type === 'number' || type === 'integer') && /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text);
   return isNumber && Number.isFinite(Number(text)) ? Number(text) : text;
 }
 
-function toPointer({ instancePath, keyword, params }: ErrorObject): string {
-  return keyword === 'required' ? `${instancePath}/${String(params.missingProperty)}` : instancePath;
+/** Where an error is: at the name that is missing, or that is not allowed. */
+export function toPointer({ instancePath, keyword, params }: ErrorObject): string {
+  const names: Readonly<Record<string, unknown>> = {
+    required: params.missingProperty,
+    additionalProperties: params.additionalProperty,
+  };
+  const place = `${instancePath}/${escapeName(String(names[keyword]))}`;
+  return keyword in names && place.length <= POINTER_CHARS_MAX ? place : instancePath;
 }
+
+/** Each place once. Where an item is wrong, the list is not named too. */
+export function listPlaces(pointers: readonly string[]): readonly string[] {
+  return [...new Set(pointers.filter((one) => !pointers.some((other) => other.startsWith(`${one}/`))))];
+}
+
+/** A name as a part of a pointer. */
+export const escapeName = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** Texts that are not well-formed Unicode, except in what passes through; and numbers out of range. */
 function findBrokenTexts(value: unknown, pointer = ''): string[] {
@@ -120,6 +139,6 @@ function findBrokenTexts(value: unknown, pointer = ''): string[] {
   if (typeof value === 'number') return Number.isFinite(value) ? [] : [pointer];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) =>
-    findBrokenTexts(inner, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`),
+    findBrokenTexts(inner, `${pointer}/${escapeName(key)}`),
   );
 }

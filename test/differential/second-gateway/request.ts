@@ -55,3 +55,21 @@ export function requireTask({ state, id }: Pick<Call, 'state' | 'id'>): Task {
   if (!task) throw new Refusal('task_not_found');
   return task;
 }
+
+/** The task that an agent writes into or asks about: its own, or one that has ended which was its own. */
+export function requireOwnTask({ state, body }: Call): Task {
+  const agent_id = String(body.agent_id);
+  const task = requireTask({ state, id: String(body.request_id) });
+  const agent = state.agents.get(agent_id);
+  const isFormer = task.former.has(agent_id) && state.isOver(task);
+  if (task.info.agent_id !== agent_id && !isFormer)
+    throw new Refusal(agent ? 'agent_mismatch' : 'agent_not_found');
+  if (agent) agent.contactMs = Date.now();
+  return task;
+}
+
+/** Sorts the keys of objects, as a replacer of `JSON.stringify`. */
+export function sortKeys(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -5,7 +5,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AGENT_OPERATIONS } from './agent-operations.ts';
-import { type Operation, readContract } from './document.ts';
+import { escapeName, listPlaces, type Operation, readContract } from './document.ts';
+import { OUTPUT_OPERATIONS } from './output-operations.ts';
+import { findWrongSchema, QUESTION_OPERATIONS } from './question-operations.ts';
 import { type Call, Refusal, type Reply } from './request.ts';
 import { State } from './state.ts';
 import { TASK_OPERATIONS } from './task-operations.ts';
@@ -15,6 +17,7 @@ const STATUSES: Readonly<Record<string, number>> = {
   agent_id_missing: 400,
   agent_mismatch: 400,
   task_terminal: 400,
+  not_asked: 400,
   unauthorized: 401,
   task_not_found: 404,
   agent_not_found: 404,
@@ -28,10 +31,22 @@ const STATUSES: Readonly<Record<string, number>> = {
 type Serve = (call: Call) => Reply | Promise<Reply>;
 
 /** The operations that it has. */
-export const SERVED: Readonly<Record<string, Serve>> = { ...TASK_OPERATIONS, ...AGENT_OPERATIONS };
+export const SERVED: Readonly<Record<string, Serve>> = {
+  ...TASK_OPERATIONS,
+  ...AGENT_OPERATIONS,
+  ...OUTPUT_OPERATIONS,
+  ...QUESTION_OPERATIONS,
+};
 
 const BODY_BYTES_MAX = 4 * 1_048_576;
-const AGENT_ID_FIRST = ['heartbeatAgent', 'reportResult', 'claimTask', 'unregisterAgent'];
+const AGENT_ID_FIRST = [
+  'heartbeatAgent',
+  'reportResult',
+  'claimTask',
+  'unregisterAgent',
+  'writeOutput',
+  'claimAnswer',
+];
 
 type Deps = {
   readonly secrets: { readonly gateway: string; readonly admin: string };
@@ -96,10 +111,11 @@ async function serve(deps: Deps, req: IncomingMessage, res: ServerResponse): Pro
   const deep = findDeep(body);
   if (deep !== undefined) throw new Refusal('validation_failed', { pointers: [deep] });
   const header = (name: string) => req.headers[name.toLowerCase()]?.toString();
-  const wrong = operation.findWrong(body, url.searchParams, header);
+  const wrong = [...operation.findWrong(body, url.searchParams, header)];
   const wrongValue = findWrongValue(operation.operationId, fields, url.searchParams);
   if (wrongValue !== undefined && !wrong.includes(wrongValue)) wrong.push(wrongValue);
-  if (wrong.length > 0) throw new Refusal('validation_failed', { pointers: wrong });
+  if (operation.operationId === 'writeOutput') wrong.push(...findWrongPieces(fields.pieces, wrong));
+  if (wrong.length > 0) throw new Refusal('validation_failed', { pointers: listPlaces(wrong) });
   const call: Call = {
     state: deps.state,
     query: url.searchParams,
@@ -166,10 +182,23 @@ function findDeep(value: unknown, pointer = '', depth = 1): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth > 100) return pointer;
   for (const [key, inner] of Object.entries(value)) {
-    const found = findDeep(inner, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, depth + 1);
+    const found = findDeep(inner, `${pointer}/${escapeName(key)}`, depth + 1);
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** The pieces that have not one of text, data and question, and what is wrong in the schemas of questions. */
+function findWrongPieces(pieces: unknown, wrong: readonly string[]): readonly string[] {
+  const all: readonly unknown[] = Array.isArray(pieces) && !wrong.includes('/pieces') ? pieces : [];
+  return all.flatMap((piece, index) => {
+    const isObject = typeof piece === 'object' && piece !== null && !Array.isArray(piece);
+    if (!isObject) return [];
+    const keys = ['text', 'data', 'question'].filter((key) => Object.hasOwn(piece, key));
+    if (keys.length !== 1) return [`/pieces/${index}`];
+    const { question } = piece as { readonly question?: { readonly schema?: unknown } | null };
+    return findWrongSchema(question?.schema).map((one) => `/pieces/${index}/question/schema${one}`);
+  });
 }
 
 /** What is wrong beside the schema: an endpoint that is no URL, a cursor that no page had. */

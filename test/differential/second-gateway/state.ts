@@ -9,8 +9,22 @@ export type TaskRow = Schemas['TaskRow'];
 export type ListedAgent = Schemas['Agent'];
 type Registration = Schemas['AgentRegistration'];
 
+/** A piece of output, without its number. */
+export type Piece = Readonly<Record<string, unknown>>;
+
+/** A question that waits for its answer, or has it. One that is withdrawn is forgotten. */
+export type Question = {
+  readonly content: Schemas['Question'];
+  readonly askedMs: number;
+  readonly answer?: { readonly value: unknown };
+};
+
 export type Task = {
   readonly info: TaskInfo;
+  /** Its pieces, who writes them, and how many of them are that writer's. */
+  readonly output: { writer: string; replaced: readonly string[]; next: number; readonly pieces: Piece[] };
+  /** By their keys. */
+  questions: ReadonlyMap<string, Question>;
   readonly queueMs: number | null;
   readonly former: Set<string>;
   readonly refusedMs: Map<string, number>;
@@ -43,6 +57,11 @@ export type Agent = {
   push: { last_status: number | null; last_error: string | null; last_ms: number | null };
 };
 
+/** The questions of a task whose agent, or writer, is another one now: no one waits for the others. */
+export function keepAnswered({ questions }: Task): Task['questions'] {
+  return new Map([...questions].filter(([, { answer }]) => answer));
+}
+
 /** All tasks, agents and events. What waits for a change listens to all changes. */
 export class State {
   readonly tasks = new Map<string, Task>();
@@ -60,6 +79,8 @@ export class State {
   add(info: TaskInfo, queueMs: number | null): void {
     const task: Task = {
       info,
+      output: { writer: '', replaced: [], next: 0, pieces: [] },
+      questions: new Map(),
       queueMs,
       former: new Set(),
       refusedMs: new Map(),
@@ -160,6 +181,7 @@ export class State {
       mayMove: false,
       attempts: 0,
     });
+    task.questions = keepAnswered(task);
     agent.assigned = ++this.#count;
     if (agent.registration.endpoint !== 'pull') void this.push(task, agent_id);
     this.wake();

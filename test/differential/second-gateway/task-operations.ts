@@ -1,6 +1,15 @@
 /** What the operations of clients do in the second gateway once their request is right. */
 import { randomUUID } from 'node:crypto';
-import { type Call, Refusal, type Reply, requireTask, seconds, waitFor, waitMs } from './request.ts';
+import {
+  type Call,
+  Refusal,
+  type Reply,
+  requireTask,
+  seconds,
+  sortKeys,
+  waitFor,
+  waitMs,
+} from './request.ts';
 import type { State, Task, TaskInfo, TaskRow } from './state.ts';
 
 const keys = new WeakMap<State, Map<string, { text: string; first: string }>>();
@@ -47,11 +56,6 @@ function submitTask({ state, body, header }: Call): Reply {
   return JSON.parse(first);
 }
 
-function sortKeys(_key: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
-}
-
 function subscribeEvents({ state, query, header, res }: Call): Reply {
   const session = query.get('cli_session_id') ?? '';
   const after = header('last-event-id') || query.get('last_event_id');
@@ -76,16 +80,25 @@ function subscribeEvents({ state, query, header, res }: Call): Reply {
 function listTasks({ state, query }: Call): Reply {
   const limit = Number(query.get('limit') ?? 100);
   const from = Number(query.get('cursor') ?? 0);
+  const asking = query.get('waiting_for_answer');
   const isAsked = ({ info }: Task): boolean =>
     (!query.has('status') || query.get('status')?.split(',').includes(info.status) === true) &&
     (!query.has('type') || query.get('type') === info.task_type) &&
     (!query.has('tag') || info.task_tags.includes(query.get('tag') ?? '')) &&
     (!query.has('session') || query.get('session') === info.cli_session_id) &&
     (!query.has('agent') || query.get('agent') === info.agent_id);
-  const found = [...state.tasks.values()].reverse().filter(isAsked);
+  const isOpen = (task: Task): boolean => asking === null || asking === String(askedMs(task) < Infinity);
+  const newest = [...state.tasks.values()].reverse().filter((task) => isAsked(task) && isOpen(task));
+  const found = asking === 'true' ? newest.toSorted((a, b) => askedMs(a) - askedMs(b)) : newest;
   const next_cursor = found.length > from + limit ? String(from + limit) : null;
   const tasks = found.slice(from, from + limit).map((task) => toRow(task, state));
   return { time: seconds(Date.now()), tasks, next_cursor, counts: null };
+}
+
+/** When the first of its open questions was asked; `Infinity` if it does not wait for an answer. */
+function askedMs({ info, questions }: Task): number {
+  const open = [...questions.values()].filter(({ answer }) => info.status === 'running' && !answer);
+  return Math.min(...open.map((one) => one.askedMs));
 }
 
 function toRow(task: Task, state: State): TaskRow {
@@ -96,6 +109,7 @@ function toRow(task: Task, state: State): TaskRow {
   return {
     ...shown,
     waiting: isPending || (info.status === 'running' && task.mayMove),
+    waiting_for_answer: askedMs(task) < Infinity,
     outcome: state.isOver(task) ? outcomeOf(task) : null,
     acknowledged: info.status === 'running' && task.isTaken,
     assigned_time: assignedMs === 0 ? null : seconds(assignedMs),
@@ -108,7 +122,8 @@ function toRow(task: Task, state: State): TaskRow {
   };
 }
 
-function outcomeOf({ info, isReported }: Task): string {
+/** How a task ended. */
+export function outcomeOf({ info, isReported }: Task): string {
   if (isReported) return info.status;
   const outcomes: Readonly<Record<string, string>> = {
     'cancelled by user': 'cancelled',

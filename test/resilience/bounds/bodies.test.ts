@@ -9,7 +9,7 @@ import { openConnection, type RawConnection } from '../../http/raw-connection.ts
 import { askOnce } from '../single-request.ts';
 import { expectUnaffected, measureBeside, SCALE } from './beside.ts';
 
-const TIMEOUT = { timeout: 120_000 };
+const TIMEOUT = { timeout: 300_000 };
 const BODY_BYTES = 1024 * 1024;
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const head = (bytes: number): string =>
@@ -87,7 +87,7 @@ describe('beside bodies that do not end, calls are as fast as alone', TIMEOUT, (
     const text = 'x'.repeat(1_000_000);
     const large = buildCall('submitTask', secrets, { payload: { text } });
     await expect
-      .poll(async () => (await askOnce(gateway.baseUrl, large)).status, { timeout: 10_000 })
+      .poll(async () => (await askOnce(gateway.baseUrl, large)).status, { timeout: 60_000 })
       .toBe(200);
     // Whichever gave way, was late for it: nothing was cut without a response.
     await expect

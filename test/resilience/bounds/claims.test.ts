@@ -17,7 +17,7 @@ const BEATING_AT_ONCE = 3;
 /** Each beats this often: what is bounded is the cost of a call, not how often it may come. */
 const BEAT_EVERY_MS = 250;
 const RESULT_CHARS = 50_000;
-const TIMEOUT = { timeout: 180_000 };
+const TIMEOUT = { timeout: 300_000 };
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const agent_id = 'holder';

@@ -11,7 +11,7 @@ import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../../h
 import { readRssKiB } from '../process-cost.ts';
 import { expectUnaffected, measureBeside, SCALE } from './beside.ts';
 
-const TIMEOUT = { timeout: 120_000 };
+const TIMEOUT = { timeout: 300_000 };
 const AGENTS = Math.min(20_000, 2_000 * SCALE);
 /** The longest list of tags that an agent may have. */
 const TAGS = Array.from({ length: 64 }, (_, n) => `${n} `.padEnd(256, 'x'));

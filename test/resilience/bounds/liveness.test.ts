@@ -50,7 +50,7 @@ async function listOffline(): Promise<readonly string[]> {
   return (await listAgents()).filter(({ state }) => state === 'offline').map(({ agent_id }) => agent_id);
 }
 
-describe('time without contact, by a clock that runs ten times as fast', { timeout: 120_000 }, () => {
+describe('time without contact, by a clock that runs ten times as fast', () => {
   const SPEED = 10;
   const FAST_CLOCK = pathToFileURL(join(import.meta.dirname, '../../harness/fast-clock.ts')).href;
   /** Passes by the gateway's clock. */
@@ -66,7 +66,7 @@ describe('time without contact, by a clock that runs ten times as fast', { timeo
     await Promise.all(ids.map((id) => register(id)));
     await Promise.all(ids.map((id) => beat(id)));
     await pass(95);
-    await expect.poll(listOffline, { timeout: 10_000, interval: 20 }).toHaveLength(ids.length);
+    await expect.poll(listOffline, { timeout: 60_000, interval: 20 }).toHaveLength(ids.length);
     const states = await Promise.all(ids.map((id, n) => (n % 2 === 0 ? register(id) : beat(id))));
     expect(new Set(states)).toEqual(new Set(['ready']));
     for (const seconds of [0, 1, 9]) {
@@ -98,7 +98,7 @@ describe('time without contact, by a clock that runs ten times as fast', { timeo
     try {
       await claim('stops', 0);
       const startMs = performance.now();
-      await expect.poll(listOffline, { timeout: 30_000, interval: 20 }).toContain('stops');
+      await expect.poll(listOffline, { timeout: 60_000, interval: 20 }).toContain('stops');
       const silenceMs = (performance.now() - startMs) * SPEED;
       printFigure('offline-after-silence', Math.round(silenceMs), 'ms');
       expect(silenceMs).toBeGreaterThan(89_000);
@@ -147,7 +147,7 @@ describe('by the usual clock', () => {
     } finally {
       clearInterval(beating);
     }
-  }, 60_000);
+  });
 
   async function startProcessOf(agentId: string): Promise<Agent> {
     const agent = createAgent({

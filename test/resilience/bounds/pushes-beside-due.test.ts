@@ -16,7 +16,7 @@ const COUNT = Math.min(90_000, 10_000 * SCALE);
 const AT_ONCE = 32;
 /** So many show how long a submission takes; twice that is allowed for all others. */
 const FIRST = 500;
-const TIMEOUT = { timeout: 180_000 * SCALE };
+const TIMEOUT = { timeout: 240_000 * SCALE };
 
 let gateway: GatewayProcess;
 let folder: string;

@@ -18,7 +18,7 @@ import {
 const TASKS = Math.min(5_000, Math.round(2_000 * SCALE));
 const LARGE_TASKS = Math.min(150, Math.round(50 * SCALE));
 const LARGE = { count: LARGE_TASKS, textLength: 1_000_000 };
-const TIMEOUT = { timeout: 120_000 };
+const TIMEOUT = { timeout: 300_000 };
 
 async function start(): Promise<GatewayProcess> {
   const gateway = await startGateway();

@@ -50,7 +50,7 @@ beforeAll(async () => {
   for (let n = 0; n < LARGE_TASKS; n += 1) {
     ids.push(await submit(gateway.baseUrl, { payload: { text: 'x'.repeat(LARGE_CHARS) } }));
   }
-}, 150_000);
+});
 afterAll(async () => {
   await gateway?.stop();
   folder?.remove();
@@ -100,7 +100,7 @@ function watchMemory(): () => number {
 /** Resolves when the gateway has more descriptors open; on a slow machine connections take a while. */
 async function untilMoreThan(descriptors: number): Promise<void> {
   const look = () => expect(countDescriptors(gateway.pid)).toBeGreaterThan(descriptors);
-  await vi.waitFor(look, { timeout: 20_000 });
+  await vi.waitFor(look, { timeout: 60_000 });
 }
 
 const callFromB = (call: Call): Call => ({ ...call, headers: { ...call.headers, 'x-forwarded-for': B } });
@@ -115,7 +115,7 @@ const IS_CUT_AWAITED = SCALE > 1;
 
 test.each(kinds)(
   `beside ${READERS} readers of %s who take nothing`,
-  { timeout: 240_000 },
+  { timeout: 300_000 },
   async (what, requests) => {
     const beforeKiB = readRssKiB(gateway.pid);
     const readMostKiB = watchMemory();
@@ -167,7 +167,7 @@ test(`beside ${UNKNOWN_READERS} readers who take nothing, where nothing is known
   const largeMs = await timeLargeGet({});
   printFigure('readers: unknown callers, a large read beside', largeMs, 'ms');
   expect(largeMs).toBeLessThan(UNKNOWN_WITHIN_MS);
-}, 60_000);
+});
 
 const AT_ONCE = 1_000;
 
@@ -221,4 +221,4 @@ test(`${AT_ONCE} callers at once who read large tasks are served or refused on a
   expect(statuses.filter((one) => one !== '200' && one !== '503')).toEqual([]);
   expect(statuses).toContain('200');
   expect(heldKiB).toBeLessThan(200 * 1_024);
-}, 60_000);
+});

@@ -46,7 +46,7 @@ describe('a gateway on Redis', () => {
   }
 
   test(`matches tasks beside ${AGENTS} agents with long tags, also after a restart`, {
-    timeout: 120_000 * Math.max(1, SCALE),
+    timeout: 240_000 * Math.max(1, SCALE),
   }, async () => {
     const first = await start();
     await register(first, 'b', ['of b']);
@@ -70,10 +70,10 @@ describe('a gateway on Redis', () => {
     await redis.send('ZADD {task-gateway2}:due 1 agent:damaged');
     await expectMatched(url, 'b');
     await expect
-      .poll(async () => (await getAdmin(url, '/api/admin/agents')).body.total, { timeout: 10_000 })
+      .poll(async () => (await getAdmin(url, '/api/admin/agents')).body.total, { timeout: 60_000 })
       .toBe(1);
     await expect
-      .poll(() => gateways[0]?.output(), { timeout: 10_000 })
+      .poll(() => gateways[0]?.output(), { timeout: 60_000 })
       .toMatch(/"agent_id":"damaged"[^\n]*cannot be read/);
     await register(url, 'damaged', ['of damaged']);
     await expectMatched(url, 'damaged');
@@ -89,7 +89,7 @@ describe('a gateway on Redis', () => {
     await redis.send(`HSET {task-gateway2}:task:${damaged} s {damaged`);
     await redis.send(`ZADD {task-gateway2}:due 1 task:${damaged}`);
     await expect
-      .poll(() => gateways[0]?.output(), { timeout: 10_000 })
+      .poll(() => gateways[0]?.output(), { timeout: 60_000 })
       .toMatch(new RegExp(`"ref":"task:${damaged}"[^\\n]*looked at again`));
     await expectMatched(url, 'b');
     const ended = await fetch(`${url}/api/cli/tasks/${expiring}?auth=${SECRET}&wait=10`);

@@ -13,7 +13,7 @@ import {
   startReplicated,
 } from '../../harness/redis-process.ts';
 
-const WAIT = { timeout: 20_000, interval: 50 };
+const WAIT = { timeout: 60_000, interval: 50 };
 const agent = { auth: SECRET, agent_id: 'b' };
 
 describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
@@ -81,7 +81,7 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
   }
 
   test('refuses new tasks before its memory is full, ends what it has, and goes on', {
-    timeout: 60_000,
+    timeout: 300_000,
   }, async () => {
     await open(await startRedis(['--appendonly', 'no', '--maxmemory', '40mb'], command), {
       REDIS_DURABILITY: 'memory',
@@ -105,7 +105,7 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
 
   test.each(['memory', 'replica'] as const)(
     'ends what it has even when no byte is left, with REDIS_DURABILITY=%s',
-    { timeout: 60_000 },
+    { timeout: 300_000 },
     async (durability) => {
       const settings = ['--appendonly', 'no'];
       const redis =
@@ -124,7 +124,7 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
     },
   );
 
-  test('starts on a Redis whose memory is full, and takes up what is due', { timeout: 60_000 }, async () => {
+  test('starts on a Redis whose memory is full, and takes up what is due', async () => {
     const redis = await startRedis(['--appendonly', 'no'], command);
     await open(redis, { REDIS_DURABILITY: 'memory' });
     const late = await submit(url, { task_tags: ['none'], queue_timeout: 600, timeout: 4 });

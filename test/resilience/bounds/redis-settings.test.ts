@@ -15,7 +15,7 @@ import { startGateway } from '../../harness/gateway-process.ts';
 import { REDIS_COMMANDS, type RedisProcess, startRedis } from '../../harness/redis-process.ts';
 import { SILENT } from '../../harness/silent-log.ts';
 
-const WAIT = { timeout: 20_000, interval: 50 };
+const WAIT = { timeout: 60_000, interval: 50 };
 
 describe.each(REDIS_COMMANDS)('on %s', (command) => {
   const closing: (() => unknown)[] = [];

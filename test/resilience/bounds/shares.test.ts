@@ -16,7 +16,7 @@ import { exchange, openConnection, type RawConnection } from '../../http/raw-con
 import { askOnce } from '../single-request.ts';
 import { expectUnaffected, measureBeside } from './beside.ts';
 
-const TIMEOUT = { timeout: 120_000 };
+const TIMEOUT = { timeout: 300_000 };
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const A = '203.0.113.1';
 const B = '198.51.100.7';

@@ -19,7 +19,7 @@ const TASKS_EACH = 20;
 const SILENT_SERVER = '127.53.53.53';
 
 test(`beside ${AGENTS} agents whose names do not resolve, pushes to another are as fast as alone`, {
-  timeout: 120_000,
+  timeout: 300_000,
   tags: 'mount',
 }, async () => {
   const silent = createSocket('udp4');

@@ -108,6 +108,8 @@ export const FALLS_DUE: Readonly<Record<keyof Duties | Trigger['type'], keyof ty
   acknowledge: 'not here: a call, or the outcome of a push',
   disown: 'not here: a call',
   progress: 'not here: a call',
+  write: 'not here: a call',
+  answer: 'not here: a call',
   succeed: 'not here: a call',
   fail: 'not here: a call',
   cancel: 'not here: a call',

@@ -68,6 +68,26 @@ const TAG_ROWS = [
   ['64 unknown tags like those of agents', SIMILAR],
 ] as const;
 
+/** Pieces that a body just holds. */
+const PIECES = Array(100).fill({ text: 'x'.repeat(600) });
+
+/** As many questions as a body holds, each with the largest schema; and the largest answer to one. */
+const FIELDS = Array.from({ length: 20 }, (_, n) => `field-${n}`);
+const QUESTIONS = Array.from({ length: 7 }, (_, key) => ({
+  question: {
+    key: String(key),
+    prompt: 'x'.repeat(300),
+    schema: {
+      type: 'object',
+      properties: Object.fromEntries(
+        FIELDS.map((name) => [name, { type: 'string', title: 'x'.repeat(350) }]),
+      ),
+      required: FIELDS,
+    },
+  },
+}));
+const ANSWER = Object.fromEntries(FIELDS.map((name) => [name, 'x'.repeat(390)]));
+
 /** A task that waits for a second for an agent with one of 64 tags that none has. */
 export const buildWaiting = (): Call => usual('submitTask', { task_tags: SIMILAR, queue_timeout: 1 });
 export const buildRegistration = (body: object): Call =>
@@ -180,6 +200,38 @@ export const ROWS: { readonly [O in OperationId]: readonly [Row, ...Row[]] } = {
       elements: BODY_KIB,
       call: ({ held }, n) =>
         usual('reportResult', { agent_id: HOLDER, request_id: held[200 + n], result: WIDE }),
+    },
+  ],
+  writeOutput: [
+    {
+      at: 'the first of a writer, 100 pieces that fill a body',
+      call: ({ held }, n) =>
+        usual('writeOutput', { agent_id: HOLDER, request_id: held[300 + n], pieces: PIECES }),
+    },
+    {
+      at: 'seven questions with the largest schemas',
+      call: ({ held }, n) =>
+        usual('writeOutput', { agent_id: HOLDER, request_id: held[400 + n], pieces: QUESTIONS }),
+    },
+  ],
+  readOutput: [
+    { at: 'of one of many', call: ({ held }, n) => usual('readOutput', {}, held[300 + n]) },
+    {
+      at: 'of a task with a result of 1 MiB',
+      elements: 2 * BODY_KIB,
+      call: ({ large: [id = ''] }) => usual('readOutput', {}, id),
+    },
+  ],
+  answerTask: [
+    {
+      at: 'the largest answer, to a question with the largest schema',
+      call: ({ held }, n) => usual('answerTask', { key: '6', answer: ANSWER }, held[400 + n]),
+    },
+  ],
+  claimAnswer: [
+    {
+      at: 'the largest answer',
+      call: ({ held }, n) => usual('claimAnswer', { agent_id: HOLDER, request_id: held[400 + n], key: '6' }),
     },
   ],
   unregisterAgent: [

@@ -94,7 +94,14 @@ function ProblemEntry({ problem, now }: { readonly problem: OverviewProblem; rea
 }
 
 function ProblemLink({ problem }: { readonly problem: OverviewProblem }): VNode | null {
-  const { tag, agent_id, task_type } = problem;
+  const { code, tag, agent_id, task_type } = problem;
+  if (code === 'waiting_for_answer') {
+    return (
+      <a class="link" href={hrefOf({ page: 'tasks' }, '?waiting_for_answer=true')}>
+        Show the tasks
+      </a>
+    );
+  }
   if (task_type !== null) {
     const agent = agent_id === null ? '' : `&agent=${encodeURIComponent(agent_id)}`;
     const search = `?outcome=${FAILED_OUTCOMES}&ended=15m&type=${encodeURIComponent(task_type)}${agent}`;

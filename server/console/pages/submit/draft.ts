@@ -46,7 +46,7 @@ export function draftOf(submission: Submission): Draft {
 }
 
 /** Checks a draft. */
-export function checkDraft(draft: Draft): CheckedDraft {
+export function validateDraft(draft: Draft): CheckedDraft {
   const payload = readPayload(draft.payload);
   const timeout = readSeconds(draft.timeout);
   const queue_timeout = readSeconds(draft.queue_timeout);

@@ -11,7 +11,14 @@ import { showToast } from '../../parts/toast.tsx';
 import { hrefOf, navigate } from '../../routing/routes.ts';
 import type { Submission } from '../submission/copy-as.ts';
 import { buildAgain, writeAgainKey } from '../submission/submit-again.ts';
-import { type CheckedDraft, checkDraft, type Draft, type DraftField, draftOf, EMPTY_DRAFT } from './draft.ts';
+import {
+  type CheckedDraft,
+  type Draft,
+  type DraftField,
+  draftOf,
+  EMPTY_DRAFT,
+  validateDraft,
+} from './draft.ts';
 
 export type Form = {
   readonly draft: Draft;
@@ -86,7 +93,7 @@ export function useForm(query: FormQuery): Form {
     );
     return () => leaving.abort();
   }, [query.from]);
-  const checked = useMemo(() => checkDraft(draft), [draft]);
+  const checked = useMemo(() => validateDraft(draft), [draft]);
   const faults = useMemo(
     () => Object.fromEntries(Object.entries(checked.faults).filter(([field]) => changed.has(field))),
     [checked, changed],

@@ -41,9 +41,10 @@ export function countMatching(
     readonly total: number;
     readonly complete: boolean;
     readonly waiting: number;
+    readonly waiting_for_answer: number;
     readonly by_status: Readonly<Record<'pending' | 'running' | 'success' | 'failed', number>>;
   },
-  filter: Pick<TaskFilterQuery, 'status' | 'outcome' | 'waiting'>,
+  filter: Pick<TaskFilterQuery, 'status' | 'outcome' | 'waiting' | 'waiting_for_answer'>,
 ): ChosenCounts {
   const { pending, running: assigned } = counts.by_status;
   // An open task has no outcome.
@@ -51,9 +52,12 @@ export function countMatching(
     filter.outcome === undefined && (filter.status?.includes(status) ?? true);
   // Of those with the status running: they were assigned, and wait again.
   const again = Math.min(Math.max(counts.waiting - pending, 0), assigned);
+  const { waiting: isWaiting, waiting_for_answer: isAsking } = filter;
   const waiting =
-    filter.waiting === false ? 0 : (isIn('pending') ? pending : 0) + (isIn('running') ? again : 0);
-  const running = filter.waiting !== true && isIn('running') ? assigned - again : 0;
+    isWaiting === false || isAsking ? 0 : (isIn('pending') ? pending : 0) + (isIn('running') ? again : 0);
+  const asking = Math.min(counts.waiting_for_answer, assigned - again);
+  const chosen = isAsking === undefined ? assigned - again : isAsking ? asking : assigned - again - asking;
+  const running = isWaiting !== true && isIn('running') ? chosen : 0;
   const total = Math.max(counts.total, waiting + running);
   return { total, waiting, running, ended: total - waiting - running, complete: counts.complete };
 }

@@ -5,7 +5,7 @@ import { useConsole } from '../../gateway/console.ts';
 import { describeError } from '../../parts/describe-error.ts';
 import { formatNumber } from '../../parts/format.ts';
 import { showToast } from '../../parts/toast.tsx';
-import { buildTaskQuery, TASK_KEYS, type Token, writeTokens } from '../../routing/filter.ts';
+import { buildTaskQuery, readValue, TASK_KEYS, type Token, writeTokens } from '../../routing/filter.ts';
 import { changeSearch } from '../../routing/routes.ts';
 import { PAGE_SIZE, type TaskList } from './task-rows.ts';
 
@@ -17,6 +17,11 @@ export type PagerProps = {
 
 /** How many rows stand before those of a cursor, for the cursors that this page has made. */
 const before = new Map<string, number>();
+
+/** Whether the listing of tasks is by their creation, the newest first. */
+export function isByCreation(tokens: readonly Token[]): boolean {
+  return readValue(tokens, 'ended') === null && readValue(tokens, 'waiting_for_answer') !== 'true';
+}
 
 /** The range and the buttons. */
 export function Pager({ tasks, tokens, cursor }: PagerProps): VNode {
@@ -37,7 +42,7 @@ export function Pager({ tasks, tokens, cursor }: PagerProps): VNode {
     setBusy(true);
     try {
       const query = { ...buildTaskQuery(tokens, time.now.peek()), limit: PAGE_SIZE };
-      const first = tasks.list?.shown[0]?.row.create_time;
+      const first = isByCreation(tokens) ? tasks.list?.shown[0]?.row.create_time : undefined;
       const from =
         cursor === null ? (first === undefined ? {} : { created_before: first + 0.001 }) : { cursor };
       const found = await client.readTasks({ ...query, ...from })(null, new AbortController().signal);

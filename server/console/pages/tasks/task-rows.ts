@@ -7,6 +7,7 @@ import { COUNTS_MS } from '../../gateway/client.ts';
 import { useConsole, useWatch } from '../../gateway/console.ts';
 import type { Read, Watch } from '../../gateway/polling.ts';
 import type { TaskCounts, TaskPage, TaskQuery, TaskRow } from '../../gateway/shapes.ts';
+import { stateOf } from '../../parts/chip.tsx';
 import { type FrozenList, showRows, updateRows } from '../../parts/frozen-list.ts';
 import { buildTaskQuery, type Token } from '../../routing/filter.ts';
 
@@ -30,6 +31,11 @@ export type TaskList = {
   /** Whether rows follow behind those shown. */
   readonly hasOlder: boolean;
 };
+
+/** As `stateOf()` has it, or `asking` while the task waits for an answer. */
+export function stateOfRow(row: TaskRow): string {
+  return row.waiting_for_answer ? 'asking' : stateOf(row);
+}
 
 const idOf = (row: TaskRow): string => row.request_id;
 
@@ -91,7 +97,8 @@ export function patchCancelled(
     const ended_time = cancelled.get(one.id);
     if (ended_time === undefined || one.row.outcome !== null) return one;
     const end = { status: 'failed', outcome: 'cancelled', error_info: 'cancelled by user' } as const;
-    return { ...one, row: { ...one.row, ...end, ended_time, waiting: false, gives_up_time: null } };
+    const waits = { waiting: false, waiting_for_answer: false, gives_up_time: null };
+    return { ...one, row: { ...one.row, ...end, ...waits, ended_time } };
   });
   return { ...list, shown };
 }

@@ -65,7 +65,9 @@ export function readSegments(tokens: readonly Token[]): readonly TaskSegment[] {
     no_agent: hasEnded('no_agent'),
     cancelled: hasEnded('cancelled'),
   };
-  return SEGMENTS.filter((name) => isShown[name]);
+  // Those that wait for an answer run.
+  const isAsking = readValue(tokens, 'waiting_for_answer') === 'true';
+  return SEGMENTS.filter((name) => isShown[name] && (name === 'running' || !isAsking));
 }
 
 /**
@@ -86,10 +88,11 @@ export function toggleSegment(tokens: readonly Token[], name: TaskSegment): read
 function writeSegments(tokens: readonly Token[], chosen: readonly TaskSegment[]): readonly Token[] | null {
   const found = writeFilter(chosen);
   if (found === null) return null;
+  const others = removeToken(tokens, 'waiting_for_answer');
   return (['status', 'outcome', 'waiting'] as const).reduce<readonly Token[]>((all, key) => {
     const value = found[key];
     return value === undefined ? removeToken(all, key) : addToken(all, { key, value });
-  }, tokens);
+  }, others);
 }
 
 type SegmentFilter = { readonly status?: string; readonly outcome?: string; readonly waiting?: string };

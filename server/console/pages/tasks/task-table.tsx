@@ -11,6 +11,7 @@ import { AgentId, TaskId } from '../../parts/task-id.tsx';
 import { hrefOf } from '../../routing/routes.ts';
 import { PayloadOrError } from './payload-or-error.tsx';
 import type { RowSelection } from './row-selection.ts';
+import { stateOfRow } from './task-rows.ts';
 
 export type TaskTableProps = {
   readonly rows: readonly ShownRow<TaskRow>[];
@@ -86,7 +87,7 @@ function TaskTableRow(props: TaskTableProps & { readonly shown: ShownRow<TaskRow
         />
       </Cell>
       <Cell>
-        <Chip state={stateOf(row)} progress={progress} />
+        <Chip state={stateOfRow(row)} progress={progress} />
       </Cell>
       <Cell class="n-id">
         <TaskId request_id={request_id} />

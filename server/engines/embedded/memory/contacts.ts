@@ -42,6 +42,7 @@ export function createContacts(startMs: number): Contacts {
   const find = (agent_id: string): AgentContact => contacts.get(agent_id) ?? NO_CONTACT;
 
   return {
+    // As `gateway/dispatch/sweep-times.ts`, of which each process has its own: this is of the whole store.
     noteSweep(nowMs) {
       if (nowMs - lastSweepMs > STORE_LIMITS.sweepGapMs) resumedMs = nowMs;
       lastSweepMs = nowMs;

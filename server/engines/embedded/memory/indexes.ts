@@ -8,8 +8,9 @@ import type { IndexEntry } from '../../../domain/projection.ts';
 const BTree = BTreeModule.default;
 type Keys = InstanceType<typeof BTree<string, undefined>>;
 
-/** The indexes in memory. */
-export type MemoryIndex = 'open' | 'waiting' | 'waiting-for' | 'claimable';
+/** The indexes in memory; the others are rows. */
+const IN_MEMORY = ['open', 'waiting', 'waiting-for', 'waiting-for-answer', 'claimable'] as const;
+export type MemoryIndex = (typeof IN_MEMORY)[number];
 
 /** Keys after one and below another, both excluded; undefined: from the first, to the last. */
 export type KeyRange = { readonly after: string | undefined; readonly below: string | undefined };
@@ -37,9 +38,9 @@ export type Indexes = {
   ): string[];
 };
 
-/** Whether the index is one of those in memory; the others are rows. */
+/** Whether the index is one of those in memory. */
 export function isInMemory(index: IndexEntry['index']): index is MemoryIndex {
-  return index === 'open' || index === 'waiting' || index === 'waiting-for' || index === 'claimable';
+  return (IN_MEMORY as readonly string[]).includes(index);
 }
 
 /** Creates them empty. */
@@ -48,6 +49,7 @@ export function createIndexes(): Indexes {
     open: new Map(),
     waiting: new Map(),
     'waiting-for': new Map(),
+    'waiting-for-answer': new Map(),
     claimable: new Map(),
   };
   return {

@@ -3,6 +3,7 @@
  * bytes, below what the heap holds: a task that was accepted must not be the one that ends each start.
  */
 import { createSharedTexts } from '../../../async/shared-texts.ts';
+import { isOpen } from '../../../domain/question.ts';
 import type { TaskState } from '../../../domain/task.ts';
 import type { Revision } from '../../../ports/store.ts';
 
@@ -11,6 +12,8 @@ export type OpenTask = {
   readonly state: TaskState;
   /** Whether its reply is in a row of its own; that of `state` is null then. */
   readonly isReplyApart: boolean;
+  /** Whether rows of its output are stored, or are about to be. */
+  readonly hasOutput: boolean;
   readonly revision: Revision;
   readonly seq: number;
   /** The due time in its row; null when its row has none. */
@@ -32,6 +35,10 @@ export type OpenTasks = {
 const TASK_BYTES = 1_024;
 /** A tag takes this much beside its text, if no other waiting task has it. */
 const TAG_BYTES = 384;
+/** Its output takes this much beside its pieces, which are not in memory. */
+const OUTPUT_BYTES = 512;
+/** A question that waits counts with the longest answer: none is refused for want of room. */
+const ANSWER_CHARS = 8_192;
 /** Beyond Latin letters a character takes two bytes. */
 const CHAR_BYTES = 2;
 
@@ -42,6 +49,8 @@ export function estimateTaskBytes(state: TaskState): number {
   for (const tag of task_tags) chars += tag.length;
   for (const agent_id of state.assignees) chars += agent_id.length;
   for (const { agent_id } of delivery?.busy ?? []) chars += agent_id.length;
+  for (const question of state.questions ?? [])
+    chars += JSON.stringify(question).length + (isOpen(question) ? ANSWER_CHARS : 0);
   for (const [, , agent_id, what] of history) chars += (agent_id?.length ?? 0) + (what?.length ?? 0);
   return TASK_BYTES + TAG_BYTES * task_tags.length + CHAR_BYTES * chars;
 }
@@ -70,7 +79,8 @@ export function createOpenTasks(): OpenTasks {
     put(id, task) {
       const before = entries.get(id);
       const state = share(before, task.state);
-      const after = { ...task, state, bytes: estimateTaskBytes(state) };
+      const bytesOfOutput = task.hasOutput ? OUTPUT_BYTES : 0;
+      const after = { ...task, state, bytes: estimateTaskBytes(state) + bytesOfOutput };
       bytes += after.bytes - (before?.bytes ?? 0);
       entries.set(id, after);
       return state;

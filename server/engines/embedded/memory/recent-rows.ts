@@ -18,6 +18,8 @@ export type RecentRows<T> = {
   seqOf(key: string): number;
   /** Notes what a commit writes. `chars` is roughly the memory that the value takes, in characters. */
   note(key: string, value: T, seq: number, chars: number): void;
+  /** Drops what is beyond the bound. Called when a read has ended: nothing is dropped meanwhile. */
+  trim(): void;
 };
 
 /** How many reads of the file are running; while there are any, nothing is dropped. */
@@ -41,16 +43,21 @@ export function createRecentRows<T>(
   /** A value of the present wins over one of the past, and is dropped after it. */
   const find = (key: string): CachedRow<T> | undefined => present.rows.get(key) ?? past.rows.get(key);
 
+  function trim(): void {
+    if (present.chars < charsMax / 2 || !isDurable(past.lastSeq) || fileReads.count > 0) return;
+    past = present;
+    present = createPeriod();
+  }
+
   return {
+    trim,
     get: (key) => find(key)?.value,
     seqOf: (key) => find(key)?.seq ?? 0,
     note(key, value, seq, chars) {
       present.rows.set(key, { value, seq });
       present.chars += chars + OVERHEAD_CHARS;
       present.lastSeq = seq;
-      if (present.chars < charsMax / 2 || !isDurable(past.lastSeq) || fileReads.count > 0) return;
-      past = present;
-      present = createPeriod();
+      trim();
     },
   };
 }

@@ -1,6 +1,7 @@
 /**
  * The memory state of the engine: the open tasks and their entries in indexes, the agents, what is due, how
- * far cursors have come, what is counted of the tasks, and how the last of them ended.
+ * far cursors have come, how the output of open tasks stands, what is counted of the tasks, and how the last
+ * of them ended.
  *
  * Invariants
  * - The state is what the file will hold once every decided commit is durable. Decisions on open tasks and
@@ -21,6 +22,7 @@ import { type Agents, createAgents } from './agents.ts';
 import { createDueQueue, type DueQueue } from './due-queue.ts';
 import { createIndexes, type Indexes } from './indexes.ts';
 import { createOpenTasks, type OpenTasks } from './open-tasks.ts';
+import { createOutputs, type Outputs } from './outputs.ts';
 
 /** The end of a session's feed: the number of its last event, and whether any event is stored. */
 export type FeedEnd = { readonly number: number; readonly stored: boolean };
@@ -33,6 +35,7 @@ export type MemoryState = {
   readonly due: DueQueue;
   readonly indexes: Indexes;
   readonly settledCounts: SettledCounts;
+  readonly outputs: Outputs;
   readonly activity: ActivitySteps;
   /** The tasks that ended last, by id. */
   readonly ended: BoundedMap<string, EndedTask>;
@@ -55,6 +58,7 @@ export function createMemoryState(row: MarkRow, newestTaskKey: string): MemorySt
     due: createDueQueue(run),
     indexes: createIndexes(),
     settledCounts: createSettledCounts(row),
+    outputs: createOutputs(row),
     activity: createActivitySteps(),
     ended: createBoundedMap(STORE_LIMITS.endedMax),
     highWaterMark: { run, ms, n },

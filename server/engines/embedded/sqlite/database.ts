@@ -13,6 +13,7 @@ import { crc32 } from 'node:zlib';
 import { messageOf } from '../../../async/error-message.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
+import { StoreDamaged } from '../../../ports/store.ts';
 import type { Rows, WritableRows } from '../storage/keyv-adapter.ts';
 import type { Row } from '../storage/ordered-storage.ts';
 import {
@@ -144,7 +145,7 @@ function createReader(sqlite: DatabaseSync, path: string): Reader {
   function requireIntact(key: string, row: Record<string, unknown>): string {
     const value = row.value;
     if (typeof value === 'string' && row.crc === checksum(key, value)) return value;
-    throw new Error(`the value under "${key}" in ${path} is damaged: its CRC-32 does not match`);
+    throw new StoreDamaged(`the value under "${key}" in ${path} is damaged: its CRC-32 does not match`);
   }
 
   function readRow(row: Record<string, unknown>): Row {
@@ -177,7 +178,9 @@ function createReader(sqlite: DatabaseSync, path: string): Reader {
           : [read(from, () => select.get(from, to, limit))].filter((row) => row !== undefined);
       const rows = found.map(readRow);
       if (!areInOrder(rows, from, to, reverse)) {
-        throw new Error(`the rows from "${from}" to "${to}" in ${path} are damaged: they are out of order`);
+        throw new StoreDamaged(
+          `the rows from "${from}" to "${to}" in ${path} are damaged: they are out of order`,
+        );
       }
       return rows;
     },

@@ -66,7 +66,7 @@ export function repairLog(path: string, isClaimed = false): void {
   const descriptor = openSync(nameLog(path), 'r+');
   try {
     const log = readAll(descriptor);
-    const end = isClaimed ? checkClaimed(path, log) : checkLog(path, log);
+    const end = isClaimed ? findClaimedEnd(path, log) : findIntactEnd(path, log);
     if (end === undefined) return;
     writeAll(descriptor, log.subarray(0, end));
     // Frames of a failed transaction, or of an earlier use of the log, would look like damage next time.
@@ -104,7 +104,7 @@ function nameLog(path: string): string {
 }
 
 /** Where the intact part of a log ends; undefined where it holds nothing of a database of the gateway. */
-function checkLog(path: string, log: Buffer): number | undefined {
+function findIntactEnd(path: string, log: Buffer): number | undefined {
   const head = requireDatabase(path);
   // The header is synced before the first frame is written, so a shorter file has never held a frame.
   if (log.length <= HEADER_BYTES) return head?.isOfGateway ? 0 : undefined;
@@ -125,7 +125,7 @@ export function requireDatabase(path: string): FileHead | undefined {
   return head;
 }
 
-function checkClaimed(path: string, log: Buffer): number {
+function findClaimedEnd(path: string, log: Buffer): number {
   if (log.length <= HEADER_BYTES) return 0;
   const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (bytes === 0) throw new UnusableFile(describeLone(path, undefined));

@@ -6,6 +6,7 @@
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../../async/error-message.ts';
+import { outageKindOf } from '../outage-kind.ts';
 import type { Row } from '../storage/ordered-storage.ts';
 import { type Database, openDatabase } from './database.ts';
 import {
@@ -32,7 +33,7 @@ try {
   post({ ok: true });
   writeUntilClosed(database);
 } catch (error) {
-  post({ ok: false, reason: messageOf(error) });
+  post({ ok: false, kind: outageKindOf(error), reason: messageOf(error) });
 }
 
 function writeUntilClosed(database: Database): void {
@@ -80,7 +81,7 @@ function write(database: Database, { sets, deletes }: WriterGroup): boolean {
     Atomics.notify(counts, WRITTEN);
     return true;
   } catch (error) {
-    post({ ok: false, reason: messageOf(error) });
+    post({ ok: false, kind: outageKindOf(error), reason: messageOf(error) });
     return false;
   }
 }

@@ -7,13 +7,16 @@
  * count, and sleeps for the next.
  */
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { type OutageKind, StoreUnavailable } from '../../../ports/store.ts';
 import type { Writer } from '../storage/keyv-adapter.ts';
 
 /** The writes, each key followed by its value, and the removals: flat lists are copied faster. */
 export type WriterGroup = { readonly sets: readonly string[]; readonly deletes: readonly string[] };
 export type WriterRequest = WriterGroup | 'close';
 /** The thread's message: that the file is open, or why it, or a group, could not be opened or written. */
-export type WriterMessage = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+export type WriterMessage =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly kind: OutageKind; readonly reason: string };
 /** The thread is started with these. */
 export type WriterData = {
   readonly path: string;
@@ -83,7 +86,7 @@ export async function startWriter(path: string, counts = createCounts()): Promis
 
   worker.on('message', (message: WriterMessage) => {
     if (message.ok) takePending()?.resolve();
-    else takePending()?.reject(new Error(message.reason));
+    else takePending()?.reject(new StoreUnavailable(message.reason, { kind: message.kind }));
   });
   worker.on('error', (error) => rejectFromNowOn(error instanceof Error ? error : new Error(String(error))));
   worker.on('exit', () => {

@@ -9,8 +9,9 @@
  */
 import { Keyv, type KeyvStorageAdapter } from 'keyv';
 import { messageOf } from '../../../async/error-message.ts';
-import { StoreUnavailable } from '../../../ports/store.ts';
+import { StoreDamaged, StoreUnavailable } from '../../../ports/store.ts';
 import type { Space } from '../disk-space.ts';
+import { outageKindOf } from '../outage-kind.ts';
 import type { Range } from './row-keys.ts';
 
 export type Row = readonly [key: string, value: string];
@@ -97,6 +98,8 @@ async function readOrThrow<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
-    throw new StoreUnavailable(`The store could not read: ${messageOf(error)}`, { cause: error });
+    if (error instanceof StoreDamaged) throw error;
+    const kind = outageKindOf(error);
+    throw new StoreUnavailable(`The store could not read: ${messageOf(error)}`, { kind, cause: error });
   }
 }

@@ -17,10 +17,13 @@
  *   unreported/AGENT/MS/ID           a task that settled without its agent's report
  *   ended/MS/ID                      retention index: tasks by the time they settled, with the key of their
  *                                    event and what is kept of their end
+ *   output/ID/N                      a write of a task's output: its pieces, the last of which has number N,
+ *                                    and how the output stands then; N-: that alone
+ *   ended-output/MS/ID               settled tasks with output, by the time they settled: its bytes
  *   fade/MS/KEY                      expiry index: rows by the time they expire
  *
- * Keys, prefixes and the short field names in values (`r` `v` `d` `e` `p`, `run` `ms` `n` `ended`) are
- * the stored format: they must not change, even where the code uses other names.
+ * Keys, prefixes and the short field names in values (`r` `v` `d` `e` `p` `o`, `run` `ms` `n` `ended`
+ * `output`) are the stored format: they must not change, even where the code uses other names.
  *
  * Promise: a part of a key may be any string. It can neither collide with another key nor leave its range,
  * because every character that is not plain is escaped, the separator included.
@@ -42,6 +45,8 @@ export type HighWaterMark = { readonly run: number; readonly ms: number; readonl
 export type MarkRow = HighWaterMark & {
   /** Settled tasks that are stored, in the order of `OUTCOMES`. */
   readonly ended?: readonly number[];
+  /** Bytes of all output, and those of settled tasks' output; absent while there is none. */
+  readonly output?: readonly [all: number, settled: number];
 };
 
 /** The stored form of a value: its revision `r`, the value `v`, and a time that depends on the kind. */
@@ -54,6 +59,8 @@ export type Envelope = {
   readonly e?: number;
   /** Open tasks: whether the reply is in a row of its own. */
   readonly p?: true;
+  /** Open tasks: whether there is output. */
+  readonly o?: true;
 };
 
 export const HIGH_WATER_MARK_KEY = 'meta/mark';
@@ -62,6 +69,7 @@ export const AGENT_RANGE = rangeOf('agent');
 export const TASK_RANGE = rangeOf('task');
 export const ACTIVITY_RANGE = rangeOf('activity');
 export const ENDED_RANGE = rangeOf('ended');
+export const ENDED_OUTPUT_RANGE = rangeOf('ended-output');
 export const EXPIRY_PREFIX = 'fade/';
 
 const NOT_PLAIN = /[%/\p{Cc}\p{Surrogate}]/u;
@@ -99,6 +107,12 @@ export function afterKey(key: string): string {
   return `${key}\u0001`;
 }
 
+/** The time in a key whose second part is one. */
+export function msOf(key: string): number {
+  const from = key.indexOf('/') + 1;
+  return Number(key.slice(from, from + MS_DIGITS));
+}
+
 /** The last part of a key, unescaped. */
 export function lastPart(key: string): string {
   return unescapePart(key.slice(key.lastIndexOf('/') + 1));
@@ -113,6 +127,16 @@ export const agentKey = (id: string): string => `agent/${escapePart(id)}`;
 export const keyKey = (id: string): string => `key/${escapePart(id)}`;
 export const endedKey = (ms: number, id: string): string =>
   `${ENDED_RANGE.from}${padMs(ms)}/${escapePart(id)}`;
+export const outputRange = (id: string): Range => rangeOf(`output/${escapePart(id)}`);
+/** The row of the write whose last piece has this number. */
+export const outputKey = (id: string, last: number): string =>
+  `${outputRange(id).from}${String(last).padStart(COUNT_DIGITS, '0')}`;
+/** The row behind it, which only says how the output stands. */
+export const outputHeadKey = (id: string, last: number): string => `${outputKey(id, last)}-`;
+/** The number of the last piece that the row of an output counts. */
+export const lastPieceOf = (key: string): number => Number.parseInt(key.slice(key.lastIndexOf('/') + 1), 10);
+export const endedOutputKey = (ms: number, id: string): string =>
+  `${ENDED_OUTPUT_RANGE.from}${padMs(ms)}/${escapePart(id)}`;
 export const expiryKey = (ms: number, key: string): string => `${EXPIRY_PREFIX}${padMs(ms)}/${key}`;
 
 /** The row key inside a key of the expiry index. */

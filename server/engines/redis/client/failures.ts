@@ -1,10 +1,10 @@
 /**
  * The meaning of failed calls and failed attempts to connect: for the caller, for the connection, for
- * `health()`. Strangers read `health()`, so an outage is described by one of a few sentences; only the log
- * has what Redis said.
+ * `health()`. Administrators read an outage, so it is one of a few sentences; only the log has what Redis
+ * said.
  */
 import { messageOf } from '../../../async/error-message.ts';
-import { StoreUnavailable } from '../../../ports/store.ts';
+import { type OutageKind, StoreUnavailable } from '../../../ports/store.ts';
 import { isErrorReply } from './client.ts';
 import { UnusableServer } from './durability.ts';
 
@@ -42,38 +42,41 @@ export function explainCallFailure(error: unknown): CallFailure {
     return { error: new ClockDisagreement(message.slice(CLOCK_ERROR.length)), lostBecause: null };
   const isDefect = error instanceof TypeError || /^(ERR|WRONGTYPE)\b/.test(message);
   if (error instanceof StoreUnavailable || isDefect) return { error, lostBecause: null };
-  if (!isErrorReply(error)) return { error: replyLost(describeOutage(error)), lostBecause: error };
+  if (!isErrorReply(error)) return { error: replyLost(explainOutage(error)), lostBecause: error };
   // It is another store, or no longer the primary: only a new connection can find out.
   const isOtherServer = /^(EMPTIED|READONLY|MASTERDOWN|LOADING|NOAUTH)\b/.test(message);
   return {
-    error: new StoreUnavailable(describeOutage(error), { cause: error }),
+    error: explainOutage(error),
     lostBecause: isOtherServer ? error : null,
   };
 }
 
-/** The error of a call whose reply will not come; `outage` is a sentence. */
-export function replyLost(outage: string): ReplyLost {
-  return new ReplyLost(`${outage} Whether the call had an effect is unknown.`);
+/** The error of a call whose reply will not come. */
+export function replyLost({ message, kind }: StoreUnavailable): ReplyLost {
+  return new ReplyLost(`${message} Whether the call had an effect is unknown.`, { kind });
 }
 
-/** The message when an error reply begins with one of these words, and when there is no reply. */
-const REASONS: readonly (readonly [RegExp, string])[] = [
-  [/^EMPTIED\b/, 'the store was emptied or replaced and does not hold what was accepted before'],
-  [/^LOADING\b/, 'it is loading its data'],
-  [/^(READONLY|MASTERDOWN)\b/, 'it is not the primary'],
-  [/^OOM\b/, 'its memory is full'],
-  [/^(MISCONF|NOREPLICAS)\b/, 'it takes no writes now'],
-  [/^(NOAUTH|WRONGPASS|NOPERM)\b/, 'it refuses the credentials of the gateway'],
-  [/not replied|does not reply/, 'it does not reply'],
-];
+type Reason = readonly [words: RegExp, kind: OutageKind, reason: string];
 
-/** The sentence for an error or a reason: it names no address and repeats no text of Redis. */
-export function describeOutage(cause: unknown): string {
+/** Kind and message when an error reply begins with one of these words, and when there is no reply. */
+const REASONS: readonly Reason[] = [
+  [/^EMPTIED\b/, 'emptied', 'the store was emptied or replaced and does not hold what was accepted before'],
+  [/^LOADING\b/, 'starting', 'it is loading its data'],
+  [/^(READONLY|MASTERDOWN)\b/, 'takes_no_writes', 'it is not the primary'],
+  [/^OOM\b/, 'full', 'its memory is full'],
+  [/^(MISCONF|NOREPLICAS)\b/, 'takes_no_writes', 'it takes no writes now'],
+  [/^(NOAUTH|WRONGPASS|NOPERM)\b/, 'wrong_settings', 'it refuses the credentials of the gateway'],
+  [/not replied|does not reply/, 'silent', 'it does not reply'],
+];
+const UNREACHABLE: Reason = [/^/, 'silent', 'it cannot be reached'];
+const UNUSABLE: Reason = [/^/, 'wrong_settings', 'its settings are not those the gateway requires'];
+
+/** The outage behind an error or a reason: its message names no address and repeats no text of Redis. */
+export function explainOutage(cause: unknown): StoreUnavailable {
   const message = messageOf(cause);
-  const found = REASONS.find(([words]) => words.test(message));
-  const reason =
-    cause instanceof UnusableServer ? 'its settings are not those the gateway requires' : found?.[1];
-  return `Redis is not available: ${reason ?? 'it cannot be reached'}.`;
+  const found = REASONS.find(([words]) => words.test(message)) ?? UNREACHABLE;
+  const [, kind, reason] = cause instanceof UnusableServer ? UNUSABLE : found;
+  return new StoreUnavailable(`Redis is not available: ${reason}.`, { kind, cause });
 }
 
 /** Whether another attempt to connect would fail as well, until a person changes a setting. */
@@ -88,5 +91,5 @@ export function needsPerson(error: unknown): boolean {
 
 /** Whether a call had no effect because the memory of Redis is full. */
 export function isMemoryFull(error: unknown): boolean {
-  return error instanceof StoreUnavailable && /^OOM\b/.test(messageOf(error.cause));
+  return error instanceof StoreUnavailable && error.kind === 'full';
 }

@@ -51,7 +51,7 @@ export type StoreClock = {
   learn(reading: Reply | undefined, sentMs: number, setClock: SetClock): void;
   /** The same of a new connection. Resolves when this process and the store agree about the time. */
   begin(reading: Reply | undefined, sentMs: number, setClock: SetClock): Promise<void>;
-  /** Returns the call with a disagreement resolved and the call repeated, within the time of one call. */
+  /** Returns the call with a disagreement resolved and the call repeated, if it began less than 3 s ago. */
   guard(call: Call, setClock: SetClock): Call;
   /** Says what a person should set right, without any secret; null when all is well. */
   warning(): string | null;

@@ -11,6 +11,7 @@
 import { writeEnded } from '../../../domain/ended-task.ts';
 import { writeJson } from '../../../domain/json-text.ts';
 import type { IndexChange } from '../../../domain/projection.ts';
+import { isNeeded, type OutputChange } from '../../../ports/output.ts';
 import {
   type Batch,
   type DueChange,
@@ -19,13 +20,18 @@ import {
   type TaskWrite,
   type Write,
 } from '../../../ports/store.ts';
+import { joinPieces } from '../../pieces.ts';
 
 export type EncodedCommit = {
   readonly args: readonly string[];
   /** Bytes of the arguments, in UTF-8. */
   readonly size: number;
-  /** Whether it adds a task or an agent. */
+  /** Whether it adds a task, an agent, or output that is not needed. */
   readonly isAdmission: boolean;
+  /** Whether it changes an output. */
+  readonly hasOutput: boolean;
+  /** Whether it changes nothing else. */
+  readonly isOutputAlone: boolean;
   /** Watchers and feed readers are notified of these; one may come twice. */
   readonly topics: readonly string[];
 };
@@ -37,7 +43,7 @@ type CommitName = {
   readonly notAfterMs: number;
 };
 
-/** Encodes a batch: first the writes, then its due entries and slots, other checks, and last the event. */
+/** Encodes a batch: the writes, its due entries and slots, other checks, output, and last the event. */
 export function encodeCommit(batch: Batch, name: CommitName): EncodedCommit {
   const list = new OperationList(batch, name.revision);
   for (const write of batch.writes) addWrite(list, write);
@@ -51,6 +57,7 @@ export function encodeCommit(batch: Batch, name: CommitName): EncodedCommit {
     }
   }
   addChecks(list, batch);
+  if (batch.output) addOutput(list, batch.output);
   if (batch.event) {
     list.beginTask(batch.event.request_id);
     list.add('e1', batch.event.session);
@@ -59,7 +66,9 @@ export function encodeCommit(batch: Batch, name: CommitName): EncodedCommit {
   const args = list.finish(name.notAfterMs);
   let size = 0;
   for (const arg of args) size += Buffer.byteLength(arg);
-  return { args, size, isAdmission: isAdmission(batch), topics: list.topics };
+  const hasOutput = batch.output !== undefined;
+  const isOutputAlone = hasOutput && batch.writes.length === 0;
+  return { args, size, isAdmission: isAdmission(batch), hasOutput, isOutputAlone, topics: list.topics };
 }
 
 /** The operations of one commit, as they are added. */
@@ -211,7 +220,7 @@ function addPosition(
     case 'waiting-for':
       break;
     default: {
-      const set = name === 'all' ? name : `${name}:${of}`;
+      const set = of === '' ? name : `${name}:${of}`;
       if (isAdded) list.add('z1', set);
       else list.add('v2', set, positionOf(atMs, id));
     }
@@ -245,6 +254,21 @@ function addDueChange(list: OperationList, { ref, atMs, lease, unlessHeld, isNew
   else if (atMs === 'held') list.add('h0');
   else if (atMs === null) list.add('k0');
   else list.add('d1', String(atMs));
+}
+
+function addOutput(list: OperationList, { request_id, begins, append }: OutputChange): void {
+  list.beginTask(request_id);
+  if (begins) list.add('W2', begins.writer ?? '', begins.reset ?? '');
+  if (append) {
+    const { by, pieces } = append;
+    const needed = by === undefined ? '2' : isNeeded(append) ? '1' : append.isWhole ? 'whole' : '0';
+    const counts = [String(by?.from ?? 0), String(pieces.length), needed];
+    list.add('O5', by?.writer ?? '', ...counts, joinPieces(pieces));
+    const { behind = [] } = append;
+    if (behind.length > 0) list.add('O5', '', '0', String(behind.length), '1', joinPieces(behind));
+  }
+  // Watchers of the output are notified of the task's state anyway.
+  if (!list.topics.includes(`task:${request_id}`)) list.topics.push(`output:${request_id}`);
 }
 
 function addChecks(list: OperationList, { noneWaiting, noContactAfter, noneFree, atMost }: Batch): void {

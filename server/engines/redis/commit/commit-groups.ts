@@ -4,18 +4,24 @@
  *
  *   run() --> waiting --(end of the tick, fewer than two groups under way)--> a group under way --> results
  *
+ * Commits that only append to output also wait until a while after the last group was sent: their callers
+ * have more to write soon. Any other commit that joins them ends that wait.
+ *
  * Promises
  * - A commit resolves with its result, or rejects with what its group rejects with. A group whose reply is
  *   lost is sent again: what it had applied is found by its revisions.
  * - Listeners of this process are notified by the reply, before its commits resolve; other processes by the
  *   message that the script publishes.
+ * - Callers come in rotation: behind one with a hundred commits, the commit of another is in the next group.
  * - Where the memory of Redis is full, the commits of a group that add nothing are sent again by themselves.
  * - What waits has at most `WAITING_SIZE_MAX`; a commit beyond it is refused, and not sent.
  */
+import { createRotation } from '../../../async/rotation.ts';
 import { waitAtMost, yieldToEventLoop } from '../../../async/waiting.ts';
+import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { TIME_BUDGETS } from '../../../ports/limits.ts';
-import { StoreUnavailable } from '../../../ports/store.ts';
+import { StoreRefused, StoreUnavailable } from '../../../ports/store.ts';
 import type { Reply } from '../client/client.ts';
 import { isMemoryFull } from '../client/failures.ts';
 import { type Script, scripts } from '../scripts.ts';
@@ -26,6 +32,8 @@ type Call = (script: Script, args: readonly string[]) => Promise<Reply>;
 
 type Deps = {
   readonly clock: Clock;
+  /** Output alone is sent this long after the group before it, at the earliest. */
+  readonly outputEveryMs: number;
   /** Names this process, and the channels of notifications: that of all processes and that of this one. */
   readonly processName: string;
   readonly channel: string;
@@ -36,12 +44,13 @@ type Deps = {
 
 export type CommitGroups = {
   /** Commits with others of this tick by `call`; resolves with the result as the script replied it. */
-  run(commit: EncodedCommit): Promise<string>;
+  run(commit: EncodedCommit, caller?: Caller): Promise<string>;
   /** Resolves when nothing waits and no group is under way. */
   whenIdle(): Promise<void>;
 };
 
 const COMMITS_MAX = 128;
+/** The commit with which a group reaches this is its last. */
 const GROUP_SIZE_MAX = 256 * 2 ** 10;
 const UNDER_WAY_MAX = 2;
 /** As much as may be under way. */
@@ -51,21 +60,39 @@ type Waiting = PromiseWithResolvers<string> & { readonly commit: EncodedCommit; 
 
 /** Creates it without commits; `call` sends its groups. */
 export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
-  const { clock } = deps;
+  const { clock, outputEveryMs } = deps;
   const waiting = createWaitingCommits();
   const underWay = new Set<Promise<void>>();
   let isScheduled = false;
+  let isPausing = false;
+  let lastSentMs = Number.NEGATIVE_INFINITY;
 
   function schedule(): void {
     if (isScheduled || waiting.count() === 0 || underWay.size >= UNDER_WAY_MAX) return;
     isScheduled = true;
     setImmediate(() => {
       isScheduled = false;
-      while (waiting.count() > 0 && underWay.size < UNDER_WAY_MAX) sendGroup(waiting.takeGroup());
+      while (waiting.count() > 0 && underWay.size < UNDER_WAY_MAX && !isTooEarly())
+        sendGroup(waiting.takeGroup());
     });
   }
 
+  /** Whether output alone waits, for more of it; then this ends by itself. */
+  function isTooEarly(): boolean {
+    const pauseMs = lastSentMs + outputEveryMs - clock.monotonicMs();
+    if (pauseMs <= 0 || !waiting.isOutputAlone()) return false;
+    if (!isPausing) {
+      isPausing = true;
+      void clock.sleep(pauseMs).then(() => {
+        isPausing = false;
+        schedule();
+      });
+    }
+    return true;
+  }
+
   function sendGroup(group: readonly Waiting[]): void {
+    lastSentMs = clock.monotonicMs();
     const sent = finishGroup(group).finally(() => {
       underWay.delete(sent);
       schedule();
@@ -77,7 +104,8 @@ export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
   async function finishGroup(group: readonly Waiting[]): Promise<void> {
     try {
       const commits = group.map(({ commit }) => commit);
-      const results = await runInTime(commits, group[0]?.sinceMs ?? 0);
+      const sinceMs = Math.max(...group.map((one) => one.sinceMs));
+      const results = await runInTime(commits, sinceMs);
       for (const [index, { resolve }] of group.entries()) resolve(results[index] ?? '');
     } catch (error) {
       const others = isMemoryFull(error) ? group.filter(({ commit }) => !commit.isAdmission) : [];
@@ -86,7 +114,7 @@ export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
     }
   }
 
-  /** Commits that waited behind slow groups have no more time than others. */
+  /** If all of them waited behind slow groups, they have no more time than others. */
   async function runInTime(commits: readonly EncodedCommit[], sinceMs: number): Promise<readonly string[]> {
     const replied = runCommits(deps, call, commits);
     const waitedMs = clock.monotonicMs() - sinceMs;
@@ -97,9 +125,9 @@ export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
   }
 
   return {
-    run(commit) {
+    run(commit, caller = UNNAMED_CALLER) {
       const one = { ...Promise.withResolvers<string>(), commit, sinceMs: clock.monotonicMs() };
-      waiting.add(one);
+      waiting.add(one, caller);
       schedule();
       return one.promise;
     },
@@ -112,31 +140,36 @@ export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
   };
 }
 
-/** The commits that are not sent yet, in their order. */
+/** The commits that are not sent yet; those of one caller in their order. */
 function createWaitingCommits() {
-  let all: Waiting[] = [];
+  const all = createRotation<Waiting>();
+  let count = 0;
   let allSize = 0;
+  let others = 0;
   return {
-    count: () => all.length,
-    /** Throws `StoreUnavailable` where too much waits already. */
-    add(one: Waiting): void {
+    count: () => count,
+    isOutputAlone: () => others === 0,
+    /** Throws `StoreRefused` where too much waits already. */
+    add(one: Waiting, caller: Caller): void {
       if (allSize > 0 && allSize + one.commit.size > WAITING_SIZE_MAX)
-        throw new StoreUnavailable('Redis is slow: too many commits wait for it already.');
-      all.push(one);
+        throw new StoreRefused('Redis is slow: too many commits wait for it already.');
+      all.add(caller, one);
+      count += 1;
       allSize += one.commit.size;
+      others += Number(!one.commit.isOutputAlone);
     },
-    /** Those that have waited longest, as many as one script takes: at least one. */
+    /** Those that are next, until one script has enough: at least one. */
     takeGroup(): readonly Waiting[] {
-      let count = 0;
-      let size = 0;
-      for (const { commit } of all) {
-        if (count > 0 && (count >= COMMITS_MAX || size + commit.size > GROUP_SIZE_MAX)) break;
-        count += 1;
-        size += commit.size;
+      const group: Waiting[] = [];
+      for (let size = 0; group.length < COMMITS_MAX && size < GROUP_SIZE_MAX; ) {
+        const one = all.take();
+        if (!one) break;
+        group.push(one);
+        size += one.commit.size;
+        count -= 1;
+        allSize -= one.commit.size;
+        others -= Number(!one.commit.isOutputAlone);
       }
-      const group = all.slice(0, count);
-      all = all.slice(count);
-      allSize -= size;
       return group;
     },
   };
@@ -150,11 +183,18 @@ async function runCommits(
   const { processName, channel, ownChannel } = deps;
   const args = [processName, channel, ownChannel];
   for (const commit of commits) for (const arg of commit.args) args.push(arg);
-  const script = commits.some(({ isAdmission }) => isAdmission) ? scripts.admit : scripts.commit;
-  const [dueMs, ...results] = (await call(script, args)) as readonly string[];
+  const [dueMs, ...results] = (await call(chooseScript(commits), args)) as readonly string[];
   const topics = new Set<string>();
   for (const [index, commit] of commits.entries())
-    if (results[index] === 'ok') for (const topic of commit.topics) topics.add(topic);
+    if (results[index]?.startsWith('ok')) for (const topic of commit.topics) topics.add(topic);
   deps.onApplied(topics, dueMs ? Number(dueMs) : undefined);
   return results;
+}
+
+/** The script with the parts that these commits need. */
+function chooseScript(commits: readonly EncodedCommit[]): Script {
+  const isAdmitting = commits.some(({ isAdmission }) => isAdmission);
+  if (commits.some(({ hasOutput }) => hasOutput))
+    return isAdmitting ? scripts.admitOutput : scripts.commitOutput;
+  return isAdmitting ? scripts.admit : scripts.commit;
 }

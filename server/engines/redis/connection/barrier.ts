@@ -18,8 +18,12 @@ export type Barrier = {
 /** A replica that takes longer counts as missing. */
 const REPLICA_WITHIN_MS = 2_000;
 
-/** Creates one for a connection; `prefix` is what the names of all keys begin with. */
-export function createBarrier(client: RedisClient, prefix: string): Barrier {
+/**
+ * Creates one for a connection; `prefix` is what the names of all keys begin with. `onPassedAgain` is called
+ * when one is passed after one was not: readers that were notified meanwhile could not read.
+ */
+export function createBarrier(client: RedisClient, prefix: string, onPassedAgain: () => void): Barrier {
+  let hasFailed = false;
   let running: Promise<void> | null = null;
   let next: Promise<void> | null = null;
 
@@ -29,7 +33,12 @@ export function createBarrier(client: RedisClient, prefix: string): Barrier {
       runScript(client, scripts.barrier, ['1', prefix]),
       client.send(['WAIT', '1', String(REPLICA_WITHIN_MS)]),
     ]);
-    if (Number(acknowledged) > 0) return;
+    if (Number(acknowledged) > 0) {
+      if (hasFailed) onPassedAgain();
+      hasFailed = false;
+      return;
+    }
+    hasFailed = true;
     throw new StoreUnavailable(
       'No replica of Redis has acknowledged in time; whether the change will last is unknown.',
     );

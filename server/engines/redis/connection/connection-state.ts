@@ -37,7 +37,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
 import { StoreUnavailable } from '../../../ports/store.ts';
 import type { ConnectOptions, RedisClient } from '../client/client.ts';
-import { describeOutage, isPermanent, needsPerson } from '../client/failures.ts';
+import { explainOutage, isPermanent, needsPerson } from '../client/failures.ts';
 import type { Barrier } from './barrier.ts';
 
 /** A connection that is ready, and the epoch of the store it leads to. */
@@ -63,8 +63,8 @@ export type ConnectionStateDeps = {
    * unusable.
    */
   open(epoch: string, options: OpenOptions): Promise<Opened>;
-  /** Called when the connection is lost; `outage` is a sentence that says why. */
-  onLost(outage: string): void;
+  /** Called when the connection is lost. */
+  onLost(outage: StoreUnavailable): void;
   /** Called when there is a connection again after one was lost. */
   onReopened(): void;
 };
@@ -75,7 +75,7 @@ export type ConnectionState = {
   /** The connection in use; throws `StoreUnavailable` in every mode but up. */
   requireUp(): Opened;
   /** Why there is no connection; null when there is one. */
-  outage(): string | null;
+  outage(): StoreUnavailable | null;
   /** Gives up the connection in use. Does nothing in another mode. */
   goDown(reason: unknown): void;
   /** Resolves when there is a connection (true), or at that monotonic time without one (false). */
@@ -100,16 +100,22 @@ const SILENT_MAX_MS = 2_000;
 const FIRST_WITHIN_MS = 10_000;
 const PAUSE_MIN_MS = 20;
 const PAUSE_MAX_MS = 400;
+const OPENING = new StoreUnavailable('The store is being opened.', { kind: 'starting' });
+const CLOSED = new StoreUnavailable('The store is closed.', { kind: 'closed' });
 
 type State =
   | { readonly mode: 'up'; readonly opened: Opened; readonly clientId: string }
-  | { readonly mode: 'opening' | 'down' | 'closed'; readonly clientId: string; readonly outage: string };
+  | {
+      readonly mode: 'opening' | 'down' | 'closed';
+      readonly clientId: string;
+      readonly outage: StoreUnavailable;
+    };
 
 /** Creates it in the mode opening. */
 export function createConnectionState(deps: ConnectionStateDeps): ConnectionState {
   const { clock } = deps;
   const closing = new AbortController();
-  let state: State = { mode: 'opening', clientId: '', outage: 'The store is being opened.' };
+  let state: State = { mode: 'opening', clientId: '', outage: OPENING };
   let epoch = '';
   let isClosing = false;
   const lossLog = createLossLog(deps);
@@ -131,7 +137,7 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
   function goDown(reason: unknown): void {
     if (state.mode !== 'up') return;
     const { opened } = state;
-    const outage = describeOutage(reason);
+    const outage = explainOutage(reason);
     state = { mode: 'down', clientId: state.clientId, outage };
     upOrClosed = Promise.withResolvers();
     destroyAll(opened);
@@ -153,7 +159,7 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
 
   function noteFailure(error: unknown): void {
     if (state.mode !== 'down') return;
-    state = { ...state, outage: describeOutage(error) };
+    state = { ...state, outage: explainOutage(error) };
     lossLog.noteFailure(error);
   }
 
@@ -161,7 +167,7 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
     isClosing = true;
     if (state.mode === 'up') await whenIdle();
     const last: State = state;
-    state = { mode: 'closed', clientId: last.clientId, outage: 'The store is closed.' };
+    state = { mode: 'closed', clientId: last.clientId, outage: CLOSED };
     closing.abort('closing');
     upOrClosed.resolve();
     if (last.mode === 'up') destroyAll(last.opened);
@@ -170,8 +176,8 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
   return {
     start: () => tryFirst(goUp, clock),
     requireUp() {
-      if (state.mode !== 'up') throw new StoreUnavailable(state.outage);
-      if (isClosing) throw new StoreUnavailable('The store is being closed.');
+      if (state.mode !== 'up') throw state.outage;
+      if (isClosing) throw CLOSED;
       return state.opened;
     },
     outage: () => (state.mode === 'up' ? null : state.outage),

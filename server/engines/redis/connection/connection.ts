@@ -17,7 +17,7 @@ import { createDeadlineSet, type DeadlineSet } from '../../../async/deadline-set
 import { waitAtMost } from '../../../async/waiting.ts';
 import { TIME_BUDGETS } from '../../../ports/limits.ts';
 import type { Log } from '../../../ports/log.ts';
-import { StoreUnavailable } from '../../../ports/store.ts';
+import { StoreRefused, StoreUnavailable } from '../../../ports/store.ts';
 import type { Reply } from '../client/client.ts';
 import { explainCallFailure, ReplyLost, replyLost } from '../client/failures.ts';
 import type { SetClock } from '../clock/clock-agreement.ts';
@@ -37,11 +37,11 @@ export type Connection = {
   callRepeatable(script: Script, args: readonly string[]): Promise<Reply>;
   /** Sends a command that only reads. It is not checked that the store is still the same. */
   read(command: readonly string[]): Promise<Reply>;
-  /** Looks at the server itself, not at the store. Where it rejects or is late, the connection goes down. */
+  /** Looks at the server itself. If it is late, or the reply is lost, the connection goes down. */
   inspect(look: (opened: Opened) => Promise<void>): Promise<void>;
   /** Throws `StoreUnavailable` while there is no connection. */
   requireUp(): void;
-  health(): { readonly ok: true } | { readonly ok: false; readonly reason: string };
+  health(): { readonly ok: true } | { readonly ok: false; readonly outage: StoreUnavailable };
   /** Names the connection in use, or the last one; no other ever has the same name. */
   clientId(): string;
   /** Waits for the calls under way, then closes the connection. Idempotent. */
@@ -85,8 +85,8 @@ export async function openConnection(deps: ConnectionDeps): Promise<Connection> 
     callRepeatable: guard((script, args) => callWithRetry(deps, state, () => calls.call(script, args))),
     requireUp: () => void state.requireUp(),
     health() {
-      const reason = state.outage() ?? writeFailure();
-      return reason === null ? { ok: true } : { ok: false, reason };
+      const outage = state.outage() ?? writeFailure();
+      return outage === null ? { ok: true } : { ok: false, outage };
     },
     clientId: state.clientId,
     close() {
@@ -98,7 +98,7 @@ export async function openConnection(deps: ConnectionDeps): Promise<Connection> 
 
 type Calls = Pick<Connection, 'call' | 'read' | 'inspect'> & {
   /** Why the last write on this connection failed; null when it did not. */
-  writeFailure(): string | null;
+  writeFailure(): StoreUnavailable | null;
 };
 
 function createCalls(deps: ConnectionDeps, state: ConnectionState, underWay: DeadlineSet): Calls {
@@ -154,7 +154,7 @@ function createArgumentCount(): { take(args: readonly string[]): () => void } {
       let bytes = 0;
       for (const arg of args) bytes += Buffer.byteLength(arg);
       if (used > 0 && used + bytes > ARGUMENT_BYTES_MAX)
-        throw new StoreUnavailable('Redis is slow: too many bytes are on their way to it already.');
+        throw new StoreRefused('Redis is slow: too many bytes are on their way to it already.');
       used += bytes;
       return () => {
         used -= bytes;
@@ -167,13 +167,13 @@ type WriteLog = {
   /** Returns what notes how a call of the script ended. */
   begin(script: Script): (error: unknown) => void;
   /** Why the last write on the connection in use failed; null when it did not. */
-  failure(): string | null;
+  failure(): StoreUnavailable | null;
 };
 
 /** Remembers whether Redis takes writes, and logs when that changes. */
 function createWriteLog(log: Log, state: ConnectionState): WriteLog {
-  let last: { readonly clientId: string; readonly failure: string | null } | null = null;
-  const failure = (): string | null => (last?.clientId === state.clientId() ? last.failure : null);
+  let last: { readonly clientId: string; readonly failure: StoreUnavailable | null } | null = null;
+  const failure = (): StoreUnavailable | null => (last?.clientId === state.clientId() ? last.failure : null);
   return {
     begin(script) {
       const clientId = state.clientId();
@@ -183,7 +183,7 @@ function createWriteLog(log: Log, state: ConnectionState): WriteLog {
         if (error instanceof ReplyLost || clientId !== state.clientId() || state.outage() !== null) return;
         if (error !== null && failure() === null) log.error({ err: error }, 'Redis takes no writes');
         if (error === null && failure() !== null) log.error({}, 'Redis takes writes again');
-        last = { clientId, failure: error === null ? null : error.message };
+        last = { clientId, failure: error };
       };
     },
     failure,

@@ -5,13 +5,13 @@
  *
  * A server that may evict, or that no longer keeps its durability, is given up as it would be refused at the
  * start: the store is out until the setting is right again. One whose memory is nearly full takes no new
- * tasks and agents, so that what ends or frees always has room; a second later than memory is free it takes
- * them again.
+ * tasks, agents and output, so that what ends or frees always has room; a second later than memory is free it
+ * takes them again.
  */
 import { messageOf } from '../../../async/error-message.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
-import { StoreFull } from '../../../ports/store.ts';
+import { StoreRefused } from '../../../ports/store.ts';
 import { type Durability, parseInfo, requireNoEviction, validateSettings } from '../client/durability.ts';
 import type { Connection } from './connection.ts';
 import type { Opened } from './connection-state.ts';
@@ -19,12 +19,12 @@ import type { Opened } from './connection-state.ts';
 export type Inspection = {
   /** Resolves when the look that is due is over, or at once when none is. Never rejects. */
   update(): Promise<void>;
-  /** Throws `StoreFull` while the memory of Redis is nearly full. */
+  /** Throws `StoreRefused` while the memory of Redis is nearly full. */
   requireMemory(): void;
 };
 
 const LOOK_EVERY_MS = 1_000;
-/** The share of `maxmemory` that new tasks and agents may fill. */
+/** The share of `maxmemory` that new tasks, agents and output may fill. */
 const MEMORY_SHARE_MAX = 0.9;
 
 /** Creates it for the connection of the calls. */
@@ -39,7 +39,7 @@ export function createInspection(deps: {
   let isNearlyFull = false;
 
   async function look({ client, notifications }: Opened): Promise<void> {
-    const [reply] = await Promise.all([client.send(['INFO', 'memory']), notifications?.send(['PING'])]);
+    const [reply] = await Promise.all([client.send(['INFO', 'memory']), notifications.send(['PING'])]);
     const info = parseInfo(reply);
     requireNoEviction(client.peer, info);
     noteMemory(info);
@@ -54,9 +54,9 @@ export function createInspection(deps: {
     isNearlyFull = maxBytes > 0 && usedBytes > MEMORY_SHARE_MAX * maxBytes;
     const fields = { usedBytes, maxBytes };
     if (isNearlyFull && !wasNearlyFull)
-      log.error(fields, 'the memory of Redis is nearly full: new tasks and agents are refused');
+      log.error(fields, 'the memory of Redis is nearly full: new tasks, agents and output are refused');
     if (!isNearlyFull && wasNearlyFull)
-      log.error(fields, 'the memory of Redis is free again: new tasks and agents are accepted');
+      log.error(fields, 'the memory of Redis is free again: new tasks, agents and output are accepted');
   }
 
   return {
@@ -69,7 +69,9 @@ export function createInspection(deps: {
     },
     requireMemory() {
       if (!isNearlyFull) return;
-      throw new StoreFull('The memory of the store is nearly full: it takes no new tasks and agents now.');
+      throw new StoreRefused(
+        'The memory of the store is nearly full: it takes no new tasks, agents and output now.',
+      );
     },
   };
 }

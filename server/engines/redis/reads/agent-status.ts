@@ -86,7 +86,7 @@ function numberOrNull(reply: Reply | undefined): number | null {
 /** How far a reader has read: changes, and removals, which a reader of all needs only from its start. */
 type Position = { readonly changes: number; readonly removals: number };
 
-/** Before all changes, and after all removals. */
+/** Where a reader of all agents begins: it needs each change, and no removal from before. */
 const START: Position = { changes: 0, removals: Number.MAX_SAFE_INTEGER };
 
 /**

@@ -67,7 +67,7 @@ function parseTag([tag, waiting, oldest]: readonly Reply[]): TagDemand {
 }
 
 function parseCounts(reply: readonly Reply[]): TaskCounts & Demand {
-  const [pending, running, waiting, success, others, oldest, tagsTotal, tags] = reply;
+  const [pending, running, waiting, success, others, oldest, tagsTotal, tags, waitingForAnswer] = reply;
   const ended = fillOutcomes({ success: Number(success) });
   for (const [index, outcome] of WITHOUT_SUCCESS.entries())
     ended[outcome] = Number((others as readonly Reply[])[index]);
@@ -75,6 +75,7 @@ function parseCounts(reply: readonly Reply[]): TaskCounts & Demand {
     pending: Number(pending),
     running: Number(running),
     waiting: Number(waiting),
+    waitingForAnswer: Number(waitingForAnswer),
     ended,
     oldestWaitingMs: oldest === '' ? null : msOf(oldest),
     tagsTotal: Number(tagsTotal),

@@ -5,7 +5,7 @@
  *
  * Modes: reading (the last slice was full, or a notification came) → waiting (the end is reached; a
  * notification leads back to reading; the signal, or closing the store, ends the feed). In an outage the
- * reader waits: when the connection is opened again, all listeners are notified.
+ * reader waits: when the connection is opened again, or replicas acknowledge again, all are notified.
  */
 
 import type { SharedReads } from '../../../async/shared-reads.ts';
@@ -47,7 +47,7 @@ export async function* readFeed(
   signal: AbortSignal,
 ): AsyncGenerator<FeedItem> {
   deps.connection.requireUp();
-  const listener = deps.notifications.listen(`feed:${session}`, signal);
+  const listener = deps.notifications.listen([`feed:${session}`], signal);
   try {
     if (signal.aborted) return;
     const cursor = after !== null && CURSOR.test(after) ? after : '';

@@ -40,6 +40,8 @@ function findListing<Q extends keyof Lists>(
   switch (query) {
     case 'waiting':
       return findWaiting(ask as Lists['waiting']['ask']);
+    case 'waitingForAnswer':
+      return ['waiting-for-answer', []];
     case 'agents':
       return ['agents', []];
     case 'tasks': {
@@ -88,7 +90,7 @@ function parseAgent(statuses: AgentStatuses, resumedMs: Reply, entry: Reply): re
 function parseTask(query: keyof Lists, entry: Reply): Lists['tasks' | 'slots']['item'] {
   const position = String(entry);
   const request_id = position.slice(position.indexOf('/') + 1);
-  return query === 'tasks' ? { request_id, position } : { request_id };
+  return query === 'tasks' || query === 'waitingForAnswer' ? { request_id, position } : { request_id };
 }
 
 function positionOf(query: keyof Lists, entry: Reply): string {

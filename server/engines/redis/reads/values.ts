@@ -7,16 +7,19 @@
  *    commit   at once; with large values when its caller is next.
  *
  * Callers come in rotation: when one wants a hundred large values, another with one waits for one of them.
- * If a read or commit waits too long, it rejects with `StoreUnavailable`, for its caller alone. In an outage
- * each is sent at once and rejects. If several callers wait for one value, one read serves them all. Memory
- * grows with the large commits that wait, up to `WAITING_BYTES_MAX`; one caller may take half of it.
+ * If a read waits too long, or a commit before it was sent, it rejects with `StoreRefused`, for its caller
+ * alone. In an outage each is sent at once and rejects. If several callers wait for one value, one read
+ * serves them all. Memory grows with the large commits that wait, up to `WAITING_BYTES_MAX`; one caller may
+ * take half of it.
  */
+import { createAmounts } from '../../../async/amounts.ts';
 import { createByteBudget, type SizedWork } from '../../../async/byte-budget.ts';
 import { createDeadlineSet, type DeadlineSet } from '../../../async/deadline-set.ts';
+import { SMALL_LENGTH_MAX } from '../../../domain/value-size.ts';
 import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { TIME_BUDGETS } from '../../../ports/limits.ts';
-import { type Kinds, StoreUnavailable } from '../../../ports/store.ts';
+import { type Kinds, StoreRefused, StoreUnavailable } from '../../../ports/store.ts';
 import type { Reply } from '../client/client.ts';
 import type { Connection } from '../connection/connection.ts';
 import { scripts } from '../scripts.ts';
@@ -45,8 +48,6 @@ export type Values = {
   writeLarge<T>(write: LargeWrite<T>, caller?: Caller): Promise<T>;
 };
 
-/** A larger value is read and written in rotation. */
-export const SMALL_BYTES_MAX = 64 * 2 ** 10;
 /** A reader that stands still may keep some values up to this length. */
 const SHORT_CHARS_MAX = 2_048;
 /** As in `scripts/reads.lua`: what the key of a value begins with, and the fields of it and its revision. */
@@ -62,6 +63,7 @@ const READ_WITHIN_MS = 30_000;
 const LARGE_BYTES_MAX = 2 * 2 ** 20;
 /** Large commits may wait with at most this; if one exceeds it, it is refused at once. */
 const WAITING_BYTES_MAX = 128 * 2 ** 20;
+const TOO_MANY = 'Too many large values are on their way.';
 
 /** Creates the reads and writes over the connection. */
 export function createValues(deps: {
@@ -72,11 +74,14 @@ export function createValues(deps: {
 }): Values {
   const { connection, clock, prefix } = deps;
   const budget = createByteBudget(LARGE_BYTES_MAX);
-  const onLate = (reject: (error: Error) => void): void =>
-    reject(new StoreUnavailable('Too many large values are on their way.'));
+  const onLate = (reject: (error: Error) => void): void => reject(new StoreRefused(TOO_MANY));
   const reads = createDeadlineSet({ clock, withinMs: READ_WITHIN_MS, onLate });
-  const writes = createDeadlineSet({ clock, withinMs: TIME_BUDGETS.storeWithinMs, onLate });
-  const batches = createCallBatches((args) => readAll(connection, SMALL_BYTES_MAX, args));
+  const writes = createDeadlineSet({
+    clock,
+    withinMs: TIME_BUDGETS.storeWithinMs,
+    onLate: (reject) => reject(new StoreUnavailable('Redis has not replied in time.')),
+  });
+  const batches = createCallBatches((args) => readAll(connection, SMALL_LENGTH_MAX, args));
   const waitingReads = new Map<string, SharedRead>();
   const waitingWrites = createWaitingWrites();
 
@@ -139,9 +144,16 @@ export function createValues(deps: {
     },
     async writeLarge({ bytes, send }, caller = UNNAMED_CALLER) {
       if (!waitingWrites.hold(caller.key, bytes))
-        throw new StoreUnavailable('Redis is slow: too many large values wait for it already.');
+        throw new StoreRefused('Redis is slow: too many large values wait for it already.');
+      let isSent = false;
+      const start = () => {
+        isSent = true;
+        return send();
+      };
       try {
-        return await runInRotation(writes, { bytes, caller, start: send });
+        return await runInRotation(writes, { bytes, caller, start });
+      } catch (error) {
+        throw isSent ? error : new StoreRefused(TOO_MANY, { cause: error });
       } finally {
         waitingWrites.release(caller.key, bytes);
       }
@@ -166,7 +178,7 @@ async function readLarge(
   const [key, ...fields] = PLACES[kind];
   const [value, revision] = (await connection.read(['HMGET', `${prefix}${key}${id}`, ...fields])) as Found;
   if (typeof value === 'string' && typeof revision === 'string') return [value, revision];
-  const [found] = await readAll(connection, SMALL_BYTES_MAX, [kind, id]);
+  const [found] = await readAll(connection, SMALL_LENGTH_MAX, [kind, id]);
   return typeof found === 'number' ? await readLarge(connection, prefix, kind, id) : (found as Found);
 }
 
@@ -180,21 +192,19 @@ async function readAll(
 
 /** Counts the bytes of the commits that wait, in all and for each caller. */
 function createWaitingWrites() {
-  const ofCallers = new Map<Caller['key'], number>();
+  const ofCallers = createAmounts<Caller['key']>();
   let total = 0;
 
   function add(key: Caller['key'], bytes: number): void {
     total += bytes;
-    const held = (ofCallers.get(key) ?? 0) + bytes;
-    if (held > 0) ofCallers.set(key, held);
-    else ofCallers.delete(key);
+    ofCallers.add(key, bytes);
   }
 
   return {
     /** Counts the bytes; returns false when there is no room for them. */
     hold(key: Caller['key'], bytes: number): boolean {
       const heldMax = key === UNNAMED_CALLER.key ? WAITING_BYTES_MAX : WAITING_BYTES_MAX / 2;
-      if (total + bytes > WAITING_BYTES_MAX || (ofCallers.get(key) ?? 0) + bytes > heldMax) return false;
+      if (total + bytes > WAITING_BYTES_MAX || ofCallers.of(key) + bytes > heldMax) return false;
       add(key, bytes);
       return true;
     },

@@ -2,9 +2,6 @@
 -- of each, oldest assignment first, and the time from which the next of the others may be handed out (empty
 -- without one).
 
--- At most this many of the tasks that are due to be handed out again are looked at.
-local HANDED_OUT_MAX = 100
-
 local agent_id, limit = ARGV[3], tonumber(ARGV[4])
 local key = PREFIX .. 'claimable:' .. agent_id
 local positions = redis.call('ZRANGEBYSCORE', key, 0, 0, 'LIMIT', 0, limit)

@@ -3,21 +3,20 @@
 -- on come the commits: words, its revision, then the arguments of its operations. The words are its not-after
 -- time, the number of these arguments, and the operations, each its letter and the number of its arguments.
 -- Returns the earliest time at which an entry became due (empty if there is none), then the result of each
--- commit: `ok`, `late` when it came after its not-after time, or the conflict, with the agent behind a blank
--- if one is free.
+-- commit: `ok`, with how an output stands behind a blank, `late` when it came after its not-after time, or
+-- the conflict, with the agent behind a blank if one is free.
 
--- As bytes.
-local ZERO, LAST_CAPITAL = string.byte('0Z', 1, 2)
+local ZERO, LAST_CAPITAL = byte('0Z', 1, 2)
 
 -- Letters and numbers, each as its byte: to take them apart once costs less than a text for each. A commit
 -- may re-time thousands of tasks, and Lua returns no more than some thousand values at once.
 local function read_operations(words)
   if #words <= VALUES_MAX then
-    return { string.byte(words, 1, -1) }
+    return { byte(words, 1, -1) }
   end
   local operations = {}
   for index = 1, #words do
-    operations[index] = string.byte(words, index)
+    operations[index] = byte(words, index)
   end
   return operations
 end
@@ -35,7 +34,9 @@ local function run_commit(at)
     local letter = operations[index]
     if letter <= LAST_CAPITAL then
       local result = check(letter, place)
-      if result then
+      if result == 'ok' and string.find(words, '[OW]') then
+        return 'ok ' .. describe_output(), next_at
+      elseif result then
         return result, next_at
       end
     end
@@ -50,7 +51,7 @@ local function run_commit(at)
   for _, id in ipairs(commit.changed_agents) do
     note_agent_change(id)
   end
-  return 'ok', next_at
+  return commit.output and 'ok ' .. describe_output() or 'ok', next_at
 end
 
 local results = { '' }

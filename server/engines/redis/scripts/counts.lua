@@ -1,8 +1,8 @@
 -- How many tasks are stored, and for which tags some wait. ARGV[3] is how many tags at most, ARGV[4] and
 -- on are the outcomes without success. Returns how many are pending, run and wait, how many settled ones
 -- succeeded, how many ended in each of those ways, the position of the oldest waiting one (empty without
--- one), the number of tags, and for each tag its name, how many tasks wait for it, and the position of the
--- oldest of them.
+-- one), the number of tags, for each tag its name, how many tasks wait for it, and the position of the
+-- oldest of them, and how many tasks wait for an answer.
 
 local function count_of(set)
   return redis.call('ZCARD', PREFIX .. set)
@@ -21,4 +21,4 @@ for index, tag in ipairs(redis.call('SRANDMEMBER', waiting_tags, ARGV[3])) do
 end
 local succeeded = tonumber(redis.call('HGET', PREFIX .. 'meta', 'succeeded') or 0)
 return { count_of('pending-tasks'), count_of('running-tasks'), count_of('waiting-tasks'), succeeded, others,
-  oldest_of('waiting-tasks'), redis.call('SCARD', waiting_tags), tags }
+  oldest_of('waiting-tasks'), redis.call('SCARD', waiting_tags), tags, count_of('waiting-for-answer') }

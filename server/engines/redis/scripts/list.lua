@@ -84,8 +84,8 @@ if listing == 'agents' then
   return { resumed, agents, is_cut }
 elseif listing == 'waiting' then
   return { resumed, read_waiting() }
-elseif listing == 'waiting-tasks' then
-  return { resumed, read_ascending(PREFIX .. 'waiting-tasks') }
+elseif listing == 'waiting-tasks' or listing == 'waiting-for-answer' then
+  return { resumed, read_ascending(PREFIX .. listing) }
 elseif listing == 'slots' then
   return { resumed, read_slots() }
 elseif listing == 'unreported' then

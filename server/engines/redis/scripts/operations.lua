@@ -27,7 +27,7 @@
 --   l       lease                -                         a new one, hidden by this lease
 --   e       session              -                         the event of the task
 --
--- and those of `rare_operations.lua`. Tags and assignees come as JSON.
+-- and those of `rare_operations.lua` and `output_operations.lua`. Tags and assignees come as JSON.
 --
 -- Checks read the store, and what is deferred is not there yet. If a check reads it, it is written first:
 --   T  if a commit before it wrote about the task: its lease, its due entry and its slots are deferred
@@ -39,6 +39,9 @@
 -- Nothing is kept from one script to the next, so each function that a script defines costs every script
 -- time. That is why the operations are the branches of a few functions, those that most commits have first.
 
+-- Letters come and are compared as bytes; that of a single letter is sent as its number (`scripts.ts`).
+local byte = string.byte
+
 -- The commit: its revision, the agents that it has changed, how many slots of each agent its checks have
 -- planned to take (fewer than none: to release), and whose due entry its operations are about.
 local commit
@@ -46,8 +49,8 @@ local commit
 local task
 -- By argument: what a check found for the effect of the same operation.
 local found = {}
--- Those of `rare_operations.lua`.
-local check_rare, apply_rare
+-- Those of `rare_operations.lua` and `output_operations.lua`.
+local check_rare, apply_rare, check_output, apply_output, describe_output
 
 local function write_fields()
   if task and #task.fields > 0 then
@@ -62,11 +65,12 @@ local function set_field(name, value)
   fields[count + 2] = value
 end
 
--- The revision of the task, or that of its input: read together, once for a commit.
-local function revision_of(field)
+-- A field of the task: its revision, that of its input, its output, or its class. Read together, once for a
+-- commit.
+local function read_field(field)
   if not task.is_read then
-    local revisions = redis.call('HMGET', PREFIX .. task.ref, 'r', 'ir')
-    task.is_read, task.r, task.ir = true, revisions[1], revisions[2]
+    task.is_read = true
+    task.r, task.ir, task.w, task.o = unpack(redis.call('HMGET', PREFIX .. task.ref, 'r', 'ir', 'w', 'o'))
   end
   return task[field]
 end
@@ -97,7 +101,7 @@ end
 local function check_slot(letter, at)
   local id = ARGV[at]
   found[at] = redis.call('ZSCORE', PREFIX .. 'slots:' .. id, task.id)
-  local is_grant = letter == 'G'
+  local is_grant = letter == byte('G')
   if is_grant == (found[at] and true or false) then
     return
   end
@@ -119,7 +123,7 @@ local function change_slot(letter, at)
     has_slot = redis.call('ZSCORE', PREFIX .. 'slots:' .. id, task.id)
   end
   local agent = change_agent(id)
-  if letter == 'G' then
+  if letter == byte('G') then
     agent.is_granted = true
     if not has_slot then
       agent.used_slots = agent.used_slots + 1
@@ -146,18 +150,18 @@ end
 
 local function change_due_entry(letter, at)
   local ref = commit.due_ref
-  if letter == 'k' then
+  if letter == byte('k') then
     change_due('ZREM', 'due', ref)
     change_due('HDEL', 'leases', ref)
     return
-  elseif letter == 'u' and redis.call('HEXISTS', PREFIX .. 'leases', ref) == 1
+  elseif letter == byte('u') and redis.call('HEXISTS', PREFIX .. 'leases', ref) == 1
     and tonumber(redis.call('ZSCORE', PREFIX .. 'due', ref) or 0) > now then
     return
   end
-  local is_hidden = letter == 'h' or letter == 'l'
+  local is_hidden = letter == byte('h') or letter == byte('l')
   local ms = is_hidden and now + LEASE_MS or tonumber(ARGV[at])
   change_due('ZADD', 'due', digits(ms), ref)
-  if letter == 'l' then
+  if letter == byte('l') then
     change_due('HSET', 'leases', ref, ARGV[at])
   elseif not is_hidden then
     change_due('HDEL', 'leases', ref)
@@ -205,22 +209,22 @@ end
 
 -- The conflict that the operation of a capital finds.
 local function check(letter, at)
-  if letter == 'T' then
+  if letter == byte('T') then
     begin_task(at)
     if touched[task.ref] then
       write_deferred()
     end
-  elseif letter == 'U' then
-    return compare_revision(revision_of('r'), ARGV[at])
-  elseif letter == 'I' then
-    return compare_revision(revision_of('ir'), 'absent')
-  elseif letter == 'G' or letter == 'R' then
+  elseif letter == byte('U') then
+    return compare_revision(read_field('r'), ARGV[at])
+  elseif letter == byte('I') then
+    return compare_revision(read_field('ir'), 'absent')
+  elseif letter == byte('G') or letter == byte('R') then
     return check_slot(letter, at)
-  elseif letter == 'L' then
+  elseif letter == byte('L') then
     return redis.call('HGET', PREFIX .. 'leases', commit.due_ref) ~= ARGV[at] and 'lease' or nil
-  elseif letter == 'F' then
+  elseif letter == byte('F') then
     return is_waited_for(ARGV[at]) and 'waiting' or nil
-  elseif letter == 'M' then
+  elseif letter == byte('M') then
     return count('open') + ARGV[at] > tonumber(ARGV[at + 1]) and 'full' or nil
   else
     return check_rare(letter, at)
@@ -228,50 +232,55 @@ local function check(letter, at)
 end
 
 local function apply(letter, at)
-  if letter == 'T' then
+  if letter == byte('T') then
     write_fields()
     begin_task(at)
     touched[task.ref] = true
-  elseif letter == 'U' then
+  elseif letter == byte('U') then
     set_field('s', ARGV[at + 1])
     set_field('r', commit.revision)
     note_state(task.id, commit.revision, ARGV[at + 1])
     note_topic(task.ref)
-  elseif letter == 'o' then
+  elseif letter == byte('o') then
     begin_step()
     add_to('open', 1)
     set_field('o', '1')
     defer('ZADD', ARGV[at], 0, task.position)
-  elseif letter == 'x' then
+  elseif letter == byte('x') then
     begin_step()
     add_to('open', -1)
     defer('ZREM', ARGV[at], task.position)
-  elseif letter == 'G' or letter == 'R' then
+  elseif letter == byte('G') or letter == byte('R') then
     change_slot(letter, at)
-  elseif letter == 'd' or letter == 'k' or letter == 'l' or letter == 'h' or letter == 'u' then
+  elseif letter == byte('d') or letter == byte('k') or letter == byte('l') or letter == byte('h')
+    or letter == byte('u') then
     change_due_entry(letter, at)
-  elseif letter == 'n' then
+  elseif letter == byte('n') then
     list_task(ARGV[at], ARGV[at + 1])
-  elseif letter == 'I' then
+  elseif letter == byte('I') then
     set_field('i', ARGV[at])
     set_field('ir', commit.revision)
-  elseif letter == 's' then
+  elseif letter == byte('s') then
     set_field('o', ARGV[at])
     count_ended(ARGV[at], ARGV[at + 1])
     note_ended(ARGV[at + 2])
-    defer('ZADD', 'ended', digits(math.max(now, count('eventMs'))), task.id)
-  elseif letter == 'e' then
+    commit.ended_ms = digits(math.max(now, count('eventMs')))
+    defer('ZADD', 'ended', commit.ended_ms, task.id)
+    if read_field('w') then
+      defer('ZADD', 'ended-output', commit.ended_ms, task.id)
+    end
+  elseif letter == byte('e') then
     add_event(ARGV[at])
-  elseif letter == 'q' then
+  elseif letter == byte('q') then
     defer('ZADD', 'claimable:' .. ARGV[at], ARGV[at + 1], ARGV[at + 2])
     if ARGV[at + 1] == '0' then
       note_topic('agent:' .. ARGV[at])
     end
-  elseif letter == 'v' then
+  elseif letter == byte('v') then
     defer('ZREM', ARGV[at], ARGV[at + 1])
-  elseif letter == 'z' then
+  elseif letter == byte('z') then
     defer('ZADD', ARGV[at], 0, task.position)
-  elseif letter == 'a' then
+  elseif letter == byte('a') then
     set_field('a', ARGV[at])
   else
     apply_rare(letter, at)

@@ -81,42 +81,46 @@ local function check_contact(id, ms)
 end
 
 function check_rare(letter, at)
-  if letter == 'J' then
+  if letter == byte('J') then
     write_deferred()
     commit.due_ref = 'agent:' .. ARGV[at]
-  elseif letter == 'N' then
+  elseif letter == byte('N') then
     return find_free_agent(ARGV[at])
-  elseif letter == 'C' then
+  elseif letter == byte('C') then
     return check_contact(ARGV[at], ARGV[at + 1])
-  elseif letter == 'A' then
+  elseif letter == byte('A') then
     return redis.call('ZCARD', PREFIX .. 'agents') + ARGV[at] > tonumber(ARGV[at + 1]) and 'full' or nil
-  elseif letter == 'K' then
+  elseif letter == byte('K') then
     local stored = redis.call('HMGET', PREFIX .. 'key:' .. ARGV[at], 'r', 'e')
     local is_kept = stored[1] and (not stored[2] or tonumber(stored[2]) > now)
     return compare_revision(is_kept and stored[1], 'absent')
-  elseif letter == 'B' or letter == 'D' then
+  elseif letter == byte('B') or letter == byte('D') then
     return compare_revision(redis.call('HGET', PREFIX .. 'agent:' .. ARGV[at], 'r'), ARGV[at + 1])
+  else
+    return check_output(letter, at)
   end
 end
 
 function apply_rare(letter, at)
-  if letter == 'J' then
+  if letter == byte('J') then
     commit.due_ref = 'agent:' .. ARGV[at]
-  elseif letter == 'w' or letter == 'p' then
-    change_waiting(letter == 'w', ARGV[at])
-  elseif letter == 'f' then
+  elseif letter == byte('w') or letter == byte('p') then
+    change_waiting(letter == byte('w'), ARGV[at])
+  elseif letter == byte('f') then
     count_tags(begin_step(), cjson.decode(ARGV[at]))
-  elseif letter == 'r' then
+  elseif letter == byte('r') then
     local agent_id, member = ARGV[at], ARGV[at + 1]
     redis.call('ZADD', PREFIX .. 'unreported:' .. agent_id, 0, member)
     redis.call('ZADD', PREFIX .. 'fade', digits(now + ARGV[at + 2]), 'u:' .. #agent_id .. ':' .. agent_id .. member)
-  elseif letter == 'K' then
+  elseif letter == byte('K') then
     local key, expires = PREFIX .. 'key:' .. ARGV[at], digits(now + ARGV[at + 2])
     redis.call('HSET', key, 'v', ARGV[at + 1], 'r', commit.revision, 'e', expires)
     redis.call('ZADD', PREFIX .. 'fade', expires, 'k:' .. ARGV[at])
-  elseif letter == 'B' then
+  elseif letter == byte('B') then
     write_agent(ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5])
-  elseif letter == 'D' then
+  elseif letter == byte('D') then
     remove_agent(ARGV[at])
+  elseif letter == byte('O') or letter == byte('W') then
+    apply_output(at)
   end
 end

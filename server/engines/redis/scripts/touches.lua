@@ -3,8 +3,7 @@
 -- agent: ranking reads no other statistic. Returns for each the time of the agent's last contact, its record
 -- and the revision of that; nothing where it has no record.
 
--- Every note is a write, which may wait for the disk, and a second one within this time adds nothing.
-local CONTACT_GRAIN_MS = 250
+-- Every note is a write, which may wait for the disk; a second one within `CONTACT_GRAIN_MS` adds nothing.
 
 local function note_contact(id, kind, is_contact)
   local key = PREFIX .. 'agent:' .. id

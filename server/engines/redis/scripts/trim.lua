@@ -1,6 +1,7 @@
--- One slice of retention: settled tasks by their age, what expires on its own, sessions with too many events.
--- ARGV[3] is how long settled tasks are kept, ARGV[4] how many events a session may have, ARGV[5] how many
--- things may be removed. Returns how many were removed, and whether some sessions were not checked.
+-- One slice of retention: settled tasks by their age, what expires on its own, output where there is too
+-- much, sessions with too many events. ARGV[3] is how long settled tasks are kept, ARGV[4] how many events a
+-- session may have, ARGV[5] how many things may be removed, ARGV[6] how many bytes all output may have.
+-- Returns how many were removed, and whether some sessions were not checked.
 
 local SESSIONS_PER_SLICE = 100
 
@@ -47,15 +48,45 @@ local function unlist_task(id, created, session, assignees, outcome)
   end
 end
 
+-- Removes the output of a settled task. Returns its bytes, and what is left of `w`.
+local function remove_output(id, output)
+  local next, last, bytes, writer = string.match(output, '^(%d+) (%d+) (%d+) %S (.*)$')
+  redis.call('UNLINK', PREFIX .. 'output:' .. id)
+  redis.call('ZREM', PREFIX .. 'ended-output', id)
+  redis.call('HINCRBY', PREFIX .. 'meta', 'outputBytes', digits(0 - bytes))
+  return tonumber(bytes), table.concat({ next, last, 0, 'r', writer }, ' ')
+end
+
+-- The tasks that settled first lose their output first.
+local function trim_output(bytes_max)
+  local stored = redis.call('HMGET', PREFIX .. 'meta', 'outputBytes', 'outputBytesMax')
+  if stored[2] ~= bytes_max then
+    redis.call('HSET', PREFIX .. 'meta', 'outputBytesMax', bytes_max)
+  end
+  local bytes = tonumber(stored[1] or 0)
+  while remaining > 0 and bytes > bytes_max * OUTPUT_FILLED_SHARE_MAX do
+    local id = redis.call('ZRANGE', PREFIX .. 'ended-output', 0, 0)[1]
+    if not id then
+      return
+    end
+    local removed, output = remove_output(id, redis.call('HGET', PREFIX .. 'task:' .. id, 'w'))
+    redis.call('HSET', PREFIX .. 'task:' .. id, 'w', output)
+    bytes, remaining = bytes - removed, remaining - 1
+  end
+end
+
 local function trim_task(id)
   local key = PREFIX .. 'task:' .. id
-  local found = redis.call('HMGET', key, 'c', 'n', 'a', 'e', 'o')
+  local found = redis.call('HMGET', key, 'c', 'n', 'a', 'e', 'o', 'w')
   if found[1] then
     unlist_task(id, found[1], found[2], found[3], found[5])
   end
   if found[4] then
     redis.call('XDEL', PREFIX .. 'feed:' .. found[2], found[4])
     note_trimmed(found[2], found[4])
+  end
+  if found[6] then
+    remove_output(id, found[6])
   end
   redis.call('DEL', key)
   redis.call('ZREM', PREFIX .. 'ended', id)
@@ -122,6 +153,7 @@ for _, expired in ipairs(redis.call('ZRANGEBYSCORE', PREFIX .. 'fade', '-inf', d
   trim_expired(expired)
   remaining = remaining - 1
 end
+trim_output(ARGV[6])
 if remaining > 0 then
   for _, session in ipairs(redis.call('SPOP', PREFIX .. 'crowded', SESSIONS_PER_SLICE)) do
     if remaining > 0 then

@@ -5,10 +5,12 @@
  */
 import { windowStartMs } from '../../../domain/failures.ts';
 import type { Candidate } from '../../../domain/match.ts';
+import type { TaskCounts } from '../../../domain/task-counts.ts';
 import type { OverviewProblem } from '../../../ports/admin.ts';
 import type { PushRecords } from '../../agents/push-records.ts';
 import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
 import { rankTrouble, TROUBLE } from '../../agents/ranking/agent-order.ts';
+import { describeFirstQuestion, type FirstQuestion } from './answer-problem.ts';
 import type { AgentFailures } from './failure-problems.ts';
 import { countOf, createProblem, describeSince } from './problem-words.ts';
 import { listTagProblems, type TagProblemSources } from './tag-problems.ts';
@@ -28,6 +30,8 @@ export type ProblemSources = TagProblemSources & {
   readonly ofAgents: ReadonlyMap<string, AgentFailures>;
   readonly agentIndex: Pick<AgentIndex, 'findSimilarTags' | 'supplies' | 'list'>;
   readonly pushRecords: Pick<PushRecords, 'find'>;
+  readonly firstQuestion: FirstQuestion | null;
+  readonly counts: Pick<TaskCounts, 'waitingForAnswer'>;
   readonly isSecretPublic: boolean;
   readonly isMetricsPublic: boolean;
   /** The limited things, with how many there are. */
@@ -55,10 +59,14 @@ const URGENCY: readonly string[] = ['problem', 'warning', 'note'];
 
 /** All but that of the store. Of equally urgent ones, those that name an agent or a type come before tags. */
 export function listProblems(sources: ProblemSources): readonly OverviewProblem[] {
+  const { nowMs, firstQuestion, counts } = sources;
   return [
     ...listAgentProblems(sources),
     ...sources.failing,
     ...listTagProblems(sources),
+    ...(firstQuestion
+      ? [describeFirstQuestion(firstQuestion, Math.max(1, counts.waitingForAnswer), nowMs)]
+      : []),
     ...sources.limits.filter(isNear).map(describeLimit),
     ...(sources.isSecretPublic ? [DEFAULT_SECRET] : []),
     ...(sources.isMetricsPublic ? [PUBLIC_METRICS] : []),

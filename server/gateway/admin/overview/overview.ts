@@ -19,11 +19,12 @@ import type {
 import type { Clock } from '../../../ports/clock.ts';
 import type { AgentFigures } from '../../../ports/figures.ts';
 import { STORE_LIMITS } from '../../../ports/limits.ts';
-import { type Store, StoreUnavailable } from '../../../ports/store.ts';
+import { type Store, StoreDamaged, StoreUnavailable } from '../../../ports/store.ts';
 import type { PushRecords } from '../../agents/push-records.ts';
 import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
 import type { UntakenTasks } from '../../agents/untaken-tasks.ts';
 import { describeAgentCounts } from '../agents.ts';
+import { type FirstQuestion, findFirstQuestion } from './answer-problem.ts';
 import {
   type AgentFailures,
   describeFailures,
@@ -74,6 +75,7 @@ type Reading = TagSources & {
   /** Sorted once, not for each caller: there may be a thousand tags. */
   readonly table: TagTable;
   readonly oldest: readonly { readonly request_id: string; readonly state: TaskState }[];
+  readonly firstQuestion: FirstQuestion | null;
   readonly failures: RecentFailures;
   readonly failing: readonly OverviewProblem[];
   readonly ofAgents: ReadonlyMap<string, AgentFailures>;
@@ -96,20 +98,20 @@ export function createOverview(deps: Deps): OverviewReader {
 
   function noteHealth(): void {
     const health = store.health();
-    noteCondition(health.ok ? null : health.reason);
+    noteCondition(health.ok ? null : health.outage.message);
   }
 
   /** Resolves with why the store could not be read; null when it could. */
   async function readAgain(): Promise<string | null> {
     const health = store.health();
-    if (!health.ok) return health.reason;
+    if (!health.ok) return health.outage.message;
     try {
       const read = await waitAtMost(clock, STORE_WITHIN_MS, readStore(deps, reading.unmatched));
       if (read === 'late') return `no reply within ${STORE_WITHIN_MS / 1_000} s`;
       reading = read;
       return null;
     } catch (error) {
-      if (error instanceof StoreUnavailable) return error.message;
+      if (error instanceof StoreUnavailable || error instanceof StoreDamaged) return error.message;
       throw error;
     }
   }
@@ -136,11 +138,12 @@ async function readStore(
   { store, agentIndex, untakenTasks }: Deps,
   knownUnmatched: readonly UnmatchedTask[],
 ): Promise<Reading> {
-  const [counts, steps, waiting, ended] = await Promise.all([
+  const [counts, steps, waiting, ended, firstQuestion] = await Promise.all([
     store.readCounts(TAGS_MAX),
     store.readActivity(),
     store.list('waiting', {}, { limit: OLDEST_MAX }),
     store.readEnded(),
+    findFirstQuestion(store),
     agentIndex.refresh(),
   ]);
   const nowMs = store.nowMs();
@@ -163,6 +166,7 @@ async function readStore(
     agentTotal,
     table,
     oldest: oldest.flat(),
+    firstQuestion,
     failures: describeFailures(failures),
     failing: listFailureProblems(failures, nowMs, agentIndex),
     ofAgents: findAgentFailures(failures),
@@ -191,7 +195,7 @@ async function readUnmatched(
 }
 
 function createEmptyReading(nowMs: number): Reading {
-  const none = { pending: 0, running: 0, waiting: 0, ended: fillOutcomes() };
+  const none = { pending: 0, running: 0, waiting: 0, waitingForAnswer: 0, ended: fillOutcomes() };
   const counts = { ...none, oldestWaitingMs: null, tagsTotal: 0, tags: [] };
   const untaken = { total: 0, byTag: new Map<string, number>() };
   return {
@@ -202,6 +206,7 @@ function createEmptyReading(nowMs: number): Reading {
     agentTotal: 0,
     table: { rows: [], total: 0 },
     oldest: [],
+    firstQuestion: null,
     unmatched: [],
     failures: { since: null, ended: 0, failed: 0, groups_total: 0, groups: [] },
     failing: [],
@@ -213,17 +218,13 @@ type Condition = { readonly ok: boolean; readonly error: string | null; readonly
 
 function describeOverview(deps: Deps, reading: Reading, condition: Condition, tagsMax: number): Overview {
   const { agentIndex, pushRecords, settings, limits } = deps;
-  const { nowMs, counts, steps, table, failing, ofAgents, unmatched } = reading;
+  const { nowMs, counts, steps, table } = reading;
   const openTasks = counts.pending + counts.running;
   const figures = agentIndex.figures();
   const ended = sumOutcomes(steps);
   const problems = listProblems({
-    nowMs,
+    ...reading,
     rows: table.rows,
-    steps,
-    failing,
-    ofAgents,
-    unmatched,
     agentIndex,
     pushRecords,
     isSecretPublic: settings.isSecretPublic,
@@ -238,7 +239,7 @@ function describeOverview(deps: Deps, reading: Reading, condition: Condition, ta
     time: nowMs / 1_000,
     console: settings.consoleMode,
     store: { kind: settings.storeKind, ok, since: sinceMs / 1_000, error },
-    tasks: levelsOf(openTasks, counts.waiting),
+    tasks: { ...levelsOf(openTasks, counts.waiting), waiting_for_answer: counts.waitingForAnswer },
     slots: describeSlots(figures, reading.untaken.total),
     agents: describeAgentCounts(figures),
     window: (STEP_MS * STEPS_MAX) / 1_000,

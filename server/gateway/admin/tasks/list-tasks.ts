@@ -4,6 +4,7 @@
  * and its beginning cut from it. The first page has the counts of all that match, if they are asked for.
  */
 
+import { isWaitingForAnswer } from '../../../domain/asking.ts';
 import { writeCursor } from '../../../domain/cursor.ts';
 import { assignedAtMs, outcomeOf } from '../../../domain/history.ts';
 import { writeJson } from '../../../domain/json-text.ts';
@@ -74,6 +75,7 @@ async function describeTaskRow(
       cli_session_id,
       status,
       waiting: state.waiting,
+      waiting_for_answer: isWaitingForAnswer(state),
       outcome: outcomeOf(state),
       agent_id,
       progress,

@@ -110,7 +110,7 @@ async function cancelMatching(
   if (asks.length === 0) return receipt;
   // A task that ends before it is looked at matches still, except for its status, and does not wait any more:
   // it counts as ended already.
-  const { status: _status, waiting: _waiting, ...others } = filter;
+  const others = forgetOpen(filter);
   const { next } = await searchTasks(deps, {
     filter: others,
     asks,
@@ -123,6 +123,12 @@ async function cancelMatching(
     },
   });
   return { ...receipt, next_cursor: next === null ? null : writeCursor(next) };
+}
+
+/** The filter without what is said of open tasks alone. */
+function forgetOpen(filter: TaskFilter): TaskFilter {
+  const { status: _status, waiting: _waiting, waiting_for_answer: _waitsForAnswer, ...others } = filter;
+  return others;
 }
 
 const OPEN = ['pending', 'running'] as const;
@@ -155,7 +161,7 @@ function cancelOne(
   { request_id, state, revision }: FoundTask,
   { filter, dry_run, caller }: Choice,
 ): Promise<Ending> {
-  const { status: _status, waiting: _waiting, ...others } = filter;
+  const others = forgetOpen(filter);
   let before: Stored<TaskState> | undefined = { value: state, revision };
   return commits.retryCommit<Ending>(async (notAfterMs) => {
     if (!before) return 'not_found';

@@ -8,8 +8,8 @@ import { windowsOf } from '../../../domain/task-id.ts';
 import type { Caller } from '../../../ports/caller.ts';
 import type { Page, Store } from '../../../ports/store.ts';
 
-/** Ids that are compared in one call. */
-const COMPARED_MAX = 20_000;
+/** Ids that are compared in one call: more than a window of 16 s has at 10,000 tasks a second. */
+const COMPARED_MAX = 200_000;
 const SLICE = 1_000;
 
 /** A task in a listing; `position` is where the listing continues. */

@@ -1,13 +1,15 @@
 /**
  * Looks for tasks that match a filter, newest first, through the listings of the store that hold the fewest
  * others: those of a session or an agent, of the open tasks, of the tasks that did not succeed. Several of
- * them are read side by side and merged by their positions, which have the same form in all of them.
+ * them are read side by side and merged by their positions, which have the same form in all of them. Those
+ * that wait for an answer come from a listing of their own, in its order.
  *
  * A search looks at a bounded number of tasks and ends in time, so a rare match costs no more than a common
  * one. It reads them as pieces of the large work, some small tasks or one large one in each: so all searches
  * and listings together take no more than half of the process, and their callers come in rotation.
  */
 import type { LargeWork } from '../../../async/large-work.ts';
+import { isWaitingForAnswer } from '../../../domain/asking.ts';
 import { type EndedTask, ERROR_CHARS_MAX } from '../../../domain/ended-task.ts';
 import { foldError } from '../../../domain/failures.ts';
 import { outcomeOf } from '../../../domain/history.ts';
@@ -40,12 +42,15 @@ export type SearchDeps = {
   readonly keepTasksMs: number;
 };
 
+/** A listing of the store: of tasks, or of those that wait for an answer. */
+type Listing = TasksAsk | 'waitingForAnswer';
+
 export type FoundTask = ListedTask & { readonly state: TaskState; readonly revision: Revision };
 
 export type Search = {
   readonly filter: TaskFilter;
   /** The listings to look in; by default those that hold every match. */
-  readonly asks?: readonly TasksAsk[];
+  readonly asks?: readonly Listing[];
   /** Looks at the tasks with these ids alone, in this order; positions count them. */
   readonly named?: readonly string[];
   /** The position behind which the search begins; null: with the newest. */
@@ -95,13 +100,14 @@ export function matchesFilter(
   { request_id, state }: Pick<FoundTask, 'request_id' | 'state'>,
   filter: TaskFilter,
 ): boolean {
-  const { status, outcome, waiting, type, tag, session, agent, id } = filter;
+  const { status, outcome, waiting, waiting_for_answer, type, tag, session, agent, id } = filter;
   const { created_after, created_before, ended_after, error } = filter;
   const createdSeconds = state.createdMs / 1_000;
   return (
     (status === undefined || status.includes(state.status)) &&
     (outcome === undefined || isOneOf(outcomeOf(state), outcome)) &&
     (waiting === undefined || state.waiting === waiting) &&
+    (waiting_for_answer === undefined || isWaitingForAnswer(state) === waiting_for_answer) &&
     (type === undefined || state.task_type === type) &&
     (tag === undefined || state.task_tags.includes(tag)) &&
     (session === undefined || state.cli_session_id === session) &&
@@ -130,13 +136,14 @@ const FAILED_ALONE: readonly TaskStatus[] = ['failed'];
 const UNSUCCESSFUL = ['failed', 'cancelled', 'timeout', 'no_agent', 'agent_lost'] as const;
 
 /** The listings that hold every task that may match, and the fewest others. */
-export function chooseListings(filter: TaskFilter): readonly TasksAsk[] {
+export function chooseListings(filter: TaskFilter): readonly Listing[] {
   const range = toRange(filter);
-  if (filter.session !== undefined) return [{ session: filter.session, ...range }];
-  if (filter.agent !== undefined) return [{ agent_id: filter.agent, ...range }];
   const mayMatch = filter.error === undefined ? ALL : FAILED_ALONE;
   const statuses = (filter.status ?? ALL).filter((status) => mayMatch.includes(status));
   const open = filter.outcome ? [] : statuses.filter((status) => OPEN.includes(status));
+  if (filter.waiting_for_answer) return open.includes('running') ? ['waitingForAnswer'] : [];
+  if (filter.session !== undefined) return [{ session: filter.session, ...range }];
+  if (filter.agent !== undefined) return [{ agent_id: filter.agent, ...range }];
   if (filter.waiting) return open.length > 0 ? [{ open: 'waiting', ...range }] : [];
   const outcomes = filter.outcome ?? (['success', ...UNSUCCESSFUL] as const);
   if (statuses.includes('success') && outcomes.includes('success')) return [range];
@@ -179,12 +186,17 @@ async function createReader(deps: SearchDeps, search: Search): Promise<ReadSlice
   if (filter.ended_after !== undefined) return createEndedReader(await deps.store.readEnded(), filter);
   if (filter.id !== undefined) {
     const items = await findTaskIds(deps, filter.id, search.caller);
-    return async () => ({ items, next: null });
+    const isBehind = (after: string | null) => (one: ListedTask) => after === null || one.position < after;
+    return async (after) => ({ items: items.filter(isBehind(after)), next: null });
   }
   const readers = asks.map(
     (ask): ReadSlice =>
-      (after, limit) =>
-        deps.store.list('tasks', ask, { limit, ...(after !== null && { after }) }),
+      (after, limit) => {
+        const page = { limit, ...(after !== null && { after }) };
+        return ask === 'waitingForAnswer'
+          ? deps.store.list(ask, {}, page)
+          : deps.store.list('tasks', ask, page);
+      },
   );
   const [only] = readers;
   if (only && readers.length === 1) return only;

@@ -1,9 +1,10 @@
 /**
- * How many tasks match a filter. By status, waiting and outcome alone they are counted in the store with each
- * commit, and the tasks that ended last by what is kept of them. Anything else is counted by looking: at the
- * waiting and the other open tasks, at those that did not succeed and at all, those first that the filter
- * asks for, until the call has looked at as many tasks as one call may.
+ * How many tasks match a filter. By status, outcome and for what they wait alone they are counted in the
+ * store with each commit, and the tasks that ended last by what is kept of them. Anything else is counted by
+ * looking: at the open tasks that wait and the others, at those that did not succeed and at all, those first
+ * that the filter asks for, until the call has looked at as many tasks as one call may.
  */
+import { isWaitingForAnswer } from '../../../domain/asking.ts';
 import type { EndedTask } from '../../../domain/ended-task.ts';
 import { outcomeOf } from '../../../domain/history.ts';
 import { OUTCOMES, type TaskOutcome } from '../../../domain/history-record.ts';
@@ -31,22 +32,32 @@ export async function countTasks(
 
 /** Tasks by what they are counted under. `complete`: whether all of these were looked at. */
 type Counted = OpenCounts & {
-  /** The open tasks that match, by `status` and `waiting` too. */
+  /** The open tasks that match, by their status and for what they wait too. */
   readonly openTotal: number;
   readonly ended: Readonly<Record<TaskOutcome, number>>;
   readonly complete: { readonly [P in Part]: boolean };
 };
 
-type OpenCounts = { readonly pending: number; readonly running: number; readonly waiting: number };
+type OpenCounts = Readonly<Record<'pending' | 'running' | 'waiting' | 'waitingForAnswer', number>>;
 
 /** The tasks that are looked at apart from others: the open ones in two parts, or in one that has both. */
 type Part = 'waiting' | 'open' | 'unsuccessful' | 'success';
 
-/** The store does not count how many of the pending tasks wait, and how many of the running ones. */
-function isByClassAlone({ status, outcome, waiting, ...others }: TaskFilter): boolean {
+/**
+ * The store does not count how many of the pending tasks wait for an agent, how many of the running ones, and
+ * how many of those that wait for an answer.
+ */
+function isByClassAlone({ status, outcome, waiting, waiting_for_answer, ...others }: TaskFilter): boolean {
   if (Object.values(others).some((value) => value !== undefined)) return false;
-  if (waiting === undefined || status === undefined) return true;
-  return status.includes('pending') === status.includes('running');
+  if (waiting === undefined) return true;
+  if (waiting_for_answer !== undefined) return false;
+  return status === undefined || status.includes('pending') === status.includes('running');
+}
+
+/** For what tasks wait, where the filter asks for those that do: they have a listing of their own. */
+function waitOf(filter: TaskFilter): 'waiting' | 'waiting_for_answer' | null {
+  if (filter.waiting_for_answer) return 'waiting_for_answer';
+  return filter.waiting ? 'waiting' : null;
 }
 
 /** Whether all that is asked for is kept of the tasks that ended last: then none of them is read. */
@@ -65,6 +76,7 @@ async function countEnded({ store }: SearchDeps, filter: TaskFilter): Promise<Co
     pending: 0,
     running: 0,
     waiting: 0,
+    waitingForAnswer: 0,
     openTotal: 0,
     ended,
     complete: { waiting: isWhole, open: isWhole, unsuccessful: isWhole, success: isWhole },
@@ -77,17 +89,19 @@ function reachesBack(ended: readonly EndedTask[], ended_after: number): boolean 
 }
 
 async function readCounts({ store }: SearchDeps, filter: TaskFilter): Promise<Counted> {
-  const { pending, running, waiting, ended } = await store.readCounts(0);
-  const open =
-    (isWanted(filter, 'pending', null) ? pending : 0) + (isWanted(filter, 'running', null) ? running : 0);
-  const waitingWanted = open > 0 ? waiting : 0;
-  const notWaiting = filter.waiting === undefined ? open : open - waitingWanted;
+  const { pending, running, waiting, waitingForAnswer, ended } = await store.readCounts(0);
+  const runningWanted = isWanted(filter, 'running', null) ? running : 0;
+  const open = (isWanted(filter, 'pending', null) ? pending : 0) + runningWanted;
+  const waitFor = filter.waiting === undefined ? waitingForAnswer : waiting;
+  const isAsked = filter.waiting ?? filter.waiting_for_answer;
+  const wait = (filter.waiting === undefined ? runningWanted : open) > 0 ? waitFor : 0;
   return {
     pending,
     running,
     waiting,
+    waitingForAnswer,
     ended,
-    openTotal: filter.waiting ? waitingWanted : notWaiting,
+    openTotal: isAsked === undefined ? open : isAsked ? wait : open - wait,
     complete: { waiting: true, open: true, unsuccessful: true, success: true },
   };
 }
@@ -98,14 +112,16 @@ async function countMatches(
   caller: Caller,
   endMs: number,
 ): Promise<Counted> {
-  const { status: _status, outcome: _outcome, waiting: _waiting, ...others } = filter;
-  const counts = { pending: 0, running: 0, waiting: 0, openTotal: 0, ended: fillOutcomes() };
+  const { status: _status, outcome: _outcome, waiting: _waiting, ...some } = filter;
+  const { waiting_for_answer: _waitsForAnswer, ...others } = some;
+  const open = { pending: 0, running: 0, waiting: 0, waitingForAnswer: 0 };
+  const counts = { ...open, openTotal: 0, ended: fillOutcomes() };
   const complete = { waiting: false, open: false, unsuccessful: false, success: false };
   const { ended_after } = others;
   const isWhole = ended_after === undefined || reachesBack(await deps.store.readEnded(), ended_after);
   let left = LOOKED_AT_MAX;
 
-  async function look(parts: readonly Part[], part: Pick<TaskFilter, 'status' | 'waiting'>): Promise<void> {
+  async function look(parts: readonly Part[], part: Look): Promise<void> {
     if (left <= 0 || deps.clock.monotonicMs() > endMs) return;
     const { next, lookedAt } = await searchTasks(deps, {
       filter: { ...others, ...part },
@@ -124,11 +140,13 @@ async function countMatches(
 
   const { session, agent, id } = others;
   const isOneListing = [session, agent, id, ended_after].some((value) => value !== undefined);
+  const wait = waitOf(filter);
   if (isOneListing) await look(PARTS, {});
   else {
     for (const part of orderParts(filter)) {
-      if (part !== 'open') await look([part], LOOKS[part]);
-      else if (filter.waiting) await look(['open'], { ...LOOKS.open, waiting: false });
+      if (part === 'waiting') await look([part], wait === null ? {} : { [wait]: true });
+      else if (part !== 'open') await look([part], LOOKS[part]);
+      else if (wait) await look(['open'], { ...LOOKS.open, [wait]: false });
       else await look(['waiting', 'open'], LOOKS.open);
     }
   }
@@ -136,8 +154,8 @@ async function countMatches(
 }
 
 const PARTS = ['waiting', 'open', 'unsuccessful', 'success'] as const;
-const LOOKS: Readonly<Record<Part, Pick<TaskFilter, 'status' | 'waiting'>>> = {
-  waiting: { waiting: true },
+type Look = Pick<TaskFilter, 'status' | 'waiting' | 'waiting_for_answer'>;
+const LOOKS: Readonly<Record<Exclude<Part, 'waiting'>, Look>> = {
   open: { status: ['pending', 'running'] },
   unsuccessful: { status: ['failed'] },
   success: { status: ['success'] },
@@ -157,15 +175,18 @@ function count(counts: Counts, filter: TaskFilter, { state }: FoundTask): void {
   if (isSettled(state)) return;
   const status = state.status === 'running' ? 'running' : 'pending';
   counts[status] += 1;
+  const waitsForAnswer = isWaitingForAnswer(state);
   if (state.waiting) counts.waiting += 1;
-  const isAskedFor = filter.waiting === undefined || filter.waiting === state.waiting;
+  if (waitsForAnswer) counts.waitingForAnswer += 1;
+  const { waiting = state.waiting, waiting_for_answer = waitsForAnswer } = filter;
+  const isAskedFor = waiting === state.waiting && waiting_for_answer === waitsForAnswer;
   if (isAskedFor && isWanted(filter, status, null)) counts.openTotal += 1;
 }
 
-/** Those first that the filter asks for. Only a filter that asks for waiting tasks looks at these apart. */
+/** Those first that the filter asks for. Only a filter that asks for tasks that wait looks at these apart. */
 function orderParts(filter: TaskFilter): readonly Part[] {
   const wanted = listWanted(filter);
-  const parts = PARTS.filter((part) => part !== 'waiting' || filter.waiting);
+  const parts = PARTS.filter((part) => part !== 'waiting' || waitOf(filter) !== null);
   return [...parts.filter((part) => wanted.has(part)), ...parts.filter((part) => !wanted.has(part))];
 }
 
@@ -173,8 +194,9 @@ function orderParts(filter: TaskFilter): readonly Part[] {
 function listWanted(filter: TaskFilter): ReadonlySet<Part> {
   const wanted = new Set<Part>();
   const isOpenWanted = isWanted(filter, 'pending', null) || isWanted(filter, 'running', null);
-  if (isOpenWanted) wanted.add(filter.waiting ? 'waiting' : 'open');
-  if (filter.waiting) return wanted;
+  const isWait = waitOf(filter) !== null;
+  if (isOpenWanted) wanted.add(isWait ? 'waiting' : 'open');
+  if (isWait) return wanted;
   for (const outcome of OUTCOMES) {
     const part = outcome === 'success' ? 'success' : 'unsuccessful';
     if (isWanted(filter, statusOf(outcome), outcome)) wanted.add(part);
@@ -196,12 +218,12 @@ function statusOf(outcome: TaskOutcome): TaskStatus {
 }
 
 function describeTotals(filter: TaskFilter, counted: Counted): TaskTotals {
-  const { pending, running, waiting, openTotal, ended, complete } = counted;
+  const { pending, running, waiting, waitingForAnswer, openTotal, ended, complete } = counted;
   const failed = OUTCOMES.filter((outcome) => outcome !== 'success').reduce(
     (sum, outcome) => sum + ended[outcome],
     0,
   );
-  const endedWanted = filter.waiting
+  const endedWanted = waitOf(filter)
     ? []
     : OUTCOMES.filter((outcome) => isWanted(filter, statusOf(outcome), outcome));
   const endedTotal = endedWanted.reduce((sum, outcome) => sum + ended[outcome], 0);
@@ -210,6 +232,7 @@ function describeTotals(filter: TaskFilter, counted: Counted): TaskTotals {
     complete: [...listWanted(filter)].every((part) => complete[part]),
     by_status: { pending, running, success: ended.success, failed },
     waiting,
+    waiting_for_answer: waitingForAnswer,
     by_outcome: ended,
   };
 }

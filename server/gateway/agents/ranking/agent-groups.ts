@@ -31,7 +31,8 @@ export type AgentGroups = {
   get(agent_id: string): Candidate | undefined;
   put(candidate: Candidate): void;
   remove(agent_id: string): void;
-  clear(): void;
+  /** The ids of all agents, unregistered ones included. */
+  ids(): Iterable<string>;
   /** The memory of the agents. */
   readonly memory: Pick<AgentMemory, 'bytes' | 'estimateMore'>;
   /** Groups that share a tag. */
@@ -67,9 +68,9 @@ export function createAgentGroups(): AgentGroups {
   const entries = new Map<string, Entry>();
   const tags = createTagGroups();
   const groups = createGroups(tags);
-  let memory = createAgentMemory();
+  const memory = createAgentMemory();
   let registered = 0;
-  let tally = createAgentTally();
+  const tally = createAgentTally();
   const order = createAgentOrder((agent_id) => entries.get(agent_id)?.candidate);
 
   /** Puts an agent of the group in the place of what it was before; null: it was, or is, no part of it. */
@@ -113,15 +114,7 @@ export function createAgentGroups(): AgentGroups {
       if (before && before.group !== group) replace(before.group, agent_id, before, null);
       replace(group, agent_id, before?.group === group ? before : null, after);
     },
-    clear() {
-      entries.clear();
-      groups.clear();
-      memory = createAgentMemory();
-      registered = 0;
-      tally = createAgentTally();
-      tags.clear();
-      order.clear();
-    },
+    ids: () => entries.keys(),
     memory: {
       bytes: () => memory.bytes(),
       estimateMore: (agent, earlier) => memory.estimateMore(agent, earlier),
@@ -173,7 +166,6 @@ function createGroups(tagGroups: TagGroups) {
       groups.delete(group.key);
       tagGroups.remove(group);
     },
-    clear: () => groups.clear(),
     all: () => groups.values(),
   };
 }

@@ -1,8 +1,10 @@
 /**
- * The gateway's own copy of the agents, kept only to rank them: which free agent is best for a task.
+ * The gateway's own copy of the agents. It ranks them: which free agent is best for a task. The listing of
+ * agents, their figures and similar tags are read from it, registrations are refused by the memory that it
+ * takes, and an open push is stopped if by this copy its agent is gone and another is eligible.
  *
- * A stale copy costs one more try, never a wrong result: the store refuses a grant if the agent is full, gone
- * or registered anew, and refuses to abandon a task while an agent is free.
+ * A stale copy costs one more try, never a wrong assignment: the store refuses a grant if the agent is full,
+ * gone or registered anew, and refuses to abandon a task while an agent is free.
  */
 import { createPace, type KeepPace } from '../../../async/pace.ts';
 import type { AgentRecord } from '../../../domain/agent.ts';
@@ -160,20 +162,27 @@ function createRefreshing(
   // One refresh after the other: an older read must not overwrite a newer one.
   let refreshing: Promise<void> = Promise.resolve();
   let refreshedMs = Number.NEGATIVE_INFINITY;
+  /** While all agents are read anew: those not read yet, which stay as they were until the last page. */
+  let unread: Set<string> | null = null;
   const noteRefresh = createRefreshLog(store, log);
 
   async function apply(changes: AgentChanges): Promise<void> {
-    if (changes.reset) groups.clear();
+    if (changes.reset) unread = new Set(groups.ids());
     for (const agent_id of changes.removed) groups.remove(agent_id);
     for (const agentStatus of changes.changed) {
       await keepPace();
       groups.put(toCandidate(agentStatus));
+      unread?.delete(agentStatus.record.agent_id);
     }
     cursor = changes.cursor;
+    if (changes.more) return;
+    for (const agent_id of unread ?? []) groups.remove(agent_id);
+    unread = null;
   }
 
   async function readPages(): Promise<void> {
-    for (let pages = 0; pages < PAGES_PER_REFRESH; pages += 1) {
+    // All at once after a reset: at a start, the agents of later pages would seem to be gone.
+    for (let pages = 0; pages < PAGES_PER_REFRESH || unread !== null; pages += 1) {
       const changes = await store.readAgentChanges(cursor);
       await apply(changes);
       if (!changes.more) return;

@@ -19,7 +19,6 @@ const CHANGED_MAX = 1_000;
 export type AgentOrder = {
   /** An agent was added, changed or removed. */
   note(agent_id: string): void;
-  clear(): void;
   /** The agents in this order, beginning after a position; each with its own position. */
   list(
     order: 'trouble' | 'id',
@@ -57,12 +56,6 @@ export function createAgentOrder(find: (agent_id: string) => Candidate | undefin
     note(agent_id) {
       changed.add(agent_id);
       if (changed.size === CHANGED_MAX) update();
-    },
-    clear() {
-      changed.clear();
-      troubles.clear();
-      sorted.trouble.clear();
-      sorted.id.clear();
     },
     *list(order, after) {
       update();

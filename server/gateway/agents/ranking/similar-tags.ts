@@ -13,7 +13,6 @@ const BTree = BTreeModule.default;
 export type SimilarTags = {
   add(tag: string): void;
   remove(tag: string): void;
-  clear(): void;
   /** The most similar tag for each of these, if there is one. */
   find(tags: readonly string[]): ReadonlyMap<string, string>;
 };
@@ -68,7 +67,6 @@ export function createSimilarTags(): SimilarTags {
       sorted.set(toKey(folded), folded);
     },
     remove: (tag) => void sorted.delete(toKey({ tag, text: fold(tag) })),
-    clear: () => sorted.clear(),
     find(tags) {
       const max = Math.min(COMPARED_EACH_MAX, Math.floor(COMPARED_MAX / Math.max(1, tags.length)));
       return new Map(

@@ -60,7 +60,6 @@ export type TagGroups = TagUse & {
   reorder(group: MarkedGroup, isGranted: boolean): void;
   /** Counts that an agent of the group changed; without one before it is new, without one after gone. */
   count(group: MarkedGroup, before: Candidate | undefined, after: Candidate | undefined): void;
-  clear(): void;
   find(tag: string): Readonly<Counts> | undefined;
   /** Groups that share a tag, those of the rarest tags first: of each freedom at most this many. */
   look(tags: readonly string[], freedoms: readonly Freedom[], max: number): readonly Sharing[];
@@ -136,11 +135,6 @@ export function createTagGroups(): TagGroups {
         if (agentsBefore === 0 && counts.agents > 0) similarTags.add(tag);
         if (agentsBefore > 0 && counts.agents === 0) similarTags.remove(tag);
       }
-    },
-    clear() {
-      byName.clear();
-      similarTags.clear();
-      use.clear();
     },
     find(tag) {
       const counts = byName.get(tag)?.counts;

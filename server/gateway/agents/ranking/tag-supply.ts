@@ -27,7 +27,6 @@ export type Counts = {
 export type TagUse = {
   /** Changes the counts of a tag, as `changeCounts()`, and with them its use. */
   change(tag: string, counts: Counts, before: Candidate | undefined, after: Candidate | undefined): void;
-  clear(): void;
   /** How many tags agents have. */
   tagCount(): number;
   /** The tags of agents, those with most used slots first: of very many tags 5,000, those in use first. */
@@ -59,11 +58,6 @@ export function createTagUse(): TagUse {
       }
       if (wasUnserved && !isUnserved(counts)) unserved.delete(tag);
       if (!wasUnserved && isUnserved(counts)) unserved.add(tag);
-    },
-    clear() {
-      used.clear();
-      unused.clear();
-      unserved.clear();
     },
     tagCount: () => used.size + unused.size,
     byUse() {

@@ -1,1 +1,0 @@
-import{A as e,Mt as t,k as n}from"./parts-2tma4Ark.js";function r({text:r}){let i=n(r);return i===null?t(`span`,{class:`cut payload`},e(r)):i.length===0?t(`span`,{class:`faint`},`{}`):t(`span`,{class:`cut kv`},i.map(({key:n,text:r},i)=>t(`span`,{key:n},i>0&&t(`b`,null),t(`i`,null,e(n)),` `,e(r))))}export{r as t};

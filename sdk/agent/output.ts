@@ -1,0 +1,219 @@
+/**
+ * Writes a handler's output to the gateway: in order, one call at a time, each piece kept until the gateway
+ * has it. A call without a response is repeated as it was: the gateway skips what it has stored already.
+ *
+ *   write() ──▶ pending ──100 ms, 4 KiB or data──▶ under way ──▶ stored
+ *                                                    ▲    │
+ *                                   no response, 503 ╰────╯
+ *
+ * Text is joined, so that one call carries what was written within 100 ms. A handler that waits for `write`
+ * loses nothing: it goes on when there is room. One that does not wait loses what is beyond, and a piece says
+ * how much that was.
+ */
+import type { Calls } from '../calls.ts';
+import { type Clock, linkSignals, readMonotonicMs } from '../clock.ts';
+import type { AgentId, Question, RequestId, WrittenPiece } from '../contract.ts';
+import { AbortError, ApiError, ConnectionError, InvalidOptionError, ValidationError } from '../errors.ts';
+import { createId } from '../ids.ts';
+import type { TraceOptions } from '../transport.ts';
+import { checkTransient, choosePauseMs } from '../waiting.ts';
+import { createUnsent, type Sent, toWritten } from './unsent.ts';
+
+export type OutputWriter = {
+  /**
+   * Adds a text, or data. Resolves when there is room for more, and at once if nothing more is taken. Rejects
+   * with `InvalidOptionError` for data that JSON can't write or that is too large.
+   */
+  write(piece: string | object): Promise<void>;
+  /**
+   * Adds a question behind all before it. Resolves when the gateway has it, and when the task is over: the
+   * claim of its answer says why. Rejects if the question itself is refused, or can't be sent because the
+   * gateway refused what was written before it.
+   */
+  ask(question: Question): Promise<void>;
+  /**
+   * Takes nothing more, and sends what is left. Resolves when the gateway has it, when nothing more is taken
+   * there, or when the signal fires. Once `hurry` has fired, an attempt that fails is the last one.
+   */
+  finish(signal: AbortSignal, hurry: AbortSignal): Promise<void>;
+  /** Sends nothing more, and aborts the call under way. */
+  stop(): void;
+};
+
+export type OutputWriterDeps = {
+  readonly calls: Pick<Calls, 'writeOutput'>;
+  readonly clock: Clock;
+  /** Called when the gateway does not know the agent. Never rejects. */
+  readonly registerAgain: (signal: AbortSignal) => Promise<void>;
+  /** Whether an error says that the task is no longer this agent's to work on. */
+  readonly isUnwanted: (error: unknown) => boolean;
+  readonly onUnwanted: () => void;
+  /** Called with why pieces are not stored: at the first failure, not at those that follow it at once. */
+  readonly onFailure: (error: unknown) => void;
+};
+
+/** The task, who writes its output, and the trace that the calls belong to. */
+export type OutputKey = {
+  readonly request_id: RequestId;
+  readonly agent_id: AgentId;
+  readonly trace?: TraceOptions | undefined;
+};
+
+/** How long text waits for more. */
+const JOIN_MS = 100;
+const BACKOFF = { firstMs: 500, maxMs: 8_000 };
+/** Once the handler has ended, the gateway may refuse the rest this often: the result matters more. */
+const LAST_REFUSALS_MAX = 5;
+
+type Ending = { readonly signal: AbortSignal; readonly hurry: AbortSignal };
+
+/** Creates the writer of one task. */
+export function createOutputWriter(deps: OutputWriterDeps, key: OutputKey): OutputWriter {
+  const { clock } = deps;
+  const stopping = new AbortController();
+  const waiting = new Set<() => void>();
+  const sendBatch = createSendBatch(deps, key, stopping);
+  const unsent = createUnsent();
+  let joinsUntilMs = 0;
+  let stopJoining: () => void = () => undefined;
+  let ending: Ending | undefined;
+  let sending: Promise<void> = Promise.resolve();
+  let isSending = false;
+  let hasLimit = false;
+
+  function take(piece: string | object): void {
+    if (ending || stopping.signal.aborted || hasLimit || piece === '') return;
+    if (unsent.isEmpty()) joinsUntilMs = readMonotonicMs(clock) + JOIN_MS;
+    unsent.add(piece);
+    send();
+  }
+
+  function send(): void {
+    if (!unsent.canGrow()) stopJoining();
+    if (!isSending) sending = sendAll();
+  }
+
+  async function sendAll(): Promise<void> {
+    isSending = true;
+    while (!unsent.isEmpty() && !stopping.signal.aborted) {
+      if (!ending && unsent.canGrow()) {
+        const joining = linkSignals(stopping.signal);
+        stopJoining = joining.abort;
+        await clock.sleep(joinsUntilMs - readMonotonicMs(clock), joining.signal);
+        joining.abort();
+      }
+      const batch = unsent.takeBatch();
+      const sent = await sendBatch(batch.map(toWritten), () => ending);
+      if (sent === 'over') stopping.abort();
+      for (const { onSent } of batch) onSent?.(sent);
+      joinsUntilMs = readMonotonicMs(clock) + JOIN_MS;
+      unsent.drop(batch);
+      hasLimit ||= sent === 'full';
+      if (hasLimit) unsent.keepQuestions();
+      if (!unsent.isFull()) letOn();
+    }
+    isSending = false;
+  }
+
+  /** Lets the handler write on. */
+  function letOn(): void {
+    for (const resolve of waiting) resolve();
+    waiting.clear();
+  }
+
+  stopping.signal.addEventListener('abort', letOn);
+
+  return {
+    write(piece) {
+      const written = (async () => {
+        take(piece);
+        if (!unsent.isFull() || ending || stopping.signal.aborted) return;
+        await new Promise<void>((resolve) => void waiting.add(resolve));
+      })();
+      // Who waits for it gets the error; who does not is not ended by it.
+      written.catch(() => undefined);
+      return written;
+    },
+    async ask(question) {
+      throwRefusal(stopping.signal);
+      if (ending || stopping.signal.aborted) return;
+      const asked = new Promise<Sent>((onSent) => {
+        unsent.addQuestion(question, onSent);
+        stopping.signal.addEventListener('abort', () => onSent('over'));
+      });
+      send();
+      const sent = await asked;
+      if (sent instanceof ApiError) throw sent;
+      if (sent === 'full')
+        throw new InvalidOptionError('The output of the task has no room for the question.');
+      throwRefusal(stopping.signal);
+    },
+    async finish(signal, hurry) {
+      ending = { signal, hurry };
+      const linked = linkSignals(signal);
+      linked.signal.addEventListener('abort', () => stopping.abort());
+      if (signal.aborted) stopping.abort();
+      stopJoining();
+      await sending;
+      linked.release();
+      letOn();
+    },
+    stop: () => stopping.abort(),
+  };
+}
+
+/** If the gateway has refused what was written, and so ended the writing, throws the reason. */
+function throwRefusal({ reason }: AbortSignal): void {
+  if (reason instanceof ApiError) throw reason;
+}
+
+/** Creates the function that sends pieces until they are stored, or will never be. */
+function createSendBatch(deps: OutputWriterDeps, key: OutputKey, stopping: AbortController) {
+  const { signal } = stopping;
+  const { calls, clock } = deps;
+  const { request_id, agent_id, trace } = key;
+  const writer = createId();
+  let from = 0;
+  return async (pieces: readonly WrittenPiece[], ending: () => Ending | undefined): Promise<Sent> => {
+    let lastRefusals = 0;
+    for (let failures = 0; ; failures += 1) {
+      try {
+        const write = { agent_id, request_id, writer, from, pieces };
+        const receipt = await calls.writeOutput(write, { signal, maxRetries: 0, ...trace });
+        from = receipt.accepted ? from + pieces.length : receipt.next;
+        if (receipt.accepted) return 'stored';
+        return receipt.status === 'running' ? 'full' : 'over';
+      } catch (error) {
+        if (error instanceof AbortError) return 'over';
+        if (deps.isUnwanted(error)) {
+          deps.onUnwanted();
+          return 'over';
+        }
+        if (isRefusedQuestion(pieces, error)) return error;
+        if (failures === 0) deps.onFailure(error);
+        const isUnknown = error instanceof ApiError && error.code === 'agent_not_found';
+        if (isUnknown) await deps.registerAgain(signal);
+        else if (!checkTransient(error) && !(error instanceof ConnectionError)) {
+          stopping.abort(error);
+          return 'over';
+        }
+        const { hurry } = ending() ?? {};
+        if (hurry && error instanceof ApiError) lastRefusals += 1;
+        if (hurry?.aborted || lastRefusals >= LAST_REFUSALS_MAX) return 'over';
+        const askedMs = error instanceof ApiError ? error.retryAfterMs : undefined;
+        const pause = linkSignals(signal, hurry);
+        if (!isUnknown || failures > 0) {
+          await clock.sleep(choosePauseMs(clock, BACKOFF, failures, askedMs), pause.signal);
+        }
+        pause.release();
+        if (signal.aborted) return 'over';
+      }
+    }
+  };
+}
+
+/** Whether the gateway refuses the question itself. A fault of `from` says that the writer was replaced. */
+function isRefusedQuestion(pieces: readonly WrittenPiece[], error: unknown): error is ApiError {
+  if (!(error instanceof ValidationError) || !pieces.some((piece) => 'question' in piece)) return false;
+  return !error.errors.some(({ pointer }) => pointer === '/from');
+}

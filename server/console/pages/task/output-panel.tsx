@@ -1,0 +1,141 @@
+/**
+ * The output of a task: its end, followed while the task runs. A script of its own, which the page loads
+ * behind all else; without output it shows nothing.
+ */
+import type { OutputEnd, OutputPiece, RequestId } from '@task-gateway/sdk';
+import type { VNode } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useConsole } from '../../gateway/console.ts';
+import { formatNumber } from '../../parts/format.ts';
+import { JsonTree } from '../../parts/json-tree.tsx';
+import { loadLater } from '../../parts/load-later.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { EMPTY_TAIL, extendTail, showOutput, type Tail, type TailBlock } from './output-tail.ts';
+
+const QuestionForm = loadLater(() => import('./question-form.tsx').then((part) => part.QuestionForm));
+
+/** Pieces are drawn together this often: a person reads no faster, and the page has time for all else. */
+const DRAW_EVERY_MS = 100;
+/** This close to the end counts as there: it stays in sight when more comes. */
+const END_PX = 24;
+
+type Reading = { readonly tail: Tail; readonly note: string };
+
+/** The panel. */
+export function OutputPanel({ request_id }: { readonly request_id: string }): VNode | null {
+  const { polling, overview } = useConsole();
+  const { tail, note } = useOutput(request_id, polling.isPaused.value);
+  const box = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(true);
+  useLayoutEffect(() => {
+    if (box.current && isAtEnd.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [tail]);
+  const missing = tail.end?.missing ?? null;
+  if (tail.blocks.length === 0 && missing === null) return null;
+  const canWrite = overview.value.value !== undefined && overview.value.value.console !== 'read-only';
+  return (
+    <>
+      {canWrite &&
+        tail.open.map((question) => <QuestionForm key={question.key} {...{ request_id, question }} />)}
+      <Panel
+        title="Output"
+        note={tail.end ? describeCount(tail.end) : note}
+        {...(missing !== null && { footer: MISSING.get(missing) ?? `Pieces are missing: ${missing}.` })}
+      >
+        <div
+          class="output"
+          ref={box}
+          // A region that scrolls is reached by keyboard.
+          {...{ tabIndex: 0, role: 'log', 'aria-label': 'Output', 'aria-live': 'off' }}
+          onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+            isAtEnd.current = scrollHeight - scrollTop - clientHeight < END_PX;
+          }}
+        >
+          {tail.isCut && <p class="muted">Earlier output is not shown here.</p>}
+          {tail.blocks.map((block) => (
+            <Block key={block.id} block={block} />
+          ))}
+        </div>
+      </Panel>
+    </>
+  );
+}
+
+const MISSING: ReadonlyMap<string, string> = new Map([
+  ['truncated', 'Truncated: the agent wrote more than is kept of one task.'],
+  ['removed', 'Removed: the output made room for that of later tasks.'],
+]);
+
+function describeCount({ n }: OutputEnd): string {
+  return n === 2 ? '1 piece' : `${formatNumber(n - 1)} pieces`;
+}
+
+function Block({ block }: { readonly block: TailBlock }): VNode {
+  const look = block.isVoid ? 'void' : '';
+  if (block.kind === 'text') return <div class={look}>{block.text}</div>;
+  if (block.kind === 'reset') {
+    return (
+      <p class="muted">
+        {block.agent_id} begins anew: <span class="void">what is above</span> no longer counts.
+      </p>
+    );
+  }
+  if (block.kind === 'question') return <div class={look}>Asks: {block.prompt}</div>;
+  return (
+    <div class={look}>
+      {block.kind === 'answer' && <>Answered {showOutput(block.given.key)}: </>}
+      <JsonTree value={block.kind === 'answer' ? block.given.answer : block.data} isOpen={false} />
+    </div>
+  );
+}
+
+/** Follows the output while the component is shown and the console is not paused. */
+function useOutput(request_id: RequestId, isPaused: boolean): Reading {
+  const { client } = useConsole();
+  const [tail, setTail] = useState(EMPTY_TAIL);
+  const [note, setNote] = useState('');
+  const latest = useRef(EMPTY_TAIL);
+  useEffect(() => {
+    if (isPaused || latest.current.end) return;
+    const reading = client.sdk.readOutput(request_id, {
+      after: latest.current.last,
+      onNotice: ({ kind }) => setNote(kind === 'down' ? 'the connection is lost, tries again' : 'follows'),
+    });
+    const draw = createDrawing((pieces) => {
+      latest.current = extendTail(latest.current, pieces);
+      setTail(latest.current);
+    });
+    void (async () => {
+      try {
+        for await (const piece of reading) draw.add(piece);
+      } catch (error) {
+        setNote(`could not be read: ${error instanceof Error ? error.message : error}`);
+      }
+      draw.flush();
+    })();
+    return () => {
+      reading.close();
+      draw.flush();
+    };
+  }, [client, request_id, isPaused]);
+  return { tail, note: isPaused ? 'paused' : note };
+}
+
+/** Collects pieces, and draws those of each `DRAW_EVERY_MS` together, in a frame. */
+function createDrawing(draw: (pieces: readonly OutputPiece[]) => void) {
+  let waiting: OutputPiece[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    if (waiting.length > 0) draw(waiting);
+    waiting = [];
+  }
+  return {
+    add(piece: OutputPiece): void {
+      waiting.push(piece);
+      timer ??= setTimeout(() => requestAnimationFrame(flush), DRAW_EVERY_MS);
+    },
+    flush,
+  };
+}

@@ -1,0 +1,122 @@
+/**
+ * The end of a task's output, as it is drawn: texts joined to blocks, data, questions with their answers, and
+ * where the work began anew. An agent writes as much as it likes, so what is kept is bounded. Pure.
+ */
+import type { OutputEnd, OutputPiece, Question, QuestionAnswer } from '@task-gateway/sdk';
+
+/** A part that is drawn at once; `id` counts them. A text ends with a line: each is laid out alone. */
+export type TailBlock = {
+  readonly id: number;
+  /** The work began anew behind it. */
+  readonly isVoid: boolean;
+} & (
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'data'; readonly data: unknown; readonly chars: number }
+  | { readonly kind: 'question'; readonly prompt: string }
+  | { readonly kind: 'answer'; readonly given: QuestionAnswer }
+  | { readonly kind: 'reset'; readonly agent_id: string }
+);
+
+export type Tail = {
+  readonly blocks: readonly TailBlock[];
+  readonly chars: number;
+  /** Whether earlier blocks were left out. */
+  readonly isCut: boolean;
+  /** The number of the last piece, 0 before the first. */
+  readonly last: number;
+  /** The questions that wait for an answer. */
+  readonly open: readonly Question[];
+  /** The end, once it was read. */
+  readonly end: OutputEnd | null;
+};
+
+export const EMPTY_TAIL: Tail = { blocks: [], chars: 0, isCut: false, last: 0, open: [], end: null };
+
+/** About as much as a person reads back: 128 KiB, or 400 blocks. */
+const CHARS_MAX = 131_072;
+const BLOCKS_MAX = 400;
+/** A text that is longer is cut: little of the page changes with each piece. */
+const BLOCK_CHARS = 4_096;
+/** Sets the colours of a terminal, or moves its cursor. */
+const SEQUENCES = /\p{Control}\[[\d;?]*[ -/]*[@-~]/gu;
+/** Every character that is not seen, or turns what follows. */
+const HIDDEN = /(?![\t\n])\p{Control}|[\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
+
+/** The tail with these pieces behind it. */
+export function extendTail(tail: Tail, pieces: readonly OutputPiece[]): Tail {
+  const blocks = [...tail.blocks];
+  let { chars, isCut, last, open, end } = tail;
+  for (const piece of pieces) {
+    last = piece.n;
+    open = updateOpen(open, piece);
+    if (piece.end) end = piece;
+    else if (piece.reset) {
+      for (const [index, one] of blocks.entries()) blocks[index] = { ...one, isVoid: true };
+      blocks.push({ id: countOn(blocks), isVoid: false, kind: 'reset', agent_id: piece.agent_id });
+    } else if (piece.question) {
+      const prompt = showOutput(piece.question.prompt);
+      blocks.push({ id: countOn(blocks), isVoid: false, kind: 'question', prompt });
+    } else if (piece.answer) {
+      blocks.push({ id: countOn(blocks), isVoid: false, kind: 'answer', given: piece.answer });
+    } else if (piece.text !== undefined) chars += addText(blocks, showOutput(piece.text));
+    else if ('data' in piece) {
+      const size = JSON.stringify(piece.data)?.length ?? 0;
+      chars += size;
+      blocks.push({ id: countOn(blocks), isVoid: false, kind: 'data', data: piece.data, chars: size });
+    }
+  }
+  while (blocks.length > 1 && (chars > CHARS_MAX || blocks.length > BLOCKS_MAX)) {
+    const first = blocks.shift();
+    chars -= first?.kind === 'text' ? first.text.length : first?.kind === 'data' ? first.chars : 0;
+    isCut = true;
+  }
+  return { blocks, chars, isCut, last, open, end };
+}
+
+/** The questions that are open behind a piece. An agent that begins anew has asked nothing yet. */
+function updateOpen(open: readonly Question[], piece: OutputPiece): readonly Question[] {
+  if (piece.reset || piece.end) return [];
+  const key = piece.question?.key ?? piece.answer?.key;
+  if (key === undefined) return open;
+  const others = open.filter((one) => one.key !== key);
+  return piece.question ? [...others, piece.question] : others;
+}
+
+const countOn = (blocks: readonly TailBlock[]): number => (blocks.at(-1)?.id ?? 0) + 1;
+
+/** Adds a text; returns by how many characters the blocks have grown. */
+function addText(blocks: TailBlock[], text: string): number {
+  const before = blocks.at(-1);
+  const whole = before?.kind === 'text' ? before.text + text : text;
+  const id = before?.kind === 'text' ? before.id : countOn(blocks);
+  if (before?.kind === 'text') blocks.pop();
+  const parts = cutLines(whole);
+  for (const [index, part] of parts.entries()) {
+    blocks.push({ id: id + index, isVoid: false, kind: 'text', text: part });
+  }
+  return text.length;
+}
+
+/** Cuts a text behind lines, or where a line is too long, into parts of which the last one may grow. */
+function cutLines(text: string): readonly string[] {
+  const parts: string[] = [];
+  let from = 0;
+  while (text.length - from > BLOCK_CHARS) {
+    const line = text.lastIndexOf('\n', from + BLOCK_CHARS) + 1;
+    const to = line > from ? line : from + BLOCK_CHARS;
+    parts.push(text.slice(from, to));
+    from = to;
+  }
+  return [...parts, text.slice(from)];
+}
+
+/**
+ * The text without what a terminal obeys, and with the codes of characters that are not seen or turn what
+ * follows. A bar of progress, which overwrites itself, is several lines.
+ */
+export function showOutput(text: string): string {
+  return text
+    .replace(/\r\n?/g, '\n')
+    .replace(SEQUENCES, '')
+    .replace(HIDDEN, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

@@ -1,0 +1,189 @@
+/**
+ * A question of an agent about its task, which schemas a question may have, and which answers these allow.
+ * Pure. `asking.ts` keeps the questions in the state of a task. Stored names are frozen.
+ */
+
+/** Bytes of a schema and of an answer as JSON, at most. */
+const JSON_BYTES_MAX = 8_192;
+/** Fields of an answer at most. */
+const FIELDS_MAX = 20;
+/** Code points of a field's name, at most: a JSON Pointer names it. */
+const NAME_CHARS_MAX = 256;
+/** So many of the fields that an answer has and its question has not are reported. */
+const UNKNOWN_NAMES_MAX = 20;
+/** Below `/answer` a pointer has 1,024 characters at most, as in every error. */
+const POINTER_CHARS_MAX = 1_024 - '/answer'.length;
+
+/** One field of an answer. */
+type AnswerField = {
+  readonly type: 'string' | 'number' | 'integer' | 'boolean';
+  readonly title?: string;
+  readonly description?: string;
+  readonly default?: string | number | boolean;
+  readonly enum?: readonly string[];
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+};
+
+/** The form of an answer: a flat object. */
+export type AnswerSchema = {
+  readonly type: 'object';
+  readonly properties: Readonly<Record<string, AnswerField>>;
+  readonly required?: readonly string[];
+};
+
+/** A question as its agent asks it. */
+export type NewQuestion = {
+  readonly key: string;
+  readonly prompt: string;
+  readonly schema?: AnswerSchema;
+};
+
+/** A question in a write: its place is the number of its piece among those of its writer. */
+export type WrittenQuestion = NewQuestion & { readonly at: number };
+
+/** A question as the state of its task has it. Times are store time. */
+export type TaskQuestion = NewQuestion & {
+  /** Where the present writer asked it last; null if it was another writer. */
+  readonly at: number | null;
+  /** When it was asked: after a withdrawal, when it was asked again. */
+  readonly askedMs: number;
+  /** Present once it is answered. */
+  readonly answered?: { readonly ms: number; readonly answer: unknown };
+  /** Its writer is gone, and no agent waits for an answer. */
+  readonly isWithdrawn?: true;
+};
+
+/** One thing that is wrong: where, as a JSON Pointer below the value, and what to send instead. */
+export type ValueError = { readonly pointer: string; readonly detail: string };
+
+/** Whether the question waits for an answer. */
+export function isOpen({ answered, isWithdrawn }: TaskQuestion): boolean {
+  return answered === undefined && !isWithdrawn;
+}
+
+/** The keywords that go with some types alone. */
+const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
+  enum: ['string'],
+  minLength: ['string'],
+  maxLength: ['string'],
+  minimum: ['number', 'integer'],
+  maximum: ['number', 'integer'],
+};
+
+/** Says what is wrong with a schema beside its shape. It passes over whatever has a wrong shape. */
+export function findSchemaErrors(schema: unknown): readonly ValueError[] {
+  if (!isObject(schema) || !isObject(schema.properties)) return [];
+  const { properties, required } = schema;
+  const errors: ValueError[] = [];
+  if (isTooLong(schema)) errors.push({ pointer: '', detail: TOO_LONG });
+  if (Object.keys(properties).length > FIELDS_MAX) {
+    errors.push({ pointer: '/properties', detail: `must have at most ${FIELDS_MAX} fields` });
+  }
+  for (const [name, field] of Object.entries(properties)) {
+    if (name === '' || countChars(name) > NAME_CHARS_MAX) {
+      const detail = `must have names of 1 to ${NAME_CHARS_MAX} characters`;
+      errors.push({ pointer: '/properties', detail });
+    } else if (isObject(field)) {
+      const pointer = `/properties/${escapeToken(name)}`;
+      errors.push(...findFieldErrors(field).map((error) => below(pointer, error)));
+    }
+  }
+  for (const [index, name] of (Array.isArray(required) ? required : []).entries()) {
+    if (typeof name !== 'string' || Object.hasOwn(properties, name)) continue;
+    errors.push({ pointer: `/required/${index}`, detail: 'must be the name of one of the `properties`' });
+  }
+  return errors;
+}
+
+function findFieldErrors(field: Readonly<Record<string, unknown>>): readonly ValueError[] {
+  const { type, minLength, maxLength, minimum, maximum } = field;
+  const errors: ValueError[] = [];
+  for (const [keyword, types] of Object.entries(KEYWORDS)) {
+    if (!Object.hasOwn(field, keyword) || types.includes(String(type))) continue;
+    errors.push({ pointer: `/${keyword}`, detail: `goes with the type ${types.join(' and ')} alone` });
+  }
+  if (isBelow(maxLength, minLength)) errors.push({ pointer: '/maxLength', detail: 'is below `minLength`' });
+  if (isBelow(maximum, minimum)) errors.push({ pointer: '/maximum', detail: 'is below `minimum`' });
+  if (errors.length > 0 || !Object.hasOwn(field, 'default')) return errors;
+  const detail = findValueError(field, field.default);
+  return detail === null ? [] : [{ pointer: '/default', detail }];
+}
+
+function isBelow(most: unknown, least: unknown): boolean {
+  return typeof most === 'number' && typeof least === 'number' && most < least;
+}
+
+const TOO_LONG = `must be at most ${JSON_BYTES_MAX} bytes as JSON`;
+
+/** Says what is wrong with an answer to a question with this schema; without one any value is right. */
+export function findAnswerErrors(schema: AnswerSchema | undefined, answer: unknown): readonly ValueError[] {
+  if (isTooLong(answer)) return [{ pointer: '', detail: TOO_LONG }];
+  if (!schema) return [];
+  if (!isObject(answer))
+    return [{ pointer: '', detail: 'must be an object with the fields of the question' }];
+  const { properties, required = [] } = schema;
+  const missing = required
+    .filter((name) => !Object.hasOwn(answer, name))
+    .map((name) => ({ pointer: `/${escapeToken(name)}`, detail: 'is missing; the question requires it' }));
+  const wrong = Object.entries(properties).flatMap(([name, field]): readonly ValueError[] => {
+    const detail = Object.hasOwn(answer, name) ? findValueError(field, answer[name]) : null;
+    return detail === null ? [] : [{ pointer: `/${escapeToken(name)}`, detail }];
+  });
+  const unknown = Object.keys(answer).filter((name) => !Object.hasOwn(properties, name));
+  const named = unknown
+    .slice(0, UNKNOWN_NAMES_MAX)
+    .map((name) => ({
+      pointer: `/${escapeToken(name)}`,
+      detail: 'is no field of the question; leave it out',
+    }))
+    .filter(({ pointer }) => pointer.length <= POINTER_CHARS_MAX);
+  const errors = [...missing, ...wrong, ...named];
+  if (errors.length > 0 || unknown.length === 0) return errors;
+  return [{ pointer: '', detail: 'must have no other fields than those of the question' }];
+}
+
+/** Says what is wrong with the value of a field; null if nothing is. */
+function findValueError(field: Partial<AnswerField>, value: unknown): string | null {
+  const { type, enum: choices, minLength = 0, maxLength = Infinity, minimum, maximum } = field;
+  switch (type) {
+    case 'boolean':
+      return typeof value === 'boolean' ? null : 'must be true or false';
+    case 'string': {
+      if (typeof value !== 'string') return 'must be a text';
+      if (choices && !choices.includes(value)) return 'must be one of the texts in `enum`';
+      const length = countChars(value);
+      if (length < minLength) return `must have at least ${minLength} characters`;
+      return length > maxLength ? `must have at most ${maxLength} characters` : null;
+    }
+    default: {
+      if (typeof value !== 'number') return 'must be a number';
+      if (type === 'integer' && !Number.isInteger(value)) return 'must be a whole number';
+      if (minimum !== undefined && value < minimum) return `must be at least ${minimum}`;
+      return maximum !== undefined && value > maximum ? `must be at most ${maximum}` : null;
+    }
+  }
+}
+
+function isTooLong(value: unknown): boolean {
+  return Buffer.byteLength(JSON.stringify(value) ?? '') > JSON_BYTES_MAX;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function countChars(text: string): number {
+  return [...text].length;
+}
+
+function below(pointer: string, error: ValueError): ValueError {
+  return { ...error, pointer: `${pointer}${error.pointer}` };
+}
+
+/** A name as a part of a JSON Pointer (RFC 6901). */
+function escapeToken(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}

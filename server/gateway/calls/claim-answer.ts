@@ -1,0 +1,47 @@
+/** The agent of a task claims the answer to a question that it has asked: `claimAnswer`. */
+import { isSettled, mayWrite } from '../../domain/task.ts';
+import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { type Gateway, GatewayError } from '../../ports/gateway.ts';
+import type { Store } from '../../ports/store.ts';
+import { type RegisteredAgents, refuseStranger } from '../agents/registered-agents.ts';
+import { taskNotFound } from '../tasks/read-task.ts';
+import { notAsked } from './answer-task.ts';
+import { awaitChange } from './await-change.ts';
+import { noteContactWhile } from './waiting-contact.ts';
+
+type Deps = { readonly store: Store; readonly clock: Clock; readonly agents: RegisteredAgents };
+
+type Claim = Parameters<Gateway['claimAnswer']>[0];
+type Found = Awaited<ReturnType<Gateway['claimAnswer']>>;
+
+/** Creates the operation. Each of its reads is bounded. */
+export function createClaimAnswer(deps: Deps): Pick<Gateway, 'claimAnswer'> {
+  return {
+    async claimAnswer(claim, signal, caller = UNNAMED_CALLER) {
+      const record = await deps.agents.noteContactIfRegistered(claim.agent_id, { by: 'call' });
+      let found = await readAnswer(deps, claim, caller);
+      if (found || claim.wait === 0) return found;
+      const wait = () =>
+        awaitChange(deps, `task:${claim.request_id}`, claim.wait * 1_000, signal, async () => {
+          found = await readAnswer(deps, claim, caller);
+          return found !== null;
+        });
+      await (record ? noteContactWhile(deps, record, signal, wait) : wait());
+      return found;
+    },
+  };
+}
+
+/** Null while the question is open. */
+async function readAnswer(deps: Deps, { agent_id, request_id, key }: Claim, caller: Caller): Promise<Found> {
+  const state = (await deps.store.get('task', request_id, caller))?.value;
+  if (!state) throw taskNotFound();
+  if (!mayWrite(state, agent_id)) return await refuseStranger(deps, agent_id);
+  if (isSettled(state)) {
+    throw new GatewayError('task_terminal', `The task has already ended as ${state.status}. Drop it.`);
+  }
+  const question = state.questions?.find((one) => one.key === key && !one.isWithdrawn);
+  if (!question) throw notAsked(state, key);
+  return question.answered ? { key, answer: question.answered.answer } : null;
+}

@@ -1,0 +1,179 @@
+/**
+ * An agent adds to the output of its task: `writeOutput`. A writer that the store knows appends without a
+ * look at the task: what moves the task in the store ends its writer too. The first call of a writer is a
+ * step of the task, which acknowledges it:
+ *
+ *   from = 0: read the task ─╮
+ *                            ├─► append ──► stored, or skipped as a repeat
+ *   from > 0 ────────────────╯     ├── gap ──► 422 with the right number
+ *                                  ╰── another writer's, or settled: look at the task ──► its response, or
+ *                                        from = 0 ──► one commit: acknowledged, the writer begins, its pieces
+ *
+ * A writer that was replaced does not begin again while another writes: its first call may come very late.
+ *
+ * A call with questions is a step of the task each time: the task is read, and one commit stores questions
+ * and pieces. If that finds another writer, this one begins as above. When an agent asks again what a client
+ * has answered, it gets the answer again, in a piece behind its own. For example, an agent restarts and asks
+ * `ok?` as it did before: the same commit stores the question and, behind it, the answer. Questions are in
+ * memory with their task, so they need room there as a new task does.
+ */
+import { hash } from 'node:crypto';
+import { findRefused, listAnsweredAgain } from '../../domain/asking.ts';
+import { isSettled, mayWrite, type TaskState } from '../../domain/task.ts';
+import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
+import { type Gateway, GatewayError, type OutputWrite } from '../../ports/gateway.ts';
+import type { Store, Stored } from '../../ports/store.ts';
+import { type RegisteredAgents, refuseStranger } from '../agents/registered-agents.ts';
+import type { TaskCommits } from '../tasks/commit-step.ts';
+import { taskNotFound } from '../tasks/read-task.ts';
+import { renderAnswer } from './answer-task.ts';
+
+type Deps = {
+  readonly store: Store;
+  readonly commits: TaskCommits;
+  readonly agents: RegisteredAgents;
+};
+
+type Receipt = Awaited<ReturnType<Gateway['writeOutput']>>;
+
+/** Creates the operation. */
+export function createWriteOutput(deps: Deps): Pick<Gateway, 'writeOutput'> {
+  const { agents, commits } = deps;
+  return {
+    async writeOutput(write, caller = UNNAMED_CALLER) {
+      const [, receipt] = await Promise.all([
+        agents.noteContactIfRegistered(write.agent_id, { by: 'call', mayBeLate: true }),
+        commits.retryCommit((notAfterMs) => tryWrite(deps, write, caller, notAfterMs)),
+      ]);
+      return receipt;
+    },
+  };
+}
+
+/** Undefined after a conflict: then it may be a repeat of what another call has just stored. */
+async function tryWrite(
+  deps: Deps,
+  write: OutputWrite,
+  caller: Caller,
+  notAfterMs: number,
+): Promise<Receipt | undefined> {
+  const { request_id, from, pieces, questions = [] } = write;
+  const readTask = () => deps.store.get('task', request_id, caller);
+  // Before the append: if another call begins a writer in between, the commit below is a conflict.
+  const seen = from === 0 || questions.length > 0 ? await readTask() : undefined;
+  if (questions.length === 0) {
+    const appended = await deps.store.appendOutput({ request_id, pieces, by: writerOf(write) }, caller);
+    if (appended.ok) return describeReceipt(request_id, 'running', !appended.isFull, appended.next);
+    if (appended.conflict === 'gap') throw describeGap(appended.next);
+  }
+  const before = seen ?? (await readTask());
+  if (!before) throw taskNotFound();
+  if (!mayWrite(before.value, write.agent_id)) return await refuseStranger(deps, write.agent_id);
+  if (isSettled(before.value)) return describeReceipt(request_id, before.value.status, false, from);
+  const commit = (isSameWriter: boolean) =>
+    commitWrite(deps, { write, caller, notAfterMs, before, isSameWriter });
+  const asked = questions.length > 0 ? await commit(true) : 'other writer';
+  if (asked !== 'other writer') return asked;
+  if (from > 0) throw describeGap(0);
+  const begun = await commit(false);
+  return begun === 'other writer' ? undefined : begun;
+}
+
+/** The writer as the store has it: short, because it stands beside each write and those that it replaced. */
+function writerOf({ agent_id, writer, from }: OutputWrite): {
+  readonly writer: string;
+  readonly from: number;
+} {
+  return { writer: hash('sha256', JSON.stringify([agent_id, writer]), 'base64url').slice(0, 16), from };
+}
+
+type WriteCommit = {
+  readonly write: OutputWrite;
+  readonly caller: Caller;
+  readonly notAfterMs: number;
+  readonly before: Stored<TaskState>;
+  readonly isSameWriter: boolean;
+};
+
+/** Undefined after any other conflict: then the call is tried again. */
+async function commitWrite(
+  deps: Deps,
+  { write, caller, notAfterMs, before, isSameWriter }: WriteCommit,
+): Promise<Receipt | 'other writer' | undefined> {
+  const { request_id, agent_id, pieces, questions = [] } = write;
+  const by = writerOf(write);
+  const asks = questions.length > 0;
+  const trigger = {
+    type: 'write',
+    agent_id,
+    ...(isSameWriter && { isSameWriter }),
+    ...(asks && { questions }),
+  } as const;
+  const again = listAnsweredAgain(before.value, trigger);
+  const behind = again.map(({ key, answered }) => renderAnswer(key, answered?.answer));
+  const reset = JSON.stringify({ reset: true, agent_id });
+  const output = {
+    ...(!isSameWriter && { begins: { writer: by.writer, reset } }),
+    append: { pieces, by, ...(asks && { ...needOf(write), behind }) },
+  };
+  const options = { caller, notAfterMs, output, ...(asks && { atMost: {} }) };
+  const result = await deps.commits.commitStep(request_id, before, trigger, options);
+  if (result.kind === 'conflict') {
+    if (result.conflict.conflict === 'gap') throw describeGap(result.conflict.next);
+    if (result.conflict.conflict === 'replaced') throw describeReplaced();
+    if (result.conflict.conflict === 'memory') throw describeNoMemory();
+    if (result.conflict.conflict === 'full') {
+      return describeReceipt(request_id, before.value.status, false, isSameWriter ? write.from : 0);
+    }
+    return result.conflict.conflict === 'writer' ? 'other writer' : undefined;
+  }
+  if (result.kind === 'refused' && result.refusal === 'wrong_question') {
+    // Perhaps only because of the questions of another writer, which are withdrawn if this one begins.
+    const probed = isSameWriter
+      ? await deps.store.appendOutput({ request_id, pieces: [], by }, caller)
+      : null;
+    if (probed?.ok === false && probed.conflict === 'writer') return 'other writer';
+    throw describeRefused(write, findRefused(before.value, trigger));
+  }
+  if (result.kind !== 'committed') return undefined;
+  const { isFull = false, next = pieces.length } = result.output ?? {};
+  return describeReceipt(request_id, result.written.value.status, asks || !isFull, next);
+}
+
+/** Questions alone are stored where there is no room for text, which is refused also beside a question. */
+function needOf({ pieces, questions = [] }: OutputWrite) {
+  return questions.length === pieces.length ? { isNeeded: true } : { isWhole: true };
+}
+
+function describeNoMemory(): GatewayError {
+  const detail = 'The open tasks and their questions take all the memory they may. Send the request again.';
+  return new GatewayError('busy', detail);
+}
+
+function describeReceipt(
+  request_id: string,
+  status: Receipt['status'],
+  accepted: boolean,
+  next: number,
+): Receipt {
+  return { ok: true, request_id, status, accepted, next };
+}
+
+function describeRefused({ from }: OutputWrite, refused: ReturnType<typeof findRefused>): GatewayError {
+  const at = refused?.at ?? from;
+  const detail =
+    refused?.why === 'too many'
+      ? 'is of one question too many: a task may have 16'
+      : 'was asked with another prompt or schema before; take another key, or ask the same';
+  return new GatewayError('validation_failed', detail, `/pieces/${at - from}/question/key`);
+}
+
+function describeReplaced(): GatewayError {
+  const detail = 'is of a writer that another one has replaced: 0 of its pieces count, and it writes no more';
+  return new GatewayError('validation_failed', detail, '/from');
+}
+
+function describeGap(next: number): GatewayError {
+  const detail = `must be at most ${next}, the number of pieces that are stored of this writer`;
+  return new GatewayError('validation_failed', detail, '/from');
+}

@@ -1,0 +1,18 @@
+/** The types of the simulator's document, which `spec/simulator-service.tsp` describes. */
+import type { components, operations } from '@task-gateway/contract/simulator';
+
+/** Its schemas. */
+export type Schemas = components['schemas'];
+/** Its operations. */
+export type Operations = operations;
+
+/** A value of the document, readonly; an optional field of it may be `undefined` too. */
+export type Given<T> = T extends readonly (infer Item)[]
+  ? readonly Given<Item>[]
+  : T extends object
+    ? {
+        readonly [Name in keyof T]: Record<never, never> extends Pick<T, Name>
+          ? Given<T[Name]> | undefined
+          : Given<T[Name]>;
+      }
+    : T;

@@ -1,0 +1,216 @@
+/**
+ * The output of tasks on the command line, with a real gateway: `run --stream`, `task output`, and
+ * `agent exec --stream`, whose programs are held back rather than cut.
+ */
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type Agent, createAgent } from '../../sdk/agent/index.ts';
+import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
+import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
+import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
+import { type CommandExit, envFor, type RunningCommand, runCommand, startCommand } from './cli-process.ts';
+
+let gateway: GatewayProcess;
+let client: TaskGatewayClient;
+let agent: Agent;
+let proxy: TcpProxy;
+let env: Record<string, string>;
+const started: RunningCommand[] = [];
+/** Lets the task of the type `held` go on. */
+let release: () => void = () => undefined;
+
+beforeAll(async () => {
+  gateway = await startGateway();
+  proxy = await startTcpProxy(Number(new URL(gateway.baseUrl).port));
+  env = envFor(gateway);
+  client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET });
+  agent = createAgent({
+    baseUrl: gateway.baseUrl,
+    auth: SECRET,
+    logLevel: 'off',
+    agentId: '作者',
+    tags: ['write'],
+    maxConcurrent: 20,
+    async handler({ task_type, payload }, { write }) {
+      await write('第 1 页\n');
+      await write({ page: 1, title: '<b>\u009b' });
+      await write('half a line');
+      if (task_type === 'held') await new Promise<void>((resolve) => (release = resolve));
+      if (task_type === 'fail') throw new Error('the disk is full');
+      return { output: `the result of ${payload.name}` };
+    },
+  });
+  await agent.start();
+});
+
+afterAll(async () => {
+  for (const one of started) await one.kill();
+  await agent?.stop({ drainMs: 0 });
+  await proxy?.close();
+  await gateway?.stop();
+});
+
+const run = (...words: readonly string[]): Promise<CommandExit> => runCommand(words, { env });
+
+async function submit(task_type = 'write'): Promise<string> {
+  return (await client.submitTask({ task_type, task_tags: ['write'], payload: { name: 'it' } })).request_id;
+}
+
+const TEXT = '第 1 页\n{"page":1,"title":"<b>\\u009b"}\nhalf a line';
+
+describe('run --stream', () => {
+  test('prints what the agent writes, as it is, and not the result', async () => {
+    expect(await run('run', 'write', '-t', 'write', '--stream')).toEqual({
+      code: 0,
+      stdout: TEXT,
+      stderr: '',
+    });
+  });
+
+  test('prints each piece as a line of JSON, and the end', async () => {
+    const { code, stdout } = await run('run', 'write', '-t', 'write', '--stream', '-o', 'json');
+    expect(code).toBe(0);
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual([
+      { n: 1, text: '第 1 页\n' },
+      { n: 2, data: { page: 1, title: '<b>\u009b' } },
+      { n: 3, text: 'half a line' },
+      { n: 4, end: true, status: 'success', outcome: 'success', missing: null },
+    ]);
+  });
+
+  test('prints while the task runs; a task that fails has the exit code and the reason of any', async () => {
+    const held = startCommand(['run', 'held', '-t', 'write', '--stream'], { env });
+    started.push(held);
+    await vi.waitFor(() => expect(held.stdout()).toBe(TEXT), 15_000);
+    release();
+    expect(await held.waitForExit()).toMatchObject({ code: 0, stdout: TEXT });
+    const failed = await run('run', 'fail', '-t', 'write', '--stream');
+    expect(failed).toMatchObject({ code: 5, stdout: TEXT });
+    expect(failed.stderr).toContain('the disk is full');
+  });
+
+  test('Ctrl-C cancels the task', async () => {
+    const held = startCommand(['run', 'held', '-t', 'write', '--stream'], { env });
+    started.push(held);
+    await vi.waitFor(() => expect(held.stdout()).toBe(TEXT), 15_000);
+    held.child.kill('SIGINT');
+    expect(await held.waitForExit()).toMatchObject({ code: 130 });
+  });
+});
+
+describe('task output', () => {
+  test('prints what there is and ends; with -f goes on until the task has ended', async () => {
+    const id = await submit('held');
+    await vi.waitFor(async () => expect((await run('task', 'output', id)).stdout).toBe(TEXT), 15_000);
+    const following = startCommand(['task', 'output', id, '-f'], { env });
+    started.push(following);
+    await vi.waitFor(() => expect(following.stdout()).toBe(TEXT), 15_000);
+    release();
+    expect(await following.waitForExit()).toEqual({ code: 0, stdout: TEXT, stderr: '' });
+    expect((await run('task', 'output', id, '--after', '2')).stdout).toBe('half a line');
+    expect((await run('task', 'output', id, '--after', '3', '-o', 'jsonl')).stdout).toBe(
+      '{"n":4,"end":true,"status":"success","outcome":"success","missing":null}\n',
+    );
+  });
+
+  test('exits with 0 also for a task that failed, with 7 for one that is unknown', async () => {
+    const id = await submit('fail');
+    expect(await run('task', 'output', id, '-f')).toMatchObject({ code: 0, stdout: TEXT });
+    expect(await run('task', 'output', 'unknown', '-f')).toMatchObject({ code: 7, stdout: '' });
+    expect(await run('task', 'output', 'unknown')).toMatchObject({ code: 7, stdout: '' });
+    expect(await run('task', 'output', id, '--after', 'x')).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  test('after Ctrl-C says where to continue', async () => {
+    const id = await submit('held');
+    const following = startCommand(['task', 'output', id, '-f'], { env });
+    started.push(following);
+    await vi.waitFor(() => expect(following.stdout()).toBe(TEXT), 15_000);
+    following.child.kill('SIGINT');
+    const { code, stderr } = await following.waitForExit();
+    expect([code, stderr]).toEqual([130, expect.stringContaining('Continue with --after 3')]);
+    release();
+  });
+
+  test('says where an agent began anew', async () => {
+    const { request_id } = await client.submitTask({
+      task_type: 't',
+      task_tags: ['twice'],
+      payload: {},
+      queue_timeout: 60,
+    });
+    await client.registerAgent({
+      agent_id: 'gpu-1',
+      agent_tags: ['twice'],
+      endpoint: 'pull',
+      max_concurrent: 1,
+    });
+    await client.claimTask({ agent_id: 'gpu-1', wait: 10 });
+    const write = { agent_id: 'gpu-1', request_id, from: 0 };
+    await client.writeOutput({ ...write, writer: 'one', pieces: [{ text: 'in vain' }] });
+    await client.writeOutput({ ...write, writer: 'two', pieces: [{ text: 'anew\n' }] });
+    const { stdout, stderr } = await run('task', 'output', request_id);
+    expect(stdout).toBe('in vainanew\n');
+    expect(stderr).toBe('gpu-1 begins anew: what was printed before this line is void.\n');
+    await client.cancelTask(request_id);
+  });
+});
+
+describe('agent exec --stream', () => {
+  /** Starts an agent whose gateway is behind the proxy. */
+  async function startExec(
+    tag: string,
+    script: string,
+    ...options: readonly string[]
+  ): Promise<RunningCommand> {
+    const words = ['agent', 'exec', '--tag', tag, '--stream', ...options, '--', 'sh', '-c', script];
+    const exec = startCommand(words, { env: { ...env, TASK_GATEWAY_URL: `http://127.0.0.1:${proxy.port}` } });
+    started.push(exec);
+    await exec.waitForLog('Registered');
+    return exec;
+  }
+
+  test('standard output becomes pieces while the program runs; the result is the same', async () => {
+    const exec = await startExec(
+      'exec',
+      'echo 一; echo "::progress 40::"; sleep 0.5; printf "二"; echo no >&2',
+    );
+    const texts: string[] = [];
+    const { result, progress } = await client.runTask(
+      { task_type: 't', task_tags: ['exec'], payload: {} },
+      { onOutput: ({ text }) => text !== undefined && texts.push(text) },
+    );
+    expect(texts).toEqual(['一\n', '二']);
+    expect([result, progress]).toEqual([{ output: '一\n二' }, 100]);
+    exec.child.kill('SIGINT');
+    expect(await exec.waitForExit()).toMatchObject({ code: 0 });
+  });
+
+  test('a program that writes while no gateway responds is held back, and nothing of it is cut', async () => {
+    const bytes = 3_000_000;
+    const script = `head -c ${bytes} /dev/zero | tr '\\0' x; echo written >&2`;
+    const exec = await startExec('held-back', `sleep 1; ${script}`, '--output-max', '1000');
+    const { request_id } = await client.submitTask({
+      task_type: 't',
+      task_tags: ['held-back'],
+      payload: {},
+      queue_timeout: 10,
+    });
+    await exec.waitForLog('taken');
+    await proxy.setFault('refuse');
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    // It still writes: the pipe is not read while 1 MiB is unsent.
+    expect(exec.stderr()).not.toContain('written');
+    await proxy.setFault(null);
+    let read = 0;
+    for await (const { text } of client.readOutput(request_id)) read += text?.length ?? 0;
+    expect(read).toBe(bytes);
+    const { result } = await client.getTask(request_id);
+    expect(result).toMatchObject({ output: 'x'.repeat(1_000), truncated: true });
+    await exec.kill();
+  });
+});

@@ -1,0 +1,92 @@
+/** Plays the scenarios with a client, then runs the checks on what they saw; the verdicts. */
+import { randomBytes } from 'node:crypto';
+import { CLIENT_CHECKS, type LookAtTrial } from './client-checks.ts';
+import { type Fields, Finding } from './findings.ts';
+import type { Requirement } from './requirements.ts';
+import { chooseRequirements, giveVerdict, type Run, type RunOptions, workThrough } from './run-checks.ts';
+import type { Starter } from './started-command.ts';
+import { type ClientScenarioName, playTrial, type Trial } from './trials-of-clients.ts';
+
+export type ClientRunOptions = Pick<RunOptions, 'level' | 'only' | 'signal'> & {
+  readonly starter: Starter;
+  /** The payload of the tasks. */
+  readonly payload?: Fields;
+  /** How long the client may take for one task. */
+  readonly limitMs?: number;
+  /** The time within which it opens a stream again that was cut. */
+  readonly longMs?: number;
+  readonly trialsAtOnce?: number;
+};
+
+type Played = { readonly trial: Trial } | { readonly error: unknown };
+
+const LIMIT_MS = 20_000;
+const LONG_MS = 3_000;
+/** Few enough for the processes of two processors. */
+const TRIALS_AT_ONCE = 10;
+const DEFAULT_PAYLOAD = { text: 'A task of the conformance kit: 你好, naïve 🎉', list: [1, 'é', null, true] };
+
+/** Never rejects: what fails in the kit is a verdict too. */
+export async function runClientChecks(options: ClientRunOptions): Promise<Run> {
+  const startedMs = performance.now();
+  const { signal = new AbortController().signal, payload = DEFAULT_PAYLOAD } = options;
+  const { limitMs = LIMIT_MS, longMs = LONG_MS } = options;
+  const prefix = `kit-${randomBytes(4).toString('hex')}`;
+  const played = new Map<ClientScenarioName, Played>();
+  const play = (name: ClientScenarioName): Promise<Played> =>
+    playTrial(name, { starter: options.starter, prefix, payload, limitMs, longMs, signal }).then(
+      (trial) => ({ trial }),
+      (error: unknown) => ({ error }),
+    );
+  const look: LookAtTrial = (name) => {
+    const one = played.get(name);
+    if (!one) throw new Error(`The scenario "${name}" was not played.`);
+    if ('error' in one) throw one.error;
+    return one.trial;
+  };
+  const begun = await play('plain');
+  played.set('plain', begun);
+  const asked = chooseRequirements('client', options);
+  // A scenario is played when a check first looks at it, together with all that are wanted by then.
+  for (;;) {
+    const wanted = listUnplayed(asked, look, played);
+    if (wanted.length === 0) break;
+    await workThrough(wanted, options.trialsAtOnce ?? TRIALS_AT_ONCE, async (name) => {
+      // A client that submits nothing has the same end in every scenario.
+      played.set(name, 'error' in begun ? begun : await play(name));
+    });
+  }
+  const verdicts = asked.map((requirement) => {
+    const check = CLIENT_CHECKS[requirement.id];
+    return giveVerdict(requirement, check && (() => check(look)), signal);
+  });
+  return {
+    verdicts: await Promise.all(verdicts),
+    prefix,
+    subjectVersion: null,
+    seconds: (performance.now() - startedMs) / 1_000,
+  };
+}
+
+/** The scenarios, not played yet, at which the checks of these requirements look before they end. */
+function listUnplayed(
+  asked: readonly Requirement[],
+  look: LookAtTrial,
+  played: ReadonlyMap<ClientScenarioName, Played>,
+): readonly ClientScenarioName[] {
+  const unplayed = new Set<ClientScenarioName>();
+  const ask: LookAtTrial = (name) => {
+    if (played.has(name)) return look(name);
+    unplayed.add(name);
+    // A check of all trials passes over those that end so.
+    throw new Finding('It is played next.');
+  };
+  for (const { id } of asked) {
+    try {
+      CLIENT_CHECKS[id]?.(ask);
+    } catch {
+      // Its verdict is given when all is played.
+    }
+  }
+  return [...unplayed];
+}

@@ -1,0 +1,86 @@
+/** The subject under test as a process: a command that the kit starts, or an agent that its author starts. */
+import { spawn } from 'node:child_process';
+
+/** One process of the subject. */
+export type StartedCommand = {
+  isOver(): boolean;
+  /** The last that it printed on either stream, for messages. */
+  printed(): string;
+  /** All of its standard output. */
+  output(): string;
+  /** Null while it runs, and where a signal ended it. */
+  exitCode(): number | null;
+  signal(name: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): void;
+};
+
+export type Starter = {
+  /** Whether the kit can start the subject, kill it and start it again. */
+  readonly isCommand: boolean;
+  start(environment: Readonly<Record<string, string>>): StartedCommand;
+};
+
+const PRINTED_MAX = 400;
+/** Of what a client prints more is no result. */
+const OUTPUT_MAX = 4_000_000;
+
+/** Runs a command in a shell. Signals go to the whole group of its processes, as a terminal sends them. */
+export function startsCommand(command: string): Starter {
+  return {
+    isCommand: true,
+    start(environment) {
+      const env = { ...process.env, ...environment };
+      const child = spawn(command, { shell: true, detached: true, env, stdio: ['ignore', 'pipe', 'pipe'] });
+      let printed = '';
+      let output = '';
+      let exitCode: number | null = null;
+      let isOver = false;
+      const print = (text: string): void => {
+        printed = `${printed}${text}`.slice(-PRINTED_MAX);
+      };
+      child.stderr.setEncoding('utf8').on('data', print);
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        print(text);
+        output = `${output}${text}`.slice(-OUTPUT_MAX);
+      });
+      child.once('error', (error) => {
+        printed = error.message;
+        isOver = true;
+      });
+      // The shell may end before what it started: it is over when nothing can print any more.
+      child.once('close', (code) => {
+        exitCode = code;
+        isOver = true;
+      });
+      return {
+        isOver: () => isOver,
+        printed: () => printed.trim(),
+        output: () => output,
+        exitCode: () => exitCode,
+        signal(name) {
+          try {
+            if (child.pid !== undefined) process.kill(-child.pid, name);
+          } catch {
+            // All of its processes have ended.
+          }
+        },
+      };
+    },
+  };
+}
+
+/** The author starts the agent, and `announce` says with what. */
+export function awaitsAgent(announce: (environment: Readonly<Record<string, string>>) => void): Starter {
+  return {
+    isCommand: false,
+    start(environment) {
+      announce(environment);
+      return {
+        isOver: () => false,
+        printed: () => '',
+        output: () => '',
+        exitCode: () => null,
+        signal: () => {},
+      };
+    },
+  };
+}

@@ -1,0 +1,203 @@
+/**
+ * The output on the page of a task: its end as text and data, what is void, missing or left out, and a page
+ * that stays smooth while an agent writes 500 lines a second.
+ * @module-tag chromium
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createClient, type RequestId, type TaskGatewayClient, type WrittenPiece } from '../../sdk/index.ts';
+import { EMPTY_TAIL, extendTail, showOutput } from '../../server/console/pages/task/output-tail.ts';
+import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
+import { findViolations, launchBrowser, openConsole } from './console-page.ts';
+
+const AGENT = 'writer-1';
+/** How long the agent writes; a minute where the machine does nothing else. */
+const SECONDS = Number(process.env.OUTPUT_SECONDS ?? 10);
+const LINES_A_SECOND = 500;
+
+let browser: Browser;
+let gateway: GatewayProcess;
+let client: TaskGatewayClient;
+beforeAll(async () => {
+  [browser, gateway] = await Promise.all([launchBrowser(), startGateway()]);
+  client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
+  await client.registerAgent({ agent_id: AGENT, agent_tags: ['w'], endpoint: 'pull', max_concurrent: 50 });
+});
+afterAll(async () => {
+  await browser?.close();
+  await gateway?.stop();
+});
+
+/** A task that the agent has, and how its output is written. */
+async function startTask(writer = 'first') {
+  const { request_id } = await client.submitTask({
+    task_type: 'w',
+    task_tags: ['w'],
+    payload: {},
+    queue_timeout: 60,
+  });
+  await client.claimTask({ agent_id: AGENT, wait: 10 });
+  let from = 0;
+  return {
+    request_id,
+    async write(...pieces: readonly WrittenPiece[]) {
+      const receipt = await client.writeOutput({ agent_id: AGENT, request_id, writer, from, pieces });
+      from = receipt.next;
+      return receipt;
+    },
+    restart(name: string): void {
+      writer = name;
+      from = 0;
+    },
+    end: () =>
+      client.reportResult({ agent_id: AGENT, request_id, status: 'success', result: { output: 'ok' } }),
+  };
+}
+
+const openTask = (request_id: RequestId, options = {}) =>
+  openConsole(browser, gateway.baseUrl, { path: `tasks/${request_id}`, ...options });
+const outputOf = (page: Page): Promise<string> => page.getByRole('log', { name: 'Output' }).innerText();
+
+test('A page follows the output: text as text, data folded, what came before a restart void, and the end.', async () => {
+  const task = await startTask();
+  await task.write(
+    { text: '<img src=x onerror=window.ran=1>第 1 页\n' },
+    { data: { page: 1, '<b>': ['deep'] } },
+  );
+  const { page, seen, context } = await openTask(task.request_id);
+  await expect.poll(() => outputOf(page)).toContain('<img src=x onerror=window.ran=1>第 1 页');
+  expect(await page.locator('.output details').getAttribute('open')).toBeNull();
+  await page.locator('.output summary').click();
+  await expect.poll(() => outputOf(page)).toContain('page');
+  task.restart('second');
+  await task.write({ text: '\u001b[31mred\u001b[0m \u202Eturned\r50 %\r100 %\n' });
+  await expect.poll(() => outputOf(page)).toContain('red \\u202eturned\n50 %\n100 %');
+  expect(await outputOf(page)).toContain(`${AGENT} begins anew`);
+  expect(await page.locator('.output > .void').count()).toBe(2);
+  expect(await page.locator('.output > div:not(.void)').innerText()).toContain('red');
+  await task.end();
+  await page.getByText('4 pieces').waitFor();
+  expect(await page.evaluate(() => 'ran' in window)).toBe(false);
+  expect(seen.complaints).toEqual([]);
+  expect(await findViolations(page)).toEqual([]);
+  await context.close();
+});
+
+test('A page of a task without output shows none, and pausing the console pauses what is followed.', async () => {
+  const task = await startTask();
+  const { page, context } = await openTask(task.request_id);
+  await page.getByRole('heading', { name: 'Payload' }).waitFor();
+  await pause(500);
+  expect(await page.getByRole('log', { name: 'Output' }).count()).toBe(0);
+  await task.write({ text: 'one ' });
+  await expect.poll(() => outputOf(page)).toBe('one ');
+  await page.keyboard.press('p');
+  await page.getByText('paused', { exact: true }).first().waitFor();
+  await task.write({ text: 'two ' });
+  await pause(1_000);
+  expect(await outputOf(page)).toBe('one ');
+  await page.keyboard.press('p');
+  await expect.poll(() => outputOf(page)).toBe('one two ');
+  await task.end();
+  await page.getByText('2 pieces').waitFor();
+  await context.close();
+});
+
+test('A page says that an output was truncated, and shows its end alone.', async () => {
+  const task = await startTask();
+  const text = `${'x'.repeat(79)}\n`.repeat(700);
+  let isTaken = true;
+  for (let call = 0; isTaken && call < 200; call += 1) {
+    isTaken = (await task.write({ text: `${call}: ${text}` })).accepted;
+  }
+  expect(isTaken).toBe(false);
+  await task.end();
+  const { page, context } = await openTask(task.request_id);
+  await page.getByText('Truncated: the agent wrote more than is kept of one task.').waitFor();
+  const shown = await outputOf(page);
+  expect(shown).toContain('Earlier output is not shown here.');
+  expect(shown.length).toBeLessThan(300_000);
+  await context.close();
+});
+
+test(`${LINES_A_SECOND} lines a second for ${SECONDS} s leave the page smooth, and it stays at the end.`, {
+  timeout: 240_000 + SECONDS * 1_000,
+}, async () => {
+  const task = await startTask();
+  await task.write({ text: 'begin\n' });
+  const { page, context } = await openTask(task.request_id);
+  await page.getByRole('log', { name: 'Output' }).waitFor();
+  await page.evaluate(() => {
+    const gaps: number[] = [];
+    let beforeMs = performance.now();
+    const look = (): void => {
+      const nowMs = performance.now();
+      gaps.push(nowMs - beforeMs);
+      beforeMs = nowMs;
+      requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+    Object.assign(window, { gaps });
+  });
+  const session = await context.newCDPSession(page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  /** The seconds of CPU that the page's thread has used. */
+  const readCpu = async (): Promise<number> => {
+    const { metrics } = await session.send('Performance.getMetrics');
+    return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0;
+  };
+  const cpuBefore = await readCpu();
+  const startMs = performance.now();
+  for (let written = 0; written < SECONDS * LINES_A_SECOND; written += LINES_A_SECOND / 10) {
+    const lines = Array.from(
+      { length: LINES_A_SECOND / 10 },
+      (_, index) => `line ${written + index} ${'字'.repeat(20)}\n`,
+    );
+    await task.write({ text: lines.join('') });
+    const behindMs = startMs + (written / LINES_A_SECOND) * 1_000 - performance.now();
+    if (behindMs > 0) await pause(behindMs);
+  }
+  const last = SECONDS * LINES_A_SECOND - 1;
+  await expect.poll(() => outputOf(page)).toContain(`line ${last} `);
+  const share = ((await readCpu()) - cpuBefore) / SECONDS;
+  const gaps = await page.evaluate(() => (window as unknown as { gaps: number[] }).gaps);
+  const sorted = gaps.toSorted((a, b) => a - b);
+  const at = (share: number): number => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0);
+  const long = gaps.filter((gap) => gap > 100).length;
+  console.info(
+    `${gaps.length} frames in ${SECONDS} s: p50 ${at(0.5)}, p99 ${at(0.99)}, longest ${at(0.9999)} ms; ${long} above 100 ms; ` +
+      `the page’s thread was busy for ${Math.round(share * 100)} % of the time`,
+  );
+  const box = await page
+    .getByRole('log', { name: 'Output' })
+    .evaluate(({ scrollHeight, scrollTop, clientHeight, childElementCount }) => ({
+      rest: scrollHeight - scrollTop - clientHeight,
+      childElementCount,
+    }));
+  expect(box.rest).toBeLessThan(5);
+  expect(box.childElementCount).toBeLessThan(410);
+  // On a machine with much other work, frames wait for a core; the page itself is idle for most of the time.
+  expect(share).toBeLessThan(0.5);
+  expect(at(0.5)).toBeLessThan(50);
+  expect(at(0.99)).toBeLessThan(250);
+  await task.end();
+  await context.close();
+});
+
+test('The tail joins texts, and is bounded by characters and by blocks.', () => {
+  const texts = Array.from({ length: 3_000 }, (_, index) => ({ n: index + 1, text: `line ${index}\n` }));
+  const joined = extendTail(EMPTY_TAIL, texts);
+  expect([joined.blocks.length < 12, joined.isCut, joined.last]).toEqual([true, false, 3_000]);
+  const many = Array.from({ length: 3_000 }, (_, index) => ({ n: 3_001 + index, data: index }));
+  const bounded = extendTail(joined, many);
+  expect([bounded.blocks.length, bounded.isCut, bounded.last]).toEqual([400, true, 6_000]);
+  const long = extendTail(
+    EMPTY_TAIL,
+    Array.from({ length: 500 }, (_, n) => ({ n: n + 1, text: 'x'.repeat(4_096) })),
+  );
+  expect([long.chars <= 131_072, long.isCut]).toEqual([true, true]);
+  const end = { n: 2, end: true, status: 'success', outcome: 'success', missing: null } as const;
+  expect(extendTail(EMPTY_TAIL, [{ n: 1, reset: true, agent_id: 'a' }, end])).toMatchObject({ end, last: 2 });
+  expect(showOutput('a\u0000\u001b[1;31mb\u001b[0m\r\nc\rd\te')).toBe('a\\u0000b\nc\nd\te');
+});

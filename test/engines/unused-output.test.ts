@@ -1,0 +1,101 @@
+/**
+ * A task that uses no output costs what it did before there was any: the rows and their bytes, the calls of
+ * Redis and theirs. The numbers are those of the last version without output.
+ * @module-tag redis
+ */
+import { createClient } from '@redis/client';
+import { expect, test } from 'vitest';
+import { keepInMemory } from '../../server/engines/embedded/storage/memory-storage.ts';
+import { openKeyv, type StorageAdapter } from '../../server/engines/embedded/storage/ordered-storage.ts';
+import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
+import type { Store } from '../../server/ports/store.ts';
+import { createFakeClock } from '../harness/fake-clock.ts';
+import { startRedis } from '../harness/redis-process.ts';
+import { SILENT } from '../harness/silent-log.ts';
+import { createRedisSubject } from './redis-under-test.ts';
+import { assign, must, readState, register, settle, submit, writeTask } from './store-under-test.ts';
+
+const START_MS = 1_700_000_000_000;
+const RETENTION = { keepTasksMs: 10_000, sessionEventsMax: 10, outputBytesMax: 2 ** 28 };
+
+/** A task's life: submitted, assigned, progress, settled, read. */
+async function runTask(store: Store, id: string): Promise<void> {
+  await submit(store, id);
+  must(await assign(store, id, 'A'));
+  const running = await readState(store, id);
+  must(await store.commit(writeTask(id, running, { ...running.value, progress: 50 })));
+  await settle(store, id);
+  await store.get('task', id);
+}
+
+test('its rows and their bytes', async () => {
+  const clock = createFakeClock();
+  const openStorage = keepInMemory();
+  let rows = 0;
+  let bytes = 0;
+  const store = await createEmbeddedStore({
+    async openStorage() {
+      const keyv = await openStorage();
+      const adapter = keyv.store as unknown as StorageAdapter;
+      return openKeyv({
+        ...adapter,
+        async apply(sets, deletes) {
+          rows += sets.size + deletes.size;
+          for (const [key, text] of sets) bytes += key.length + text.length;
+          for (const key of deletes) bytes += key.length;
+          await adapter.apply(sets, deletes);
+        },
+      });
+    },
+    clock,
+    log: SILENT,
+    wallMs: () => START_MS + clock.nowMs(),
+  });
+  await register(store, 'A');
+  rows = bytes = 0;
+  await runTask(store, 't1');
+  expect({ rows, bytes }).toEqual({ rows: 12, bytes: 2_235 });
+  await clock.advance(20_000);
+  rows = bytes = 0;
+  while ((await store.trim(RETENTION, 500)) > 0);
+  expect({ rows, bytes }).toEqual({ rows: 11, bytes: 316 });
+  await store.close();
+});
+
+test('its calls of Redis, what they send and what is published', async () => {
+  const redis = await startRedis(['--appendonly', 'no']);
+  const underTest = await createRedisSubject(redis, 'memory');
+  const store = await underTest.open();
+  const other = await underTest.open();
+  const client = await createClient({ url: redis.url }).connect();
+  try {
+    await register(store, 'A');
+    await runTask(store, 't0');
+    await client.configResetStat();
+    await runTask(store, 't1');
+    const [commands, bytes] = await readStatistics(client);
+    expect(commands).toBe(
+      'evalsha=7 exists=1 get=7 hdel=2 hget=7 hincrby=1 hmget=12 hset=8 hstrlen=3 lpush=1 ltrim=1 ' +
+        'ping=14 publish=4 pubsub|numsub=4 sadd=2 srem=1 time=7 xadd=1 zadd=10 zcard=2 zrem=4 ' +
+        'zscore=2',
+    );
+    expect(bytes).toEqual({ in: 3_893, out: 6_127 });
+  } finally {
+    client.destroy();
+    await other.close();
+    await underTest.dispose();
+    await redis.dispose();
+  }
+});
+
+/** How often each command was called since the reset, and the bytes that came and went. */
+async function readStatistics(client: { info(section: string): Promise<string> }) {
+  const stats = await client.info('stats');
+  const commands = await client.info('commandstats');
+  const calls = [...commands.matchAll(/cmdstat_(\S+?):calls=(\d+)/g)]
+    .filter(([, name = '']) => !name.startsWith('config') && name !== 'info')
+    .map(([, name, count]) => `${name}=${count}`);
+  const bytesOf = (direction: string): number =>
+    Number(new RegExp(`total_net_${direction}_bytes:(\\d+)`).exec(stats)?.[1]);
+  return [calls.sort().join(' '), { in: bytesOf('input'), out: bytesOf('output') }] as const;
+}
