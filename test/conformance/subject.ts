@@ -77,34 +77,40 @@ export function createSubject(baseUrl: string, send: Send, limitMs: number): Sub
     }
   }
 
+  async function answer(
+    method: string,
+    path: string,
+    { query = {}, json, body: given, headers = {} }: Sent = {},
+  ): Promise<Answer> {
+    const search = new URLSearchParams(query).toString();
+    const url = `${root}${path}${search === '' ? '' : `?${search}`}`;
+    const call = `${method} ${path}`;
+    const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(limitMs)]);
+    const text = given ?? (json === undefined ? undefined : JSON.stringify(json));
+    const body = text === undefined ? {} : { body: text };
+    const type: Record<string, string> = text === undefined ? {} : { 'content-type': 'application/json' };
+    const response = await request(call, url, { method, headers: { ...type, ...headers }, ...body }, signal);
+    const received = await response.text().catch((error: unknown) => {
+      if (closing.signal.aborted) throw new Error('The run was ended.', { cause: error });
+      throw new Finding(`${call}: the response was cut off (${explainError(error)}).`);
+    });
+    return {
+      call,
+      status: response.status,
+      headers: response.headers,
+      text: received,
+      json: parseJson(received),
+    };
+  }
+
   return {
     baseUrl: root,
     version: () => version,
-    async call(method, path, { query = {}, json, body: given, headers = {} } = {}) {
-      const search = new URLSearchParams(query).toString();
-      const url = `${root}${path}${search === '' ? '' : `?${search}`}`;
-      const call = `${method} ${path}`;
-      const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(limitMs)]);
-      const text = given ?? (json === undefined ? undefined : JSON.stringify(json));
-      const body = text === undefined ? {} : { body: text };
-      const type: Record<string, string> = text === undefined ? {} : { 'content-type': 'application/json' };
-      const response = await request(
-        call,
-        url,
-        { method, headers: { ...type, ...headers }, ...body },
-        signal,
-      );
-      const received = await response.text().catch((error: unknown) => {
-        if (closing.signal.aborted) throw new Error('The run was ended.', { cause: error });
-        throw new Finding(`${call}: the response was cut off (${explainError(error)}).`);
-      });
-      return {
-        call,
-        status: response.status,
-        headers: response.headers,
-        text: received,
-        json: parseJson(received),
-      };
+    call(method, path, sent) {
+      const answering = answer(method, path, sent);
+      // If a check has found something, its other calls are not awaited any more.
+      answering.catch(() => undefined);
+      return answering;
     },
     async openStream(query, headers = {}, path = '/api/cli/events') {
       const url = `${root}${path}?${new URLSearchParams(query)}`;

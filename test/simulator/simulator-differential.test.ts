@@ -171,21 +171,34 @@ test(`The simulator and the real gateway answer ${CALLS} random calls alike.`, a
   const differences: string[] = [];
   const statuses = new Map<number, number>();
   let tasks = 0;
+  let lastMs = performance.now();
+  const isAlike = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+  /** Waits. As much time passes in the world as outside, however slow the machine is. */
+  async function pass(ms: number): Promise<void> {
+    if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
+    const wholeMs = Math.floor(performance.now() - lastMs);
+    lastMs += wholeMs;
+    if (wholeMs > 0) await world.clock.advance(wholeMs / 1_000);
+  }
+
   try {
-    for (let n = 0, lastMs = performance.now(); n < CALLS; n += 1) {
+    for (let n = 0; n < CALLS; n += 1) {
       const call = drawCall(random, `n${Math.floor(n / CALLS_PER_NAMES)}`, tasks);
-      const [expected, seen] = [await callReal(call), await callSimulated(call)];
+      let [expected, seen] = [await callReal(call), await callSimulated(call)];
+      // The timers of the real one are late by as much as the machine is: what falls due shows there later.
+      for (let tries = 0; tries < 20 && call.method === 'GET' && !isAlike(expected, seen); tries += 1) {
+        await pass(100);
+        [expected, seen] = [await callReal(call), await callSimulated(call)];
+      }
       if (call.path === '/api/cli/tasks' && expected.status === 200) tasks += 1;
       statuses.set(expected.status, (statuses.get(expected.status) ?? 0) + 1);
-      const [one, other] = [JSON.stringify(expected), JSON.stringify(seen)];
-      if (one !== other) differences.push(describeDifference(`${n} ${JSON.stringify(call)}`, one, other));
+      if (!isAlike(expected, seen)) {
+        const name = `${n} ${JSON.stringify(call)}`;
+        differences.push(describeDifference(name, JSON.stringify(expected), JSON.stringify(seen)));
+      }
       if (differences.length > 3) break;
       // Of two things at the same millisecond neither is the later one, which some orders go by.
-      if (call.method === 'POST') await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
-      // As much time passes in the world as outside, however slow the machine is.
-      const nowMs = performance.now();
-      await world.clock.advance(Math.max(SETTLE_MS, nowMs - lastMs) / 1_000);
-      lastMs = nowMs;
+      await pass(call.method === 'POST' ? SETTLE_MS : 0);
     }
   } finally {
     await real.stop();
