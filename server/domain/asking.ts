@@ -9,13 +9,7 @@
  *           withdrawn: the first to go when a task has sixteen
  */
 import { isSameJson } from './canonical-json.ts';
-import {
-  findAnswerErrors,
-  isOpen,
-  type NewQuestion,
-  type TaskQuestion,
-  type WrittenQuestion,
-} from './question.ts';
+import { findAnswerErrors, isOpen, type NewQuestion, type TaskQuestion } from './question.ts';
 import { isSettled, type TaskState } from './task.ts';
 import type { Step, Trigger } from './triggers.ts';
 
@@ -65,15 +59,9 @@ export function findRefused(state: TaskState, trigger: Write): RefusedQuestion |
 /** The questions that the write asks again and that have an answer: readers get it again behind them. */
 export function listAnsweredAgain(state: TaskState, trigger: Write): readonly TaskQuestion[] {
   const known = questionsBefore(state, trigger);
-  return listNew(known, trigger).flatMap(({ key }) =>
+  return (trigger.questions ?? []).flatMap(({ key }) =>
     known.filter((one) => one.key === key && one.answered !== undefined),
   );
-}
-
-/** The questions of a write without those that its writer has asked already: such a call is a repeat. */
-function listNew(known: readonly TaskQuestion[], { questions = [] }: Write): readonly WrittenQuestion[] {
-  const last = Math.max(...known.map((one) => one.at ?? -1));
-  return questions.filter(({ at }) => at > last);
 }
 
 /** The questions of the task as the write finds them: if another writer begins, without its predecessor. */
@@ -88,7 +76,7 @@ function askQuestions(
   nowMs: number,
 ): readonly TaskQuestion[] | RefusedQuestion {
   let questions = known;
-  for (const question of listNew(known, write)) {
+  for (const question of write.questions ?? []) {
     const { key, at } = question;
     const same = questions.find((one) => one.key === key);
     if (same && !same.isWithdrawn) {

@@ -37,6 +37,29 @@ describeEachStore('output on %s', (_name, open) => {
       expect(await textsOf(world, request_id)).toEqual(['a', 'b', 'c'].map(text));
     });
 
+    test('asks nothing in the place of a piece that is stored, and asks behind it', async () => {
+      const { world, request_id } = await startTask();
+      await write(world, request_id, ['a']);
+      const [first, second] = [
+        { key: 'first', prompt: '?' },
+        { key: 'second', prompt: '?' },
+      ];
+      const pieces = [JSON.stringify({ question: first }), text('b')];
+      const skipped = { pieces, questions: [{ ...first, at: 0 }] };
+      expect(await write(world, request_id, [], skipped)).toMatchObject({ accepted: true, next: 2 });
+      expect(await textsOf(world, request_id)).toEqual([text('a'), text('b')]);
+      const both = [JSON.stringify({ question: first }), JSON.stringify({ question: second })];
+      const questions = [
+        { ...first, at: 1 },
+        { ...second, at: 2 },
+      ];
+      const asked = await write(world, request_id, [], { from: 1, pieces: both, questions });
+      expect(asked).toMatchObject({ accepted: true, next: 3 });
+      expect((await world.gateway.explainTask(request_id)).questions.map(({ key }) => key)).toEqual([
+        'second',
+      ]);
+    });
+
     test('begins once, however often its first call comes at once', async () => {
       const { world, request_id } = await startTask();
       await write(world, request_id, ['before'], { writer: 'earlier' });

@@ -11,8 +11,9 @@
  *
  * A writer that was replaced does not begin again while another writes: its first call may come very late.
  *
- * A call with questions is a step of the task each time: the task is read, and one commit stores questions
- * and pieces. If that finds another writer, this one begins as above. When an agent asks again what a client
+ * A call with questions that are not stored yet is a step of the task each time: nothing is appended first,
+ * which only says how many pieces are stored of this writer, and one commit stores questions and pieces. A
+ * question in the place of a stored piece is skipped as that is. When an agent asks again what a client
  * has answered, it gets the answer again, in a piece behind its own. For example, an agent restarts and asks
  * `ok?` as it did before: the same commit stores the question and, behind it, the answer. Questions are in
  * memory with their task, so they need room there as a new task does.
@@ -57,26 +58,33 @@ async function tryWrite(
   caller: Caller,
   notAfterMs: number,
 ): Promise<Receipt | undefined> {
-  const { request_id, from, pieces, questions = [] } = write;
+  const { request_id, from, pieces } = write;
   const readTask = () => deps.store.get('task', request_id, caller);
   // Before the append: if another call begins a writer in between, the commit below is a conflict.
-  const seen = from === 0 || questions.length > 0 ? await readTask() : undefined;
+  const seen = from === 0 || write.questions ? await readTask() : undefined;
+  const append = (some: readonly string[]) =>
+    deps.store.appendOutput({ request_id, pieces: some, by: writerOf(write) }, caller);
+  let appended = await append(write.questions ? [] : pieces);
+  const { next } = { next: 0, ...appended };
+  const questions = write.questions?.filter(({ at }) => at >= next) ?? [];
   if (questions.length === 0) {
-    const appended = await deps.store.appendOutput({ request_id, pieces, by: writerOf(write) }, caller);
+    if (appended.ok && write.questions) appended = await append(pieces);
     if (appended.ok) return describeReceipt(request_id, 'running', !appended.isFull, appended.next);
-    if (appended.conflict === 'gap') throw describeGap(appended.next);
   }
+  if (!appended.ok && appended.conflict === 'gap') throw describeGap(appended.next);
   const before = seen ?? (await readTask());
   if (!before) throw taskNotFound();
   if (!mayWrite(before.value, write.agent_id)) return await refuseStranger(deps, write.agent_id);
   if (isSettled(before.value)) return describeReceipt(request_id, before.value.status, false, from);
-  const commit = (isSameWriter: boolean) =>
-    commitWrite(deps, { write, caller, notAfterMs, before, isSameWriter });
-  const asked = questions.length > 0 ? await commit(true) : 'other writer';
-  if (asked !== 'other writer') return asked;
-  if (from > 0) throw describeGap(0);
-  const begun = await commit(false);
-  return begun === 'other writer' ? undefined : begun;
+  if (!appended.ok && from > 0) throw describeGap(0);
+  const isSameWriter = appended.ok;
+  return await commitWrite(deps, {
+    write: { ...write, questions },
+    caller,
+    notAfterMs,
+    before,
+    isSameWriter,
+  });
 }
 
 /** The writer as the store has it: short, because it stands beside each write and those that it replaced. */
@@ -95,11 +103,11 @@ type WriteCommit = {
   readonly isSameWriter: boolean;
 };
 
-/** Undefined after any other conflict: then the call is tried again. */
+/** Undefined after a conflict that is no response: then the call is tried again. */
 async function commitWrite(
   deps: Deps,
   { write, caller, notAfterMs, before, isSameWriter }: WriteCommit,
-): Promise<Receipt | 'other writer' | undefined> {
+): Promise<Receipt | undefined> {
   const { request_id, agent_id, pieces, questions = [] } = write;
   const by = writerOf(write);
   const asks = questions.length > 0;
@@ -125,16 +133,10 @@ async function commitWrite(
     if (result.conflict.conflict === 'full') {
       return describeReceipt(request_id, before.value.status, false, isSameWriter ? write.from : 0);
     }
-    return result.conflict.conflict === 'writer' ? 'other writer' : undefined;
+    return undefined;
   }
-  if (result.kind === 'refused' && result.refusal === 'wrong_question') {
-    // Perhaps only because of the questions of another writer, which are withdrawn if this one begins.
-    const probed = isSameWriter
-      ? await deps.store.appendOutput({ request_id, pieces: [], by }, caller)
-      : null;
-    if (probed?.ok === false && probed.conflict === 'writer') return 'other writer';
+  if (result.kind === 'refused' && result.refusal === 'wrong_question')
     throw describeRefused(write, findRefused(before.value, trigger));
-  }
   if (result.kind !== 'committed') return undefined;
   const { isFull = false, next = pieces.length } = result.output ?? {};
   return describeReceipt(request_id, result.written.value.status, asks || !isFull, next);
