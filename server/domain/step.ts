@@ -120,7 +120,7 @@ export function step(state: TaskState, trigger: Trigger, nowMs: number): Step {
         status: 'success',
         agent_id: trigger.agent_id,
         progress: 100,
-        result: joinReply(trigger, state.reply),
+        result: joinReply(trigger),
       });
     case 'fail':
       return failAsReported(state, trigger, nowMs);
@@ -238,9 +238,8 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
     }
     case 'progress': {
       const progress = raiseProgress(state, trigger.progress);
-      // The first reply counts: it is the agent's first complete reply after accepting the task.
-      const reply = state.reply ?? trigger.reply;
-      return { ok: true, state: { ...acknowledgeBy(state, delivery), progress, reply } };
+      const taken = { ...acknowledgeBy(state, delivery), progress };
+      return { ok: true, state: trigger.reply === null ? taken : { ...taken, hasReply: true } };
     }
     case 'write':
       return writeQuestions(acknowledgeBy(state, delivery), trigger, nowMs);
@@ -281,10 +280,14 @@ function withDelivery(state: TaskState, delivery: Delivery): Step {
   return { ok: true, state: { ...state, delivery } };
 }
 
-/** A reply reported while running joins the final result, unless the result has its own. */
-function joinReply(trigger: Extract<Trigger, { type: 'succeed' }>, reply: string | null): JsonObject {
-  const result = trigger.result ?? {};
-  if (reply === null || (trigger.hasReply ?? Object.hasOwn(result, 'reply'))) return result;
+/** Whether the final result lacks the reply that was reported while the task ran. */
+export function needsReply(state: TaskState, trigger: Trigger): boolean {
+  if (!state.hasReply || isSettled(state) || trigger.type !== 'succeed') return false;
+  return !(trigger.hasReply ?? Object.hasOwn(trigger.result ?? {}, 'reply'));
+}
+
+function joinReply({ result, earlierReply: reply }: Extract<Trigger, { type: 'succeed' }>): JsonObject {
+  if (reply === undefined) return result ?? {};
   if (!(result instanceof JsonText)) return { reply, ...result };
   return new JsonText(`{"reply":${JSON.stringify(reply)},${result.text.slice(1)}`);
 }
@@ -310,6 +313,7 @@ type Ending = Partial<Pick<TaskState, 'progress' | 'result' | 'error_info'>> &
   Pick<TaskState, 'status' | 'agent_id'>;
 
 function settle(state: TaskState, nowMs: number, ending: Ending): Step {
-  const clean = { result: null, error_info: null, delivery: null, reply: null, waiting: false };
-  return { ok: true, state: { ...state, ...clean, ...ending, settledMs: nowMs } };
+  const { hasReply: _, ...rest } = state;
+  const clean = { result: null, error_info: null, delivery: null, waiting: false };
+  return { ok: true, state: { ...rest, ...clean, ...ending, settledMs: nowMs } };
 }

@@ -98,8 +98,6 @@ export type TaskState = {
   readonly assignees: readonly string[];
   /** Present exactly while the task runs. */
   readonly delivery: Delivery | null;
-  /** The first `reply` reported while running; joins the final result if the result has none. */
-  readonly reply: string | null;
   /** When the task entered its terminal state; null if it is open. */
   readonly settledMs: number | null;
   /** Bytes of the payload as JSON. */
@@ -110,6 +108,8 @@ export type TaskState = {
   readonly history?: readonly HistoryRecord[];
   /** How many entries were dropped from the middle of the history; absent if none was. */
   readonly historyDropped?: number;
+  /** Whether an agent has reported a reply: the first is stored apart until the task settles. */
+  readonly hasReply?: true;
   /** Whether an agent has written output; absent: none has. */
   readonly hasOutput?: true;
   /** The questions of its agents, oldest first; absent if there are none. See `question.ts`. */
@@ -159,7 +159,6 @@ export function createTaskState(
     waiting: false,
     assignees: [],
     delivery: null,
-    reply: null,
     settledMs: null,
     payloadBytes,
   };

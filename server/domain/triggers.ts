@@ -61,12 +61,14 @@ export type Trigger =
       readonly type: 'progress';
       readonly agent_id: string;
       readonly progress: number | null;
+      /** The task's first reply joins its final result if the result has none. */
       readonly reply: string | null;
     }
   /**
    * The agent writes output, and its call is a step: a writer begins, or the present one (`isSameWriter`)
-   * asks questions. Other pieces of the present writer are appended without a step. For example, the pieces
-   * 0, 1 and 2 come in a call each, and 2 is a question: the calls with 0 and 2 are steps.
+   * asks questions that are not stored yet. Other pieces of the present writer are appended without a step.
+   * For example, the pieces 0, 1 and 2 come in a call each, and 2 is a question: the calls with 0 and 2 are
+   * steps.
    */
   | {
       readonly type: 'write';
@@ -82,6 +84,8 @@ export type Trigger =
       readonly result: JsonObject | null;
       /** Whether the result has a reply of its own, if it is given as its text. */
       readonly hasReply?: boolean;
+      /** The reply that was reported while the task ran, if `needsReply()` asks for it. */
+      readonly earlierReply?: string;
     }
   | {
       readonly type: 'fail';

@@ -41,6 +41,8 @@ export type Kinds = {
   readonly task: TaskState;
   readonly agent: AgentRecord;
   readonly key: KeyRecord;
+  /** The first reply that was reported for a running task; its revision is that of the task. */
+  readonly reply: string;
 };
 
 /** A value with the revision it was read at. */
@@ -54,13 +56,15 @@ export type TaskWrite = {
   readonly value: TaskState;
   /** How the task's entries in the indexes change from the expected state to this one. */
   readonly index: readonly IndexChange[];
+  /** The reply to store beside the state; null removes it. */
+  readonly reply?: string | null;
   /** How the task ends, where this write settles it. */
   readonly ending?: Ending;
 };
 
 /**
  * One write: the revision that the stored value must still have, and the new value. Null removes an agent's
- * record; the other three kinds are removed by retention alone. An input and a key are written once.
+ * record; the other kinds are removed by retention alone. An input and a key are written once.
  */
 export type Write =
   | TaskWrite

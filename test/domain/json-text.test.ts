@@ -22,7 +22,6 @@ const state = (result: object | null): object => ({
   error_info: null,
   task_tags: ['a'],
   cli_session_id: 's',
-  reply: null,
 });
 /** Each has text or keys that look like the fields around it. */
 const buildValues = (long: string): readonly object[] => [

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { step } from '../../server/domain/step.ts';
+import { needsReply, step } from '../../server/domain/step.ts';
 import { createTaskState, type TaskInput, type TaskState } from '../../server/domain/task.ts';
 import type { Refusal, Trigger } from '../../server/domain/triggers.ts';
 
@@ -185,14 +185,24 @@ describe('the state table', () => {
       progress: 10,
       reply: 'on it',
     });
-    expect(running.result).toBeNull();
-    const plain = advance(running, { type: 'succeed', agent_id: 'A', result: { output: 'done' } });
+    expect(running).toMatchObject({ result: null, hasReply: true });
+    expect(JSON.stringify(running)).not.toContain('on it');
+    const succeed = { type: 'succeed', agent_id: 'A', result: { output: 'done' } } as const;
+    expect(needsReply(running, succeed)).toBe(true);
+    const plain = advance(running, { ...succeed, earlierReply: 'on it' });
     expect(plain.result).toEqual({ reply: 'on it', output: 'done' });
-    const later = { type: 'progress', agent_id: 'A', progress: 20, reply: 'still on it' } as const;
-    const first = advance(advance(running, later), { type: 'succeed', agent_id: 'A', result: null });
-    expect(first.result).toEqual({ reply: 'on it' });
-    const own = advance(running, { type: 'succeed', agent_id: 'A', result: { reply: 'mine' } });
-    expect(own.result).toEqual({ reply: 'mine' });
+    expect(plain).not.toHaveProperty('hasReply');
+    const bare = { type: 'succeed', agent_id: 'A', result: null } as const;
+    expect(needsReply(running, bare)).toBe(true);
+    expect(advance(running, { ...bare, earlierReply: 'on it' }).result).toEqual({ reply: 'on it' });
+    const later = advance(running, { type: 'progress', agent_id: 'A', progress: 20, reply: null });
+    expect(later.hasReply).toBe(true);
+    const own = { type: 'succeed', agent_id: 'A', result: { reply: 'mine' } } as const;
+    expect(needsReply(running, own)).toBe(false);
+    expect(advance(running, own).result).toEqual({ reply: 'mine' });
+    expect(needsReply(states.running as TaskState, succeed)).toBe(false);
+    expect(needsReply(plain, succeed)).toBe(false);
+    expect(needsReply(running, { type: 'cancel' })).toBe(false);
   });
 
   test('progress never falls', () => {

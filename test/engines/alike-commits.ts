@@ -193,6 +193,7 @@ function drawTask(
   const fields = { ...fixedFieldsOf(id), progress: random.next(100), waiting: isWaiting };
   const newAssignees = drawSome(random, AGENTS);
   const outcome = pick(random, OUTCOMES);
+  const reply = isSettling ? null : drawOneIn(random, 3) ? `reply ${random.next(9)}` : undefined;
   return {
     key: `task ${id}`,
     expected: settled ? pick(random, ['absent', 'older'] as const) : drawExpected(random),
@@ -204,7 +205,10 @@ function drawTask(
       // No state is known of a revision that was never issued, and such a commit has a conflict.
       const value = before ?? buildState(store);
       const stored = expect === 'absent' ? expect : { value, revision: expect };
-      return writeTask(id, stored, after, { ...(unreported !== undefined && { unreported }) });
+      return writeTask(id, stored, after, {
+        ...(unreported !== undefined && { unreported }),
+        ...(reply !== undefined && { reply }),
+      });
     },
   };
 }

@@ -23,6 +23,7 @@ import { describeOutput } from './output.suite.ts';
 import { describeOutputRaces } from './output-races.suite.ts';
 import { describeOutputReads } from './output-reads.suite.ts';
 import { describeOutputRetention } from './output-retention.suite.ts';
+import { describeReplies } from './replies.suite.ts';
 import { describeRetention } from './retention.suite.ts';
 import type { StoreUnderTest } from './store-under-test.ts';
 import { describeStrings } from './strings.suite.ts';
@@ -64,6 +65,7 @@ export function describeStore(name: string, createStoreUnderTest: () => Promise<
     describeCounting(context);
     describeActivity(context);
     describeEnded(context);
+    describeReplies(context);
     describeRetention(context);
     describeClock(context);
     describeStrings(context);

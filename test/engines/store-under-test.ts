@@ -82,7 +82,6 @@ export function buildState(store: Store, more: Partial<TaskState> = {}): TaskSta
     waiting: false,
     assignees: [],
     delivery: null,
-    reply: null,
     settledMs: null,
     payloadBytes: 16,
     ...more,
@@ -112,18 +111,22 @@ export function must(result: CommitResult): Revision {
   return result.revision;
 }
 
-/** What else is in a task's batch; `unreported`: the agent that did not report its end. */
-export type MoreOfTask = Partial<Batch> & { readonly unreported?: string };
+/**
+ * What else is in a task's batch. `unreported`: the agent that did not report its end; `reply`: the one to
+ * store, or null to remove it.
+ */
+export type MoreOfTask = Partial<Batch> & { readonly unreported?: string; readonly reply?: string | null };
 
 /** A batch that takes a task from its stored state to another one, or stores a new one in this state. */
 export function writeTask(
   id: string,
   before: Stored<TaskState> | 'absent',
   after: TaskState,
-  { unreported: agent_id, ...more }: MoreOfTask = {},
+  { unreported: agent_id, reply, ...more }: MoreOfTask = {},
 ): Batch {
   const stored = before === 'absent' ? undefined : before;
-  return { writes: [taskWrite(id, stored, after, agent_id)], ...more };
+  const write = { ...taskWrite(id, stored, after, agent_id), ...(reply !== undefined && { reply }) };
+  return { writes: [write], ...more };
 }
 
 /** A batch that writes an agent's record; null removes it. */

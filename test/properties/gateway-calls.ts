@@ -129,5 +129,6 @@ async function settleCall(
       ? ((await listRunning(store, operation.agent))[0] ?? 'none')
       : (tasks[operation.task % Math.max(1, tasks.length)] ?? 'none');
   const status = operation.op === 'finish' ? 'success' : operation.status;
-  await gateway.reportResult({ request_id, agent_id, status, progress: 40, result: { output: '好' } });
+  const result = status === 'running' ? { reply: 'on it' } : { output: '好' };
+  await gateway.reportResult({ request_id, agent_id, status, progress: 40, result });
 }

@@ -18,6 +18,7 @@
  *     that of a settled task is complete, and gets no further piece.
  * 14. A question has one answer at most, which stays with its key through restarts and moves; in the output
  *     it stands once behind the question each time that it is asked.
+ * 15. A reply is stored exactly while the state says so: from the first report of one until the task settles.
  *
  * The model run itself requires number 5, because only it knows that nothing else was happening.
  */
@@ -50,6 +51,10 @@ export async function requireInvariants(world: World, history: ModelHistory): Pr
     expect(outcome === 'success', 'invariant 11').toBe(info.status === 'success');
     expect(outcome !== null, 'invariant 11').toBe(isSettled(state));
     requireShape(info);
+    // A commit may lie between the two reads.
+    const reply = await world.store.get('reply', request_id);
+    if ((await world.store.get('task', request_id))?.value.hasReply === state.hasReply)
+      expect(reply !== undefined, 'invariant 15').toBe(state.hasReply === true);
     requireHistory(request_id, state);
     const pieces = await requireOutput(world, request_id, history);
     requireQuestions(request_id, state, pieces, history);

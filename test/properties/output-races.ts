@@ -1,4 +1,4 @@
-/** The races about the output of a task: its agent writes, and at the same moment the task ends or moves. */
+/** The races about a task's output and reply: its agent writes, and at the same moment it ends or moves. */
 import { expect } from 'vitest';
 import type { OutputItem } from '../../server/ports/gateway.ts';
 import { BUSY } from '../harness/fake-pusher.ts';
@@ -27,6 +27,9 @@ const follow = (on: Replica, request_id: string) => async (): Promise<readonly O
   for await (const item of open?.(NEVER) ?? []) items.push(item);
   return items;
 };
+
+const report = (on: Replica, request_id: string, status: 'running' | 'success', result: object) => () =>
+  on.gateway.reportResult({ request_id, agent_id: 'A', status, result: { ...result } });
 
 async function startTask(pair: Pair): Promise<string> {
   await pair.one.gateway.registerAgent(buildRegistration('A'));
@@ -69,6 +72,20 @@ async function requireExactEnd(
 
 /** By name, as the suites title them. */
 export const OUTPUT_RACES: Record<string, Race> = {
+  'reply × report': {
+    prepare: startTask,
+    work: ({ one, two }, id) => [
+      report(one, id, 'running', { reply: 'on it' }),
+      report(two, id, 'success', { output: 'done' }),
+    ],
+    async requireResults([replied], { one, store }, id) {
+      expect(replied?.status).toBe('fulfilled');
+      const { accepted } = (replied as PromiseFulfilledResult<{ accepted: boolean }>).value;
+      const { task } = await one.gateway.getTask(id, 0, NEVER);
+      expect(task.result).toEqual({ output: 'done', ...(accepted && { reply: 'on it' }) });
+      expect(await store.get('reply', id)).toBeUndefined();
+    },
+  },
   'follow × write × report': {
     prepare: startWriting,
     work: ({ one, two }, id) => [

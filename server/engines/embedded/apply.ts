@@ -16,7 +16,7 @@ import { applyEnding, applyIndexChanges } from './index-changes.ts';
 import { findFeedEnd, type Prefetched, rowKeyOf } from './lookup.ts';
 import type { Contacts } from './memory/contacts.ts';
 import { createFeedEntry } from './memory/feed-tails.ts';
-import { putOpenTask, removeReply, setReplyApart } from './open-task-rows.ts';
+import type { OpenTask } from './memory/open-tasks.ts';
 import { applyOutput, type PlannedOutput, settleOutput } from './output.ts';
 import {
   agentKey,
@@ -109,6 +109,32 @@ function applyWrite(commit: Commit, write: Write): void {
   }
 }
 
+/** Puts an open task into memory and its row, with the time at which it is due. */
+function putOpenTask(
+  { generation, group, seq }: Commit,
+  id: string,
+  { state, revision }: Pick<OpenTask, 'state' | 'revision'>,
+): void {
+  const storedDueMs = generation.due.atMs(`task:${id}`) ?? null;
+  const hasOutput = generation.tasks.get(id)?.hasOutput || generation.outputs.get(id) !== undefined;
+  generation.tasks.put(id, { state, hasOutput, revision, seq, storedDueMs });
+  putRow(
+    group,
+    openKey(id),
+    writeEnvelope({ r: revision, d: storedDueMs, ...(hasOutput && { o: true }), v: state }),
+  );
+}
+
+/** The reply has a row of its own: it takes no memory, and no later step writes it again. */
+function applyReply({ generation, group, seq, revision }: Commit, id: string, reply: string | null): void {
+  const key = rowKeyOf('reply', id);
+  const envelope: Envelope | null = reply === null ? null : { r: revision, v: reply };
+  const text = JSON.stringify(envelope);
+  if (envelope) putRow(group, key, text);
+  else removeRow(group, key);
+  generation.recentRows.note(key, envelope, seq, text.length);
+}
+
 /** Writes a value that is not part of the memory state, and adds it to the recent rows. */
 function putValue(
   { generation, group, seq, revision }: Commit,
@@ -129,21 +155,20 @@ function putValue(
   if (expiresMs !== null) putRow(group, expiryKey(expiresMs, key), '');
 }
 
-function applyTask(commit: Commit, { id, value, index, ending }: TaskWrite): void {
+function applyTask(commit: Commit, { id, value, index, reply, ending }: TaskWrite): void {
   const { generation, group } = commit;
   applyIndexChanges(commit, id, index);
   if (ending) applyEnding(commit, ending);
+  if (reply !== undefined) applyReply(commit, id, reply);
   group.topics.add(`task:${id}`);
   if (!isSettled(value)) {
-    const state = setReplyApart(commit, id, value);
-    putOpenTask(commit, id, { state, isReplyApart: state !== value, revision: commit.revision });
+    putOpenTask(commit, id, { state: value, revision: commit.revision });
     return;
   }
   const open = generation.tasks.get(id);
   if (open) {
     generation.tasks.delete(id);
     removeRow(group, openKey(id));
-    if (open.isReplyApart) removeReply(commit, id);
     if (open.hasOutput || generation.outputs.get(id))
       settleOutput(commit, commit.prefetched, id, timestampOf(commit));
   }

@@ -63,14 +63,13 @@ export async function loadState(
 /** Puts a row's task into the state; returns it when an agent runs it. */
 function loadOpenTask(state: MemoryState, [key, text]: Row, nowMs: number): RunningTask | undefined {
   const request_id = lastPart(key);
-  const { r, v, d, p = false, o = false } = readEnvelope(text);
+  const { r, v, d, o = false } = readEnvelope(text);
   const stored = v as TaskState;
   if (isSettled(stored))
     throw new StoreUnavailable(`The row "${key}" must hold an open task; it is settled.`);
   const storedDueMs = d ?? null;
   const task = state.tasks.put(request_id, {
     state: stored,
-    isReplyApart: p,
     hasOutput: o,
     revision: r,
     seq: 0,

@@ -29,8 +29,6 @@ import {
 type LookupResult<T> = {
   readonly stored: Stored<T> | undefined;
   readonly seq: number;
-  /** The row with the reply that is missing in the value, if any. */
-  readonly replyKey?: string;
 };
 
 /**
@@ -57,7 +55,7 @@ const NOTHING_PREFETCHED: Prefetched = { rows: new Map(), feeds: new Map(), outp
 const EMPTY_FEED: FeedEnd = { number: 0, stored: false };
 
 /** The key of a value that is not part of the memory state; for tasks, of the settled state. */
-export function rowKeyOf(kind: 'input' | 'task' | 'key', id: string): string {
+export function rowKeyOf(kind: 'input' | 'task' | 'key' | 'reply', id: string): string {
   switch (kind) {
     case 'input':
       return inputKey(id);
@@ -65,6 +63,8 @@ export function rowKeyOf(kind: 'input' | 'task' | 'key', id: string): string {
       return settledKey(id);
     case 'key':
       return keyKey(id);
+    case 'reply':
+      return replyKey(id);
   }
 }
 
@@ -90,10 +90,7 @@ function lookUpAnyKind(
     return { stored: { value: entry.record, revision: entry.revision }, seq: entry.seq };
   }
   const open = kind === 'task' ? generation.tasks.get(id) : undefined;
-  if (open) {
-    const stored = { value: open.state, revision: open.revision };
-    return { stored, seq: open.seq, ...(open.isReplyApart && { replyKey: replyKey(id) }) };
-  }
+  if (open) return { stored: { value: open.state, revision: open.revision }, seq: open.seq };
   const key = rowKeyOf(kind, id);
   const envelope = generation.recentRows.get(key);
   return envelope === undefined

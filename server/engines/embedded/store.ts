@@ -12,15 +12,7 @@ import { createSharedReads, type SharedReads } from '../../async/shared-reads.ts
 import type { Clock } from '../../ports/clock.ts';
 import { STORE_LIMITS, TIME_BUDGETS } from '../../ports/limits.ts';
 import type { Log } from '../../ports/log.ts';
-import {
-  type AgentChanges,
-  type AgentStatus,
-  type Kinds,
-  type Revision,
-  type Store,
-  StoreDamaged,
-  type Stored,
-} from '../../ports/store.ts';
+import type { AgentChanges, AgentStatus, Kinds, Revision, Store, Stored } from '../../ports/store.ts';
 import { createDueTimer, type DueTimer } from '../due-timer.ts';
 import { createNotifications, type Notifications } from '../notifications.ts';
 import { watchTopic } from '../watch.ts';
@@ -139,8 +131,7 @@ function createReads(
 
     async getForCommit(request_id) {
       const found = lookUp(generations.current(), 'task', request_id, nowMs());
-      if (!found || found.replyKey !== undefined) return await readValue(engine, 'task', request_id);
-      return found.stored;
+      return found ? found.stored : await readValue(engine, 'task', request_id);
     },
 
     getAgentStatus: async (agent_id) => await readAgentStatus(engine, generations.current(), agent_id),
@@ -191,14 +182,7 @@ async function readValue<K extends keyof Kinds>(
     return openEnvelope(envelope, engine.nowMs()) as Stored<Kinds[K]> | undefined;
   }
   await generation.commits.whenDurable(found.seq);
-  if (found.replyKey === undefined || !found.stored) return found.stored;
-  const reply = await readRow(generation, found.replyKey);
-  if (reply) return { ...found.stored, value: { ...found.stored.value, reply: reply.v } };
-  if (lookUp(generation, kind, id, engine.nowMs())?.replyKey === undefined) {
-    // The task has settled meanwhile.
-    return await readValue(engine, kind, id);
-  }
-  throw new StoreDamaged(`The store is damaged: it has task ${id} but not its row "${found.replyKey}".`);
+  return found.stored;
 }
 
 /** The revision of a task's state, when it is durable. */

@@ -145,6 +145,7 @@ async function getAgent(deps: Deps, agent_id: string): Promise<AgentDetail> {
   if (!agentStatus) throw agentNotFound();
   const agent = await describeAgent(deps, agentStatus);
   const { items } = await store.list('slots', { agent_id }, { limit: SHOWN_TASKS_MAX });
+  // Each is described as it is read: a state may hold many questions.
   const tasks = await Promise.all(
     items.map(async ({ request_id }) => {
       const state = (await store.get('task', request_id))?.value;

@@ -3,8 +3,8 @@ import { readCursor } from '../../domain/cursor.ts';
 import { GatewayError } from '../../ports/gateway.ts';
 
 /** The position behind which the page begins. Throws `validation_failed` for a text that is no cursor. */
-export function requirePosition(cursor: string): string {
+export function requirePosition(cursor: string, form = /^/): string {
   const position = readCursor(cursor);
-  if (position !== null) return position;
+  if (position !== null && form.test(position)) return position;
   throw new GatewayError('validation_failed', 'must be the `next_cursor` of the previous page', '/cursor');
 }

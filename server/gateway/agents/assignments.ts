@@ -2,11 +2,10 @@
  * The tasks assigned to an agent: listing them, acknowledging those it names, and naming those it should
  * drop.
  */
-import { runInSlices } from '../../async/slices.ts';
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { Delivery } from '../../domain/task.ts';
 import { type Store, taskRef } from '../../ports/store.ts';
-import type { TaskCommits } from '../tasks/commit-step.ts';
+import { commitEach, type TaskCommits } from '../tasks/commit-step.ts';
 
 /** Longest list of cancelled tasks in a response. */
 const CANCELLED_MAX = 1_000;
@@ -28,17 +27,25 @@ export async function listAssigned(store: Store, agent_id: string): Promise<read
       { agent_id },
       { limit: SLOTS_PAGE, ...(after !== null && { after }) },
     );
-    const states = await Promise.all(page.items.map(({ request_id }) => store.get('task', request_id)));
-    for (const [index, { request_id }] of page.items.entries()) {
-      const state = states[index]?.value;
-      if (state?.delivery && state.agent_id === agent_id) {
-        assigned.push({ request_id, delivery: state.delivery, deadlineMs: state.deadlineMs });
-      }
-    }
+    const found = await Promise.all(
+      page.items.map(({ request_id }) => readAssigned(store, agent_id, request_id)),
+    );
+    assigned.push(...found.flat());
     after = page.next;
     if (after !== null) await yieldToEventLoop();
   } while (after !== null);
   return assigned;
+}
+
+/** Nothing for a task that the agent does not have any more. The rest of the state may be large: it goes. */
+async function readAssigned(
+  store: Store,
+  agent_id: string,
+  request_id: string,
+): Promise<readonly AssignedTask[]> {
+  const state = (await store.get('task', request_id))?.value;
+  if (!state?.delivery || state.agent_id !== agent_id) return [];
+  return [{ request_id, delivery: state.delivery, deadlineMs: state.deadlineMs }];
 }
 
 /**
@@ -51,7 +58,7 @@ export async function makeUnacknowledgedDue(
 ): Promise<void> {
   const atMs = store.nowMs();
   const assigned = (await listAssigned(store, agent_id)).filter(({ delivery }) => !delivery.acknowledged);
-  await runInSlices(assigned, ({ request_id }) =>
+  await commitEach(assigned, ({ request_id }) =>
     commits.reschedule([{ ref: taskRef(request_id), atMs, unlessHeld: true }]),
   );
 }
@@ -66,7 +73,7 @@ export async function acknowledgeNamed(
   request_ids: readonly string[],
 ): Promise<void> {
   const held = await store.findSlots(agent_id, request_ids);
-  await runInSlices([...held], async (request_id) => {
+  await commitEach([...held], async (request_id) => {
     const state = (await store.get('task', request_id))?.value;
     if (state?.agent_id !== agent_id || !state.delivery || state.delivery.acknowledged) return;
     await commits.advanceTask(request_id, { type: 'acknowledge', agent_id, attempt: null });

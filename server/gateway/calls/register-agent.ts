@@ -1,5 +1,4 @@
 /** `registerAgent`: an agent says where it is, which tags it has and how many tasks it takes at once. */
-import { runInSlices } from '../../async/slices.ts';
 import {
   type AgentFields,
   type AgentRecord,
@@ -21,7 +20,7 @@ import {
 } from '../agents/assignments.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
 import { countOwnTasks, type RecentReports } from '../agents/recent-reports.ts';
-import type { TaskCommits } from '../tasks/commit-step.ts';
+import { commitEach, type TaskCommits } from '../tasks/commit-step.ts';
 
 /** Seconds between heartbeats that the register response asks for. */
 const HEARTBEAT_INTERVAL_SECONDS = 15;
@@ -145,7 +144,7 @@ async function disownOthers(
     const wasSentBefore = mayBeTaken(delivery) && (delivery.attemptMs ?? 0) <= registeredMs;
     return wasSentBefore && !named.has(request_id);
   });
-  await runInSlices(others, ({ request_id }) =>
+  await commitEach(others, ({ request_id }) =>
     deps.commits.advanceTask(request_id, { type: 'disown', agent_id }, { unlessHeld: true }),
   );
 }

@@ -4,14 +4,26 @@
  * that assigns its task at once. A submission that assigns nothing goes through `submitPending()`, and what
  * only re-times due entries through `reschedule()`.
  */
+import { runInSlices } from '../../async/slices.ts';
 import type { AwaitedAcknowledgement } from '../../domain/history.ts';
+import { needsReply } from '../../domain/step.ts';
 import type { TaskInput, TaskState } from '../../domain/task.ts';
 import type { Refusal, Trigger } from '../../domain/triggers.ts';
+import type { Caller } from '../../ports/caller.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import { GatewayError } from '../../ports/gateway.ts';
 import { TIME_BUDGETS } from '../../ports/limits.ts';
 import type { OutputHead } from '../../ports/output.ts';
-import type { CommitConflict, CommitResult, DueChange, Store, Stored } from '../../ports/store.ts';
+import {
+  type CommitConflict,
+  type CommitResult,
+  type DueChange,
+  type Revision,
+  type Store,
+  StoreDamaged,
+  type Stored,
+  StoreUnavailable,
+} from '../../ports/store.ts';
 import {
   batchFor,
   batchOfPending,
@@ -94,14 +106,45 @@ type Deps = {
   readonly noteWritten: (transition: Transition) => void;
 };
 
+/**
+ * Commits for many items of one call, in slices. `busy` says that nothing was changed, and other commits of
+ * the call may be made already: so instead of it this rejects with `StoreUnavailable`, as if the end were
+ * unknown.
+ */
+export async function commitEach<T>(
+  items: readonly T[],
+  commit: (item: T) => Promise<unknown>,
+): Promise<void> {
+  await runInSlices(items, commit).catch((error: unknown) => {
+    const isBusy = error instanceof GatewayError && error.code === 'busy';
+    throw isBusy ? new StoreUnavailable('A part of the changes was made.', { cause: error }) : error;
+  });
+}
+
 /** Creates the decide-and-commit functions over a store. */
 export function createTaskCommits(deps: Deps): TaskCommits {
   const { store, clock, random, findAwaited, noteSubmitted, noteWritten } = deps;
 
+  /** If it is missing because the task has changed, the commit finds that. */
+  async function readReply(
+    request_id: string,
+    revision: Revision,
+    caller: Caller | undefined,
+  ): Promise<string | undefined> {
+    const reply = (await store.get('reply', request_id, caller))?.value;
+    if (reply === undefined && (await store.get('task', request_id, caller))?.revision === revision)
+      throw new StoreDamaged(`The store is damaged: it has task ${request_id} but not its reply.`);
+    return reply;
+  }
+
   const commitStep: TaskCommits['commitStep'] = async (request_id, before, trigger, options = {}) => {
     const { seenMatch, submission } = options;
+    const earlierReply = needsReply(before.value, trigger)
+      ? await readReply(request_id, before.revision, options.caller)
+      : undefined;
     const notes = { awaited: findAwaited(request_id), ...(seenMatch && { seenMatch }) };
-    const decided = decideTransition(request_id, before, trigger, store.nowMs(), notes);
+    const complete = earlierReply === undefined ? trigger : ({ ...trigger, earlierReply } as Trigger);
+    const decided = decideTransition(request_id, before, complete, store.nowMs(), notes);
     if (decided.kind !== 'transition') return { ...decided, state: before.value };
     const { transition } = decided;
     const result = await store.commit(batchFor(transition, options));

@@ -136,7 +136,11 @@ export function batchFor(transition: Transition, options: CommitOptions = {}): B
   const unreported = settles && owner !== null && !isOwnReport(trigger, owner) ? owner : null;
   const slots = slotChanges(transition, options.registration);
   const output = options.output ?? endWriter(transition);
-  const write = taskWrite(request_id, before, after, unreported);
+  const reply = replyChange(transition);
+  const write = {
+    ...taskWrite(request_id, before, after, unreported),
+    ...(reply !== undefined && { reply }),
+  };
   return {
     ...(options.submission ? joinSubmission(write, options.submission) : { writes: [write] }),
     due: dueChanges(transition, options),
@@ -188,6 +192,12 @@ function slotChanges({ request_id, before, after }: Transition, registration = '
   if (from !== null) changes.push({ op: 'release', agent_id: from, request_id });
   if (to !== null) changes.push({ op: 'grant', agent_id: to, request_id, registration });
   return changes;
+}
+
+/** The first reply is stored until the task settles: it is part of the result then, or of no use. */
+function replyChange({ before, after, trigger }: Transition): string | null | undefined {
+  if (before.value.hasReply) return isSettled(after) ? null : undefined;
+  return after.hasReply && trigger.type === 'progress' ? trigger.reply : undefined;
 }
 
 /** The writer of an agent that has the task no more, or does not know it, is out at once. */

@@ -10,8 +10,6 @@ import type { Revision } from '../../../ports/store.ts';
 /** An open task in memory, without what was submitted for it and without its reply. */
 export type OpenTask = {
   readonly state: TaskState;
-  /** Whether its reply is in a row of its own; that of `state` is null then. */
-  readonly isReplyApart: boolean;
   /** Whether rows of its output are stored, or are about to be. */
   readonly hasOutput: boolean;
   readonly revision: Revision;

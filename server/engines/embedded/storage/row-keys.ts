@@ -22,7 +22,7 @@
  *   ended-output/MS/ID               settled tasks with output, by the time they settled: its bytes
  *   fade/MS/KEY                      expiry index: rows by the time they expire
  *
- * Keys, prefixes and the short field names in values (`r` `v` `d` `e` `p` `o`, `run` `ms` `n` `ended`
+ * Keys, prefixes and the short field names in values (`r` `v` `d` `e` `o`, `run` `ms` `n` `ended`
  * `output`) are the stored format: they must not change, even where the code uses other names.
  *
  * Promise: a part of a key may be any string. It can neither collide with another key nor leave its range,
@@ -57,8 +57,6 @@ export type Envelope = {
   readonly d?: number | null;
   /** Idempotency keys: when the key expires. */
   readonly e?: number;
-  /** Open tasks: whether the reply is in a row of its own. */
-  readonly p?: true;
   /** Open tasks: whether there is output. */
   readonly o?: true;
 };

@@ -11,6 +11,7 @@
 --   D       agent, revision      its revision              removes its record
 --   w p     tags                 -                         joins or leaves the waiting tasks
 --   f       tags                 -                         the task found no agent for them
+--   y t     reply, or none       -                         the task has this reply, or none any more
 --   r       agent, member, keep  -                         is listed as unreported for that long
 
 -- Joins the waiting tasks, or leaves them. Written at once, unlike other sets: if it were deferred, a check
@@ -108,6 +109,10 @@ function apply_rare(letter, at)
     change_waiting(letter == byte('w'), ARGV[at])
   elseif letter == byte('f') then
     count_tags(begin_step(), cjson.decode(ARGV[at]))
+  elseif letter == byte('y') then
+    set_field('p', ARGV[at])
+  elseif letter == byte('t') then
+    redis.call('HDEL', PREFIX .. task.ref, 'p')
   elseif letter == byte('r') then
     local agent_id, member = ARGV[at], ARGV[at + 1]
     redis.call('ZADD', PREFIX .. 'unreported:' .. agent_id, 0, member)

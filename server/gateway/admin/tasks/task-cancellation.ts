@@ -5,8 +5,7 @@
  *
  * One call looks at a bounded number of tasks and ends in time; other calls run in between.
  */
-import { runInSlices } from '../../../async/slices.ts';
-import { readCursor, writeCursor } from '../../../domain/cursor.ts';
+import { writeCursor } from '../../../domain/cursor.ts';
 import { isSettled, type TaskState } from '../../../domain/task.ts';
 import type {
   AdminCalls,
@@ -18,7 +17,8 @@ import type {
 import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
 import { GatewayError } from '../../../ports/gateway.ts';
 import type { Stored } from '../../../ports/store.ts';
-import type { TaskCommits } from '../../tasks/commit-step.ts';
+import { commitEach, type TaskCommits } from '../../tasks/commit-step.ts';
+import { requirePosition } from '../page-cursor.ts';
 import {
   chooseListings,
   type FoundTask,
@@ -28,6 +28,8 @@ import {
   searchTasks,
 } from './task-search.ts';
 
+/** Of named tasks a page begins behind so many of the ids. */
+const INDEX = /^\d{1,4}$/;
 /** Open tasks that are cancelled side by side, of those that are named. */
 const CANCELLED_AT_ONCE = 50;
 
@@ -73,7 +75,7 @@ async function cancelNamed(
     filter: {},
     named: [...new Set(request_ids)],
     caller,
-    after: cursor === null ? null : requireIndex(cursor),
+    after: cursor === null ? null : requirePosition(cursor, INDEX),
     lookedAtMax: LOOKED_AT_MAX,
     async visit(found) {
       stored += found.length;
@@ -152,7 +154,7 @@ async function cancelAll(
   choice: Choice,
   receipt: Receipt,
 ): Promise<void> {
-  await runInSlices(found, async (one) => note(receipt, await cancelOne(deps, one, choice)));
+  await commitEach(found, async (one) => note(receipt, await cancelOne(deps, one, choice)));
 }
 
 /** Cancels a task that is open and matches; in a dry run only finds out whether it would. */
@@ -176,20 +178,4 @@ function cancelOne(
     before = await largeTasks.read(request_id, { caller }, () => store.get('task', request_id, caller));
     return undefined;
   });
-}
-
-function requireIndex(cursor: string): string {
-  const text = readCursor(cursor);
-  if (text !== null && /^\d{1,4}$/.test(text)) return text;
-  throw wrongCursor();
-}
-
-function requirePosition(cursor: string): string {
-  const position = readCursor(cursor);
-  if (position !== null) return position;
-  throw wrongCursor();
-}
-
-function wrongCursor(): GatewayError {
-  return new GatewayError('validation_failed', 'must be the `next_cursor` of the previous call', '/cursor');
 }

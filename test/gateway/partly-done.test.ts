@@ -1,0 +1,68 @@
+/** A call that commits for many tasks and gives up on one: its error says that some may have changed. */
+import { expect, test } from 'vitest';
+import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
+import { createFakeClock } from '../harness/fake-clock.ts';
+import { openFreshStore } from '../harness/stores.ts';
+import { buildRegistration, createWorld, NEVER } from '../harness/world.ts';
+import { read, submitLong } from '../harness/world-calls.ts';
+
+/** A world with an agent that has two tasks; from `disturb()` on no commit that writes the second is made. */
+async function arrange() {
+  const clock = createFakeClock();
+  const store = await openFreshStore(clock);
+  let disturbed = '';
+  const commit: Store['commit'] = async (batch) =>
+    batch.writes.some(({ kind, id }) => kind === 'task' && id === disturbed)
+      ? { ok: false, conflict: 'revision' }
+      : await store.commit(batch);
+  const world = createWorld({ ...store, commit }, { clock });
+  await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull', max_concurrent: 3 }));
+  const first = await submitLong(world);
+  const second = await submitLong(world);
+  for (let count = 0; count < 2; count += 1)
+    await clock.drive(world.gateway.claimTask({ agent_id: 'A', wait: 0 }, NEVER));
+  const disturb = () => {
+    disturbed = second;
+  };
+  return { clock, store, world, first, second, disturb };
+}
+
+const isAcknowledged = async (store: Store, id: string) =>
+  (await store.get('task', id))?.value.delivery?.acknowledged;
+
+test('a heartbeat that acknowledges one task and not the other', async () => {
+  const { clock, store, world, first, second, disturb } = await arrange();
+  disturb();
+  const beat = world.gateway.heartbeatAgent({ agent_id: 'A', request_ids: [first, second] });
+  await expect(clock.drive(beat)).rejects.toThrow(StoreUnavailable);
+  expect([await isAcknowledged(store, first), await isAcknowledged(store, second)]).toEqual([true, false]);
+  await store.close();
+});
+
+test('a registration that disowns a task, or acknowledges one', async () => {
+  const { clock, store, world, first, second, disturb } = await arrange();
+  await clock.drive(world.gateway.heartbeatAgent({ agent_id: 'A', request_ids: [first, second] }));
+  disturb();
+  const registration = buildRegistration('A', { endpoint: 'pull', max_concurrent: 3, request_ids: [first] });
+  await clock.advance(1);
+  await expect(clock.drive(world.gateway.registerAgent(registration))).rejects.toThrow(StoreUnavailable);
+  await store.close();
+});
+
+test('a cancellation of one task and not of the other; alone it is busy, and nothing was changed', async () => {
+  const { clock, store, world, first, second, disturb } = await arrange();
+  disturb();
+  const request_ids = [first, second];
+  const cancellation = {
+    filter: null,
+    request_ids,
+    created_before: clock.monotonicMs() + 1e12,
+    dry_run: false,
+  };
+  const many = world.gateway.cancelTasks({ ...cancellation, cursor: null });
+  await expect(clock.drive(many)).rejects.toThrow(StoreUnavailable);
+  expect(await read(world, first)).toMatchObject({ status: 'failed', error_info: 'cancelled by user' });
+  await expect(clock.drive(world.gateway.cancelTask(second))).rejects.toMatchObject({ code: 'busy' });
+  expect(await read(world, second)).toMatchObject({ status: 'running' });
+  await store.close();
+});
