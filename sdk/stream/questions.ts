@@ -51,6 +51,11 @@ export function createRunQuestions(deps: RunQuestionsDeps): { take(piece: Output
     asked.delete(key);
   }
 
+  function begin(content: string): Asked {
+    const { signal: own, abort: stop } = linkSignals(signal);
+    return { content, isOpen: true, stop, signal: own };
+  }
+
   /** Repeats a call until it succeeds, or fails in a way that another attempt does not mend. */
   async function insist<Value>(call: () => Promise<Value>): Promise<Value> {
     for (let failures = 0; ; failures += 1) {
@@ -100,8 +105,7 @@ export function createRunQuestions(deps: RunQuestionsDeps): { take(piece: Output
       const content = JSON.stringify(question, sortKeys);
       const before = asked.get(question.key);
       if (before && before.content !== content) forget(question.key);
-      const { signal: own, abort: stop } = linkSignals(signal);
-      const one = asked.get(question.key) ?? { content, isOpen: true, stop, signal: own };
+      const one = asked.get(question.key) ?? begin(content);
       one.isOpen = true;
       asked.set(question.key, one);
       void answerOne(n, question, one);

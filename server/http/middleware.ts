@@ -153,6 +153,7 @@ function send(deps: Deps, res: ServerResponse, answer: Answer): Answer | Promise
     if (isInParts(body)) body.end();
     return answer;
   }
+  if (draining.aborted && (isStream(body) || isInParts(body))) headers.push('Connection', 'close');
   if (isStream(body)) return sendStream(deps, res, body, answer);
   if (isInParts(body)) {
     res.writeHead(status, headers);
@@ -167,8 +168,8 @@ function send(deps: Deps, res: ServerResponse, answer: Answer): Answer | Promise
   } else if (draining.aborted || !isReadOn) headers.push('Connection', 'close');
   if (!isReadOn && body === null && req.method !== 'HEAD') headers.push('Content-Length', '0');
   res.writeHead(status, headers);
-  if (!isReadOn) return sendBeforeBody(deps, req, res, body).then(() => answer);
-  if (body === null) res.end();
+  if (!isReadOn) void sendBeforeBody(deps, req, res, body);
+  else if (body === null) res.end();
   else if (isLong(body)) void sendSlices(deps, res, body);
   else res.end(body);
   return answer;
@@ -212,7 +213,9 @@ async function sendSlices({ writers }: Deps, res: ServerResponse, body: string |
   res.end();
 }
 
-/** Sends the response, discards what still arrives for a moment, then closes the connection. */
+/**
+ * Sends the response, discards what still arrives for a moment, then closes the connection. Never rejects.
+ */
 async function sendBeforeBody(
   { clock, writers }: Deps,
   req: IncomingMessage,

@@ -5,13 +5,11 @@
 import type { Context, Middleware } from 'koa';
 import type { Gateway } from '../ports/gateway.ts';
 import type { OutageKind } from '../ports/store.ts';
+import { RETRY_AFTER_SECONDS } from './problems.ts';
 import { requireAdminSecret, type Secrets } from './request/secrets.ts';
 
 /** Where the two are: liveness, readiness. Every page may read them, under every name. */
 export const PROBE_PATHS = ['/livez', '/readyz'] as const;
-
-/** The same as for a call that finds the store unavailable. */
-const RETRY_AFTER_SECONDS = '2';
 
 /**
  * `/livez` is 200 as long as the process responds; `/readyz` is 503, with the reason in general words, while
@@ -32,7 +30,7 @@ export function createProbes(
         respondJson(ctx, 200, { status: 'ok', warning: health.warning });
         return;
       }
-      ctx.set('Retry-After', RETRY_AFTER_SECONDS);
+      ctx.set('Retry-After', String(RETRY_AFTER_SECONDS.store_unavailable));
       const reason = health.ok || draining.aborted ? 'draining' : REASONS[health.outage.kind];
       respondJson(ctx, 503, { status: 'unavailable', reason });
     },

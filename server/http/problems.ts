@@ -58,11 +58,11 @@ const TABLE: Readonly<Record<ProblemCode, { readonly status: number; readonly ti
 export const PROBLEM_CODES: ReadonlySet<string> = new Set(Object.keys(TABLE));
 
 /** Seconds after which the same request may be sent again. */
-const RETRY_AFTER_SECONDS: Partial<Record<ProblemCode, number>> = {
+export const RETRY_AFTER_SECONDS = {
   too_many_streams: 5,
   busy: 5,
   store_unavailable: 2,
-};
+} as const satisfies Partial<Record<ProblemCode, number>>;
 
 /** An error that becomes the response. Its message is the `detail`. */
 export class Problem extends Error {
@@ -103,7 +103,7 @@ export type ProblemResponse = {
 export function describeProblem(problem: Problem): ProblemResponse {
   const { code, errors } = problem;
   const { status, title } = TABLE[code];
-  const retryAfter = RETRY_AFTER_SECONDS[code];
+  const retryAfter = (RETRY_AFTER_SECONDS as Partial<Record<ProblemCode, number>>)[code];
   const type = `urn:task-gateway:problem:${code}`;
   return {
     status,

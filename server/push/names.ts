@@ -93,13 +93,14 @@ export function createNameResolver(deps: NameDeps): NameResolver {
 
 /** DNS by Node's client, which has no threads. The servers are read anew when the system's file changes. */
 function createDns({ clock, resolverFile = '/etc/resolv.conf', servers }: NameDeps) {
-  const open = new Set<Resolver>();
+  // That of now, and the one before: lookups under way may use it.
+  let resolvers: readonly Resolver[] = [];
   const file = createParsedFile(
     resolverFile,
     (text) => {
       const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
       if (servers) resolver.setServers(servers);
-      open.add(resolver);
+      resolvers = [resolver, ...resolvers.slice(0, 1)];
       return { resolver, settings: parseResolverSettings(text) };
     },
     clock,
@@ -115,7 +116,7 @@ function createDns({ clock, resolverFile = '/etc/resolv.conf', servers }: NameDe
       return found;
     },
     close() {
-      for (const resolver of open) resolver.cancel();
+      for (const resolver of resolvers) resolver.cancel();
     },
   };
 }

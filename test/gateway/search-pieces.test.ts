@@ -4,10 +4,13 @@
  */
 import { expect, test } from 'vitest';
 import { createLargeWork, type LargeWork } from '../../server/async/large-work.ts';
+import { mintTaskId } from '../../server/domain/task-id.ts';
 import { createListTasks } from '../../server/gateway/admin/tasks/list-tasks.ts';
+import { findTaskIds } from '../../server/gateway/admin/tasks/task-ids.ts';
 import { chooseListings, LOOKED_AT_MAX, searchTasks } from '../../server/gateway/admin/tasks/task-search.ts';
 import { createLargeTasks } from '../../server/gateway/tasks/large-tasks.ts';
 import type { Caller } from '../../server/ports/caller.ts';
+import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { openFreshStore } from '../harness/stores.ts';
 import { createWorld } from '../harness/world.ts';
@@ -26,6 +29,29 @@ async function arrange(smallTasks: number) {
     ids.push(await submit(world, { queue_timeout: 600, task_tags: ['x'] }));
   return { clock, store, world, ids };
 }
+
+test('by the end of an id all tasks of its moment are compared, or the search says that it was too many', async () => {
+  const { clock, store } = await arrange(0);
+  const nowMs = store.nowMs();
+  const end = mintTaskId({ submittedMs: nowMs, frontMs: nowMs, order: 1, tail: 1 }).slice(-8);
+  let pages = 0;
+  let pagesMax = 200;
+  const list = async () => {
+    pages += 1;
+    const items = Array.from({ length: 1_000 }, (_, n) => ({
+      request_id: n === 999 && pages === pagesMax ? `the one ${end}` : `another ${n}`,
+      position: `${n}`,
+    }));
+    return { items, next: pages < pagesMax ? '999' : null };
+  };
+  const deps = { store: { ...store, list: list as Store['list'] }, keepTasksMs: 60_000 };
+  const find = () => clock.drive(findTaskIds(deps, end, caller('a')));
+  expect(await find()).toEqual([{ request_id: `the one ${end}`, position: '999' }]);
+  pages = 0;
+  pagesMax = 201;
+  await expect(find()).rejects.toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/id' }] });
+  expect(pages).toBe(201);
+});
 
 test('some small tasks share a piece, and one that is known to be large has its own', async () => {
   const { clock, store, ids } = await arrange(60);

@@ -59,6 +59,35 @@ describe('draining', () => {
     expect(server.streamCount()).toBe(0);
   });
 
+  test('a stream that begins while the server drains ends with a reconnect time too', async () => {
+    let begin = (): void => {};
+    const beginning = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const usual = createFakeGateway();
+    const gateway = createFakeGateway({
+      followOutput: async (...args) => {
+        await beginning;
+        return await usual.followOutput(...args);
+      },
+    });
+    const server = await startTestServer(gateway);
+    const connection = await openConnection(server.port);
+    connection.write(
+      `GET /api/cli/tasks/task-1/output?auth=${AUTH} HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n\r\n`,
+    );
+    await expect.poll(() => gateway.calls.length).toBe(1);
+    const stopped = server.stop(60_000);
+    await expect(fetch(`${server.url}/livez`)).rejects.toThrow();
+    begin();
+    const text = await connection.readAll();
+    await stopped;
+    expect(text).toMatch(/^HTTP\/1\.1 200 /);
+    expect(text).toMatch(/\r\nConnection: close\r\n/);
+    expect(text).toMatch(/\nretry: \d+\n\n\r\n0\r\n\r\n$/);
+    expect(server.streamCount()).toBe(0);
+  });
+
   test('an open call is completed, and new connections are refused', async () => {
     let finish = (): void => {};
     const gateway = createFakeGateway({

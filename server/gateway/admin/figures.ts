@@ -26,11 +26,9 @@ export function createFigures(deps: {
       const counts = await store.readCounts(TAGS_MAX);
       const readMs = clock.monotonicMs() - startedMs;
       await agentIndex.refresh();
-      const open = counts.pending + counts.running;
-      const running = Math.min(open, agentIndex.figures().usedSlots);
       return {
-        pending: open - running,
-        running,
+        pending: counts.pending,
+        running: counts.running,
         waiting: counts.waiting,
         oldestWaitingMs: Math.max(0, store.nowMs() - (counts.oldestWaitingMs ?? store.nowMs())),
         waitingTags: counts.tags.length,

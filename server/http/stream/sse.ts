@@ -26,7 +26,10 @@ export type Streams = {
    * feed throws at once.
    */
   serve(source: EventSource, response: ServerResponse, headers: HeaderList): Promise<void>;
-  /** Ends every stream; each reader learns when to reconnect, at a random time within a few seconds. */
+  /**
+   * Ends every stream, and from now on each that begins; each reader learns when to reconnect, at a random
+   * time within a few seconds.
+   */
   end(): void;
   /** How many are open. */
   count(): number;
@@ -63,6 +66,14 @@ export function createStreams(deps: Deps): Streams {
   const admission = createAdmission<OpenStream>(limits);
   const pings = createPingTimer(clock, pingIntervalMs, admission.streams);
 
+  let isEnding = false;
+
+  function endWithRetry({ response, writer }: OpenStream): void {
+    const retryMs = RECONNECT_MIN_MS + Math.floor(random() * RECONNECT_SPREAD_MS);
+    if (response.headersSent) response.end(renderRetry(retryMs));
+    writer.stop();
+  }
+
   function release(stream: OpenStream): void {
     admission.release(stream);
     if (admission.streams.size === 0) pings.stop();
@@ -89,15 +100,13 @@ export function createStreams(deps: Deps): Streams {
       response.writeHead(200, [...headers]).flushHeaders();
       response.write(OPENING);
       response.uncork();
+      if (isEnding) endWithRetry(stream);
       void follow(stream, frames, first, log);
     },
 
     end() {
-      for (const { response, writer } of admission.streams) {
-        const retryMs = RECONNECT_MIN_MS + Math.floor(random() * RECONNECT_SPREAD_MS);
-        if (response.headersSent) response.end(renderRetry(retryMs));
-        writer.stop();
-      }
+      isEnding = true;
+      for (const stream of admission.streams) endWithRetry(stream);
     },
 
     count: () => admission.streams.size,

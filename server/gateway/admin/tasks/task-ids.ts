@@ -6,6 +6,7 @@
 import { yieldToEventLoop } from '../../../async/waiting.ts';
 import { windowsOf } from '../../../domain/task-id.ts';
 import type { Caller } from '../../../ports/caller.ts';
+import { GatewayError } from '../../../ports/gateway.ts';
 import type { Page, Store } from '../../../ports/store.ts';
 
 /** Ids that are compared in one call: more than a window of 16 s has at 10,000 tasks a second. */
@@ -20,7 +21,10 @@ type Deps = {
   readonly keepTasksMs: number;
 };
 
-/** The tasks with this id or whose ids end so; without positions to continue from. */
+/**
+ * The tasks with this id or whose ids end so; without positions to continue from. Throws `validation_failed`
+ * if there are more ids to compare: a task that was not compared could be the one that is meant.
+ */
 export async function findTaskIds(deps: Deps, end: string, caller: Caller): Promise<readonly ListedTask[]> {
   const { store } = deps;
   if (await store.get('task', end, caller)) return [{ request_id: end, position: end }];
@@ -38,8 +42,16 @@ export async function findTaskIds(deps: Deps, end: string, caller: Caller): Prom
       after = page.next;
       // A page may come from memory without a tick of the event loop.
       await yieldToEventLoop();
-    } while (after !== null && left > 0);
-    if (left <= 0) break;
+      if (left < 0) throw tooMany();
+    } while (after !== null);
   }
   return found;
+}
+
+function tooMany(): GatewayError {
+  return new GatewayError(
+    'validation_failed',
+    `must be the whole id: more than ${COMPARED_MAX} tasks were submitted about when a task with this end of an id was`,
+    '/id',
+  );
 }
