@@ -51,6 +51,7 @@ type PrefetchRequest = {
   readonly outputs?: readonly string[];
 };
 
+const NOTHING: PrefetchRequest = {};
 const NOTHING_PREFETCHED: Prefetched = { rows: new Map(), feeds: new Map(), outputs: new Map() };
 const EMPTY_FEED: FeedEnd = { number: 0, stored: false };
 
@@ -138,9 +139,11 @@ export function findRevision(
  */
 export function prefetchAndDecide<T>(
   generation: Generation,
-  { rows = [], tasks = [], sessions = [], outputs = [] }: PrefetchRequest,
+  request: PrefetchRequest,
   decide: (prefetched: Prefetched) => T,
 ): T | Promise<T> {
+  if (request === NOTHING) return decide(NOTHING_PREFETCHED);
+  const { rows = [], tasks = [], sessions = [], outputs = [] } = request;
   const missing = {
     rows: rows.filter((key) => generation.recentRows.get(key) === undefined),
     tasks,
@@ -187,11 +190,12 @@ async function readAndDecide<T>(
 
 /** The reads of the decision on a batch. */
 export function buildPrefetchRequest(generation: Generation, batch: Batch): PrefetchRequest {
+  const { output } = batch;
+  const outputs = output && needsOutput(generation, output.request_id) ? [output.request_id] : [];
+  // Nearly every write of output.
+  if (batch.writes.length === 0 && !batch.event && outputs.length === 0) return NOTHING;
   const rows: string[] = [];
   const tasks: string[] = [];
-  const outputs: string[] = [];
-  const { output } = batch;
-  if (output && needsOutput(generation, output.request_id)) outputs.push(output.request_id);
   for (const write of batch.writes) {
     if (write.kind === 'task' && isSettled(write.value) && needsOutput(generation, write.id))
       outputs.push(write.id);

@@ -28,7 +28,8 @@ export async function readOutputPage(
 ): Promise<OutputPage> {
   const { tasks, outputs, commits } = generation;
   if (tasks.get(request_id)?.hasOutput === false) return pageOf([], NO_OUTPUT, revision);
-  const known = outputs.get(request_id);
+  const written = outputs.get(request_id);
+  const known = written && !commits.isDurable(written.seq) ? written.previous : written;
   if (known && commits.isDurable(known.seq)) {
     const { head, tail } = known;
     const first = head.last - tail.length + 1;

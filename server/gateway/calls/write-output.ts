@@ -19,10 +19,13 @@
  * memory with their task, so they need room there as a new task does.
  */
 import { hash } from 'node:crypto';
+import { type BoundedMap, createBoundedMap } from '../../async/bounded-map.ts';
 import { findRefused, listAnsweredAgain } from '../../domain/asking.ts';
+import type { WrittenQuestion } from '../../domain/question.ts';
 import { isSettled, mayWrite, type TaskState } from '../../domain/task.ts';
 import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import { type Gateway, GatewayError, type OutputWrite } from '../../ports/gateway.ts';
+import type { OutputAppend } from '../../ports/output.ts';
 import type { Store, Stored } from '../../ports/store.ts';
 import { type RegisteredAgents, refuseStranger } from '../agents/registered-agents.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
@@ -37,14 +40,26 @@ type Deps = {
 
 type Receipt = Awaited<ReturnType<Gateway['writeOutput']>>;
 
+type Call = {
+  readonly write: OutputWrite;
+  readonly by: OutputAppend['by'];
+  readonly caller: Caller;
+  readonly notAfterMs: number;
+};
+
+/** Names of writers that are kept: a writer writes many times, and a name costs a hash. */
+const NAMES_MAX = 1_000;
+
 /** Creates the operation. */
 export function createWriteOutput(deps: Deps): Pick<Gateway, 'writeOutput'> {
   const { agents, commits } = deps;
+  const names = createBoundedMap<string, string>(NAMES_MAX);
   return {
     async writeOutput(write, caller = UNNAMED_CALLER) {
+      const by = { writer: nameWriter(names, write), from: write.from };
       const [, receipt] = await Promise.all([
         agents.noteContactIfRegistered(write.agent_id, { by: 'call', mayBeLate: true }),
-        commits.retryCommit((notAfterMs) => tryWrite(deps, write, caller, notAfterMs)),
+        commits.retryCommit((notAfterMs) => tryWrite(deps, { write, by, caller, notAfterMs })),
       ]);
       return receipt;
     },
@@ -52,53 +67,41 @@ export function createWriteOutput(deps: Deps): Pick<Gateway, 'writeOutput'> {
 }
 
 /** Undefined after a conflict: then it may be a repeat of what another call has just stored. */
-async function tryWrite(
-  deps: Deps,
-  write: OutputWrite,
-  caller: Caller,
-  notAfterMs: number,
-): Promise<Receipt | undefined> {
-  const { request_id, from, pieces } = write;
+async function tryWrite(deps: Deps, call: Call): Promise<Receipt | undefined> {
+  const { write, by, caller } = call;
+  const { request_id, from, pieces, questions = [] } = write;
+  const asks = questions.length > 0;
   const readTask = () => deps.store.get('task', request_id, caller);
   // Before the append: if another call begins a writer in between, the commit below is a conflict.
-  const seen = from === 0 || write.questions ? await readTask() : undefined;
+  const seen = from === 0 || asks ? await readTask() : undefined;
   const append = (some: readonly string[]) =>
-    deps.store.appendOutput({ request_id, pieces: some, by: writerOf(write) }, caller);
-  let appended = await append(write.questions ? [] : pieces);
-  const { next } = { next: 0, ...appended };
-  const questions = write.questions?.filter(({ at }) => at >= next) ?? [];
-  if (questions.length === 0) {
-    if (appended.ok && write.questions) appended = await append(pieces);
-    if (appended.ok) return describeReceipt(request_id, 'running', !appended.isFull, appended.next);
-  }
+    deps.store.appendOutput({ request_id, pieces: some, by }, caller);
+  let appended = await append(asks ? [] : pieces);
+  const stored = appended.ok ? appended.next : 0;
+  const fresh = questions.filter(({ at }) => at >= stored);
+  if (asks && fresh.length === 0) appended = await append(pieces);
+  if (appended.ok && fresh.length === 0)
+    return describeReceipt(request_id, 'running', !appended.isFull, appended.next);
   if (!appended.ok && appended.conflict === 'gap') throw describeGap(appended.next);
   const before = seen ?? (await readTask());
   if (!before) throw taskNotFound();
   if (!mayWrite(before.value, write.agent_id)) return await refuseStranger(deps, write.agent_id);
   if (isSettled(before.value)) return describeReceipt(request_id, before.value.status, false, from);
   if (!appended.ok && from > 0) throw describeGap(0);
-  const isSameWriter = appended.ok;
-  return await commitWrite(deps, {
-    write: { ...write, questions },
-    caller,
-    notAfterMs,
-    before,
-    isSameWriter,
-  });
+  return await commitWrite(deps, call, { questions: fresh, before, isSameWriter: appended.ok });
 }
 
 /** The writer as the store has it: short, because it stands beside each write and those that it replaced. */
-function writerOf({ agent_id, writer, from }: OutputWrite): {
-  readonly writer: string;
-  readonly from: number;
-} {
-  return { writer: hash('sha256', JSON.stringify([agent_id, writer]), 'base64url').slice(0, 16), from };
+function nameWriter(names: BoundedMap<string, string>, { agent_id, writer }: OutputWrite): string {
+  const whole = JSON.stringify([agent_id, writer]);
+  const name = names.get(whole) ?? hash('sha256', whole, 'base64url').slice(0, 16);
+  names.set(whole, name);
+  return name;
 }
 
 type WriteCommit = {
-  readonly write: OutputWrite;
-  readonly caller: Caller;
-  readonly notAfterMs: number;
+  /** Those that are not stored yet. */
+  readonly questions: readonly WrittenQuestion[];
   readonly before: Stored<TaskState>;
   readonly isSameWriter: boolean;
 };
@@ -106,10 +109,10 @@ type WriteCommit = {
 /** Undefined after a conflict that is no response: then the call is tried again. */
 async function commitWrite(
   deps: Deps,
-  { write, caller, notAfterMs, before, isSameWriter }: WriteCommit,
+  { write, by, caller, notAfterMs }: Call,
+  { questions, before, isSameWriter }: WriteCommit,
 ): Promise<Receipt | undefined> {
-  const { request_id, agent_id, pieces, questions = [] } = write;
-  const by = writerOf(write);
+  const { request_id, agent_id, pieces } = write;
   const asks = questions.length > 0;
   const trigger = {
     type: 'write',

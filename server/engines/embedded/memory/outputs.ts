@@ -1,11 +1,12 @@
 /**
  * How the output of open tasks stands, and how many bytes all output has. Of the pieces, only those of a
- * task's last write are in memory, if they are short: a reader that follows the task needs no others.
+ * task's last two writes are in memory, if they are short: a reader that follows the task needs no others,
+ * and the last write may not be durable yet.
  *
  * Invariants
  * - An entry is as the file will hold it once every decided commit is durable. A task that has output and no
  *   entry was not written to since the start: its head is read from the file.
- * - An entry takes some 0.5 KB, and goes when its task settles; `open-tasks.ts` counts it.
+ * - An entry takes some 1 KB, and goes when its task settles; `open-tasks.ts` counts it.
  */
 import type { OutputHead } from '../../../ports/output.ts';
 import type { MarkRow } from '../storage/row-keys.ts';
@@ -38,6 +39,8 @@ type Entry = {
   readonly seq: number;
   /** The last pieces, as JSON; none if they are longer than `TAIL_CHARS_MAX`. */
   readonly tail: readonly string[];
+  /** The entry before the last write; it has none itself. */
+  readonly previous: Entry | null;
 };
 
 const TAIL_CHARS_MAX = 256;
@@ -67,7 +70,9 @@ export function createOutputs({ output = [0, 0] }: Pick<MarkRow, 'output'>): Out
     get: (id) => entries.get(id),
     put(id, head, seq, added, addedBytes) {
       const chars = added.reduce((sum, piece) => sum + piece.length, 0);
-      entries.set(id, { head, seq, tail: chars <= TAIL_CHARS_MAX ? added : [] });
+      const before = entries.get(id);
+      const previous = before ? { ...before, previous: null } : null;
+      entries.set(id, { head, seq, tail: chars <= TAIL_CHARS_MAX ? added : [], previous });
       bytes += addedBytes;
     },
     settle(id, head) {
