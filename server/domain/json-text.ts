@@ -107,19 +107,29 @@ export function parseStored(text: string): unknown {
 }
 
 /**
- * Parses the text without the value of this key; undefined when the text has no such field there. A quote
- * within a JSON string is escaped, so a text that looks like a key is one. If it is a key inside another
- * field, the brackets of the rest do not match, so the rest is not JSON.
+ * Parses the text without the value of this key; undefined unless it is a field of the stored value itself,
+ * or of the `v` of its envelope. A quote within a JSON string is escaped, so a text that looks like a key is
+ * one. Before the key only the brackets of these two are open, and behind its value the rest must close just
+ * these: so neither can be inside another field, such as the answer of a client.
  */
 function parseAround(text: string, key: string, next: string): unknown {
   const start = `,"${key}":`;
   const from = text.indexOf(start) + start.length;
   const to = text.lastIndexOf(`,"${next}":`);
   if (from < start.length || text[from] !== '{' || to <= from) return undefined;
+  const before = `${text.slice(0, from)}null`;
+  const isInEnvelope = parseOrUndefined(`${before}}}`) !== undefined;
+  if (!isInEnvelope && parseOrUndefined(`${before}}`) === undefined) return undefined;
+  const parsed = parseOrUndefined(before + text.slice(to)) as { v?: unknown } | undefined;
+  const holder = isInEnvelope ? parsed?.v : parsed;
+  if (typeof holder !== 'object' || holder === null) return undefined;
+  Object.assign(holder, { [key]: new JsonText(text.slice(from, to)) });
+  return parsed;
+}
+
+function parseOrUndefined(text: string): unknown {
   try {
-    return JSON.parse(`${text.slice(0, from)}null${text.slice(to)}`, (name, value) =>
-      name === key ? new JsonText(text.slice(from, to)) : value,
-    );
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

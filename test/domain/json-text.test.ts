@@ -1,4 +1,5 @@
 /** Values that are kept as their text: what is stored and read is the same JSON. */
+import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { JsonText, parseStored, writeJson } from '../../server/domain/json-text.ts';
 
@@ -79,4 +80,54 @@ test('writing leaves out what JSON leaves out', () => {
   const text = new JsonText('{"a":1}');
   expect(writeJson({ b: undefined, text, c: null })).toBe('{"text":{"a":1},"c":null}');
   expect(JSON.stringify({ text })).toBe('{"text":{"a":1}}');
+});
+
+/** JSON in which the keys are found that the stored fields have. */
+const lookAlikes = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small' },
+    fc.constantFrom(null, 1, ',"payload":{', '"}', 's'),
+    fc.array(tie('value'), { maxLength: 3 }),
+    tie('object'),
+  ),
+  object: fc
+    .uniqueArray(
+      fc.tuple(fc.constantFrom('n', 'payload', 'cli_session_id', 'result', 'error_info', 'v'), tie('value')),
+      { selector: ([key]) => key, maxLength: 4 },
+    )
+    .map((fields) => Object.fromEntries(fields)),
+}));
+
+test('beside the stored fields any JSON may stand, such as the schema of a question and its answer', () => {
+  const rows = fc
+    .record({
+      answers: fc.array(lookAlikes.value, { maxLength: 3 }),
+      result: lookAlikes.object,
+      settled: fc.boolean(),
+    })
+    .map(({ answers, result, settled }) => ({
+      ...state(settled ? { long, ...(result as object) } : null),
+      questions: answers.map((answer, n) => ({ key: `${n}`, prompt: long, answered: { ms: n, answer } })),
+    }));
+  fc.assert(
+    fc.property(rows, fc.boolean(), (row, isEnveloped) => {
+      const whole = isEnveloped ? { r: '1-2', d: null, v: row } : row;
+      const text = JSON.stringify(whole);
+      const read = parseStored(text) as { v?: object };
+      const { result, ...rest } = (isEnveloped ? read.v : read) as { readonly result: unknown };
+      expect(rest).toEqual({ ...row, result: undefined });
+      expect(JSON.stringify(result)).toBe(JSON.stringify((row as { result?: unknown }).result));
+      expect(JSON.stringify(read)).toBe(text);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('an answer with two fields that look like those of a submission stays as it is', () => {
+  const answer = [
+    { n: 1, payload: { a: 1 }, cli_session_id: 's' },
+    { n: 2, payload: { b: 2 }, cli_session_id: 't' },
+  ];
+  const row = { ...state(null), questions: [{ prompt: long, answer }] };
+  expect(parseStored(JSON.stringify({ r: '1-2', v: row }))).toEqual({ r: '1-2', v: row });
 });
