@@ -106,7 +106,8 @@ function describeRequest(
     caller,
     left() {
       const closed = new AbortController();
-      res.once('close', () => closed.abort('closed'));
+      if (res.closed) closed.abort('closed');
+      else res.once('close', () => closed.abort('closed'));
       return closed.signal;
     },
   };

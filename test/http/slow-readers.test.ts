@@ -1,6 +1,7 @@
 /** Slow readers of event streams: what they cost is bounded, and those that take nothing are disconnected. */
 import { EventEmitter } from 'node:events';
-import type { ServerResponse } from 'node:http';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { EventSource } from '../../server/http/answers.ts';
 import { createFairScheduler } from '../../server/http/response/fair-scheduling.ts';
@@ -8,7 +9,7 @@ import { createUnreadBytes } from '../../server/http/response/unread-bytes.ts';
 import { renderItem } from '../../server/http/stream/event-frames.ts';
 import { createPingTimer, createStreams } from '../../server/http/stream/sse.ts';
 import { UNNAMED_CALLER } from '../../server/ports/caller.ts';
-import { createFakeClock } from '../harness/fake-clock.ts';
+import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
 import type { TestServer } from '../harness/http-server.ts';
 import { type Feed, idleFeed, subscribeTo } from './fake-gateway.ts';
 import { openConnection } from './raw-connection.ts';
@@ -122,25 +123,44 @@ describe('many readers', () => {
     return response as unknown as ServerResponse;
   }
 
+  const buildDeps = (clock: FakeClock) => ({
+    clock,
+    random: () => 0,
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+    limits: { streamsMax: 2_000, streamsOfOneMax: 2_000 },
+    addressOf: () => null,
+    pingIntervalMs: 5_000,
+    writers: {
+      scheduler: createFairScheduler(),
+      unread: createUnreadBytes(
+        1_000_000,
+        () => null,
+        () => {},
+      ),
+      callerOf: () => UNNAMED_CALLER,
+    },
+  });
+
+  test('that have ended and are not taken yet stay as they are when the gateway drains', async () => {
+    const streams = createStreams(buildDeps(createFakeClock()));
+    // Without a socket nothing that is written leaves it.
+    const response = new ServerResponse(new IncomingMessage(new Socket()));
+    const errors: unknown[] = [];
+    response.on('error', (error) => errors.push(error));
+    async function* one() {
+      yield Buffer.from('data: {}\n\n');
+    }
+    await streams.serve({ of: { kind: 'session', id: 's' }, open: one }, response, []);
+    await expect.poll(() => response.writableEnded).toBe(true);
+    expect(streams.count()).toBe(1);
+    streams.end();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(errors).toEqual([]);
+  });
+
   test('are pinged 500 at a time, so that other work goes on', async () => {
     const clock = createFakeClock();
-    const streams = createStreams({
-      clock,
-      random: () => 0,
-      log: { debug() {}, info() {}, warn() {}, error() {} },
-      limits: { streamsMax: 2_000, streamsOfOneMax: 2_000 },
-      addressOf: () => null,
-      pingIntervalMs: 5_000,
-      writers: {
-        scheduler: createFairScheduler(),
-        unread: createUnreadBytes(
-          1_000_000,
-          () => null,
-          () => {},
-        ),
-        callerOf: () => UNNAMED_CALLER,
-      },
-    });
+    const streams = createStreams(buildDeps(clock));
     const written: string[] = [];
     const subscribeEvents = subscribeTo((_session, _after, signal) => idleFeed(signal));
     const source: EventSource = {

@@ -70,7 +70,7 @@ export function createStreams(deps: Deps): Streams {
 
   function endWithRetry({ response, writer }: OpenStream): void {
     const retryMs = RECONNECT_MIN_MS + Math.floor(random() * RECONNECT_SPREAD_MS);
-    if (response.headersSent) response.end(renderRetry(retryMs));
+    if (response.headersSent && !response.writableEnded) response.end(renderRetry(retryMs));
     writer.stop();
   }
 
