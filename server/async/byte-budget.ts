@@ -39,7 +39,8 @@ export function createByteBudget(bytesMax: number): ByteBudget {
         signal,
         begin() {
           used += bytes;
-          start()
+          // Also what throws before it returns a promise gives its bytes back.
+          (async () => await start())()
             .then(resolve, reject)
             .finally(() => {
               used -= bytes;

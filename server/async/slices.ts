@@ -11,6 +11,7 @@ export async function runInSlices<T>(
 ): Promise<void> {
   for (let from = 0; from < items.length; from += ITEMS_PER_SLICE) {
     if (from > 0) await yieldToEventLoop();
-    await Promise.all(items.slice(from, from + ITEMS_PER_SLICE).map(work));
+    const results = await Promise.allSettled(items.slice(from, from + ITEMS_PER_SLICE).map(work));
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 }

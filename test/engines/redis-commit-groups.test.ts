@@ -4,7 +4,7 @@ import type { Reply } from '../../server/engines/redis/client/client.ts';
 import type { EncodedCommit } from '../../server/engines/redis/commit/commit-arguments.ts';
 import { createCommitGroups } from '../../server/engines/redis/commit/commit-groups.ts';
 import { type Script, scripts } from '../../server/engines/redis/scripts.ts';
-import { StoreUnavailable } from '../../server/ports/store.ts';
+import { StoreRefused, StoreUnavailable } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { follow } from './store-under-test.ts';
 
@@ -50,6 +50,13 @@ function buildCommit(name: string, more: Partial<EncodedCommit> = {}): EncodedCo
 const namesOf = (sent: readonly Sent[]): readonly (readonly string[])[] => sent.map(({ names }) => names);
 
 describe('commits on Redis', () => {
+  test('beyond what may wait are refused by a rejection', async () => {
+    const { groups } = createGroups();
+    const large = 40 * 2 ** 20;
+    void groups.run(buildCommit('a', { size: large }));
+    await expect(groups.run(buildCommit('b', { size: large }))).rejects.toThrow(StoreRefused);
+  });
+
   test('of one tick are one script, each with its own result; listeners are notified of the applied ones', async () => {
     const { groups, sent, applied } = createGroups();
     const results = Promise.all(['a', 'b', 'c'].map((name) => groups.run(buildCommit(name))));

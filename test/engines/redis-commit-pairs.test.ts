@@ -136,6 +136,8 @@ const COMMITS: Readonly<Record<string, Build>> = {
   'appends the same and more': appends('w', 1, ['{"text":"b"}', '{"text":"c"}']),
   'appends behind a gap': appends('w', 2),
   'appends as another writer': appends('v', 1),
+  'stores a reply': changes('held', { hasReply: true }, { reply: 'on it' }),
+  'removes the reply': changes('held', {}, { reply: null }),
   'adds output with the state': changes('held', { progress: 7 }, writes('held', 'w', 1)),
   'begins another writer': changes('held', {}, writes('held', 'v', 0)),
   'begins output of the pending task': changes('pending', {}, writes('pending', 'p', 0)),

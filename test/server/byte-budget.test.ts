@@ -39,6 +39,18 @@ describe('work under a budget of 10 bytes', () => {
     expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'd']);
   });
 
+  test('that throws before it returns a promise rejects, and gives its bytes back', async () => {
+    const budget = createByteBudget(10);
+    const caller = { key: 'one', isGone: () => false };
+    const start = (): Promise<never> => {
+      throw new Error('refused');
+    };
+    for (let times = 0; times < 3; times += 1)
+      await expect(budget.run({ bytes: 10, caller, start }, NEVER)).rejects.toThrow('refused');
+    const run = budget.run({ bytes: 10, caller, start: async () => 'began' }, NEVER);
+    expect(await run).toBe('began');
+  });
+
   test('of a caller that has much waiting does not hold up that of another', async () => {
     const { begun, run, end } = createWork();
     for (const name of ['a1', 'a2', 'a3', 'a4']) void run(name, 10, NEVER, 'a');

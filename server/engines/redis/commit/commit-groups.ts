@@ -125,11 +125,11 @@ export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
   }
 
   return {
-    run(commit, caller = UNNAMED_CALLER) {
+    async run(commit, caller = UNNAMED_CALLER) {
       const one = { ...Promise.withResolvers<string>(), commit, sinceMs: clock.monotonicMs() };
       waiting.add(one, caller);
       schedule();
-      return one.promise;
+      return await one.promise;
     },
     async whenIdle() {
       while (waiting.count() > 0 || underWay.size > 0) {

@@ -3,6 +3,7 @@
  * no room in it is read again.
  */
 import type { OutputPage } from '../../../ports/output.ts';
+import { StoreDamaged } from '../../../ports/store.ts';
 import { splitPieces } from '../../pieces.ts';
 import type { Connection } from '../connection/connection.ts';
 import { scripts } from '../scripts.ts';
@@ -10,6 +11,9 @@ import { createCallBatches } from './call-batches.ts';
 
 /** As `scripts/output_pages.lua` has a page. */
 type PageReply = readonly [revision: string | null, output: string | null, entries: readonly string[]];
+
+/** A page of which nothing came in so many replies is not there: each reply has some of those asked for. */
+const TRIES_MAX = 1_000;
 
 /** Creates the reads over the connection. */
 export function createOutputReads(connection: Connection) {
@@ -19,11 +23,14 @@ export function createOutputReads(connection: Connection) {
 
   return async (request_id: string, after: number, limit: number): Promise<OutputPage> => {
     connection.requireUp();
-    for (;;) {
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const reply = await batches.run([request_id, String(after), String(limit)]);
       const page = parsePage(reply, after, limit);
-      if (page.pieces.length > 0 || page.last <= after || page.missing === 'removed') return page;
+      if (page.last <= after || page.missing === 'removed') return page;
+      if (page.pieces.some(({ n }, index) => n !== after + 1 + index)) break;
+      if (page.pieces.length > 0) return page;
     }
+    throw new StoreDamaged(`The store is damaged: it lacks output of ${request_id} behind piece ${after}.`);
   };
 }
 
