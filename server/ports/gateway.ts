@@ -221,7 +221,10 @@ export type Gateway = AdminCalls & {
   explainTask(request_id: string, caller?: Caller): Promise<TaskExplanation>;
   /** The match of a task with these tags, without submitting one. */
   previewMatch(task_tags: readonly string[]): Promise<MatchPreview>;
-  cancelTask(request_id: string): Promise<{ readonly ok: true; readonly request_id: string }>;
+  cancelTask(
+    request_id: string,
+    caller?: Caller,
+  ): Promise<{ readonly ok: true; readonly request_id: string }>;
   /**
    * Yields stored events, then live ones. Throws `FeedTrimmed` when the reader was too slow. Readers that
    * pass the same `render` share what it returned: an event is read and rendered once for all of them.

@@ -60,6 +60,38 @@ describeEachStore('output on %s', (_name, open) => {
       ]);
     });
 
+    test('that repeats what is stored gets what it got, also where the limit was reached since', async () => {
+      const { world, request_id } = await startTask();
+      const piece = 'x'.repeat(2 ** 20 - 100);
+      for (const from of [0, 1, 2]) await write(world, request_id, [piece], { from });
+      const question = { key: 'k', prompt: '?' };
+      const asking = { from: 4, pieces: [JSON.stringify({ question })], questions: [{ ...question, at: 4 }] };
+      await write(world, request_id, [piece], { from: 3 });
+      expect(await write(world, request_id, [piece], { from: 4 })).toMatchObject({
+        accepted: false,
+        next: 4,
+      });
+      const stored = { accepted: true, status: 'running', next: 5 };
+      expect(await write(world, request_id, [], asking)).toMatchObject(stored);
+      expect(await write(world, request_id, [], asking)).toMatchObject(stored);
+      expect(await write(world, request_id, [piece], { from: 3 })).toMatchObject(stored);
+      expect(await write(world, request_id, ['more'], { from: 5 })).toMatchObject({
+        accepted: false,
+        next: 5,
+      });
+    });
+
+    test('that asks while its task settles learns that it has', async () => {
+      const { world, request_id } = await startTask();
+      await write(world, request_id, ['a']);
+      const question = { key: 'k', prompt: '?' };
+      const asking = { from: 1, pieces: [JSON.stringify({ question })], questions: [{ ...question, at: 1 }] };
+      const [receipt] = await world.clock.drive(
+        Promise.all([write(world, request_id, [], asking), world.gateway.cancelTask(request_id)]),
+      );
+      expect(receipt).toMatchObject({ accepted: false, status: 'failed' });
+    });
+
     test('begins once, however often its first call comes at once', async () => {
       const { world, request_id } = await startTask();
       await write(world, request_id, ['before'], { writer: 'earlier' });

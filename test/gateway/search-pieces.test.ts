@@ -13,7 +13,7 @@ import type { Caller } from '../../server/ports/caller.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { openFreshStore } from '../harness/stores.ts';
-import { createWorld } from '../harness/world.ts';
+import { countIds, createWorld } from '../harness/world.ts';
 import { submit } from '../harness/world-calls.ts';
 
 const KEEP_TASKS_MS = 86_400_000;
@@ -51,6 +51,31 @@ test('by the end of an id all tasks of its moment are compared, or the search sa
   pagesMax = 201;
   await expect(find()).rejects.toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/id' }] });
   expect(pages).toBe(201);
+});
+
+test('tasks whose ids end alike come in pages, the newest first, each once', async () => {
+  const clock = createFakeClock();
+  const store = await openFreshStore(clock);
+  const nowMs = store.nowMs();
+  const end = mintTaskId({ submittedMs: nowMs, frontMs: nowMs, order: 1, tail: 1 }).slice(-8);
+  const made: string[] = [];
+  const newRequestId = (): string => {
+    made.push(`task ${String(made.length).padStart(3, '0')} ${end}`);
+    return made.at(-1) ?? '';
+  };
+  const world = createWorld(store, { clock, ids: { ...countIds(), newRequestId } });
+  for (let n = 0; n < 70; n += 1) await submit(world, { queue_timeout: 600, task_tags: ['x'] });
+  const pages: string[][] = [];
+  let cursor: string | null | undefined;
+  while (cursor !== null) {
+    const query = { id: end, limit: 30, ...(cursor !== undefined && { cursor }) };
+    const page = await world.gateway.listTasks(query);
+    pages.push(page.tasks.map(({ request_id }) => request_id));
+    cursor = page.next_cursor;
+  }
+  expect(pages.map(({ length }) => length)).toEqual([30, 30, 10]);
+  expect(pages.flat()).toEqual(made.toReversed());
+  await store.close();
 });
 
 test('some small tasks share a piece, and one that is known to be large has its own', async () => {

@@ -77,18 +77,22 @@ async function tryWrite(deps: Deps, call: Call): Promise<Receipt | undefined> {
   const append = (some: readonly string[]) =>
     deps.store.appendOutput({ request_id, pieces: some, by }, caller);
   let appended = await append(asks ? [] : pieces);
-  const stored = appended.ok ? appended.next : 0;
-  const fresh = questions.filter(({ at }) => at >= stored);
+  const stored = appended.ok ? appended.next : null;
+  const fresh = questions.filter(({ at }) => at >= (stored ?? 0));
   if (asks && fresh.length === 0) appended = await append(pieces);
-  if (appended.ok && fresh.length === 0)
-    return describeReceipt(request_id, 'running', !appended.isFull, appended.next);
+  if (appended.ok && fresh.length === 0) {
+    const isStored = appended.next >= from + pieces.length;
+    return describeReceipt(request_id, 'running', isStored || !appended.isFull, appended.next);
+  }
   if (!appended.ok && appended.conflict === 'gap') throw describeGap(appended.next);
-  const before = seen ?? (await readTask());
+  // If nothing begins, it is the conflict that must be explained: the look before it may be too old for that.
+  const isSeen = from === 0 || appended.ok;
+  const before = isSeen && seen ? seen : await readTask();
   if (!before) throw taskNotFound();
   if (!mayWrite(before.value, write.agent_id)) return await refuseStranger(deps, write.agent_id);
   if (isSettled(before.value)) return describeReceipt(request_id, before.value.status, false, from);
   if (!appended.ok && from > 0) throw describeGap(0);
-  return await commitWrite(deps, call, { questions: fresh, before, isSameWriter: appended.ok });
+  return await commitWrite(deps, call, { questions: fresh, before, stored });
 }
 
 /** The writer as the store has it: short, because it stands beside each write and those that it replaced. */
@@ -103,17 +107,19 @@ type WriteCommit = {
   /** Those that are not stored yet. */
   readonly questions: readonly WrittenQuestion[];
   readonly before: Stored<TaskState>;
-  readonly isSameWriter: boolean;
+  /** How many pieces of this writer are stored; null if it begins. */
+  readonly stored: number | null;
 };
 
 /** Undefined after a conflict that is no response: then the call is tried again. */
 async function commitWrite(
   deps: Deps,
   { write, by, caller, notAfterMs }: Call,
-  { questions, before, isSameWriter }: WriteCommit,
+  { questions, before, stored }: WriteCommit,
 ): Promise<Receipt | undefined> {
   const { request_id, agent_id, pieces } = write;
   const asks = questions.length > 0;
+  const isSameWriter = stored !== null;
   const trigger = {
     type: 'write',
     agent_id,
@@ -134,7 +140,7 @@ async function commitWrite(
     if (result.conflict.conflict === 'replaced') throw describeReplaced();
     if (result.conflict.conflict === 'memory') throw describeNoMemory();
     if (result.conflict.conflict === 'full') {
-      return describeReceipt(request_id, before.value.status, false, isSameWriter ? write.from : 0);
+      return describeReceipt(request_id, before.value.status, false, stored ?? 0);
     }
     return undefined;
   }

@@ -117,7 +117,7 @@ export async function commitEach<T>(
 ): Promise<void> {
   await runInSlices(items, commit).catch((error: unknown) => {
     const isBusy = error instanceof GatewayError && error.code === 'busy';
-    throw isBusy ? new StoreUnavailable('A part of the changes was made.', { cause: error }) : error;
+    throw isBusy ? new StoreUnavailable('Some of the changes may be made.', { cause: error }) : error;
   });
 }
 
@@ -179,12 +179,14 @@ export function createTaskCommits(deps: Deps): TaskCommits {
       return retryCommit<AdvanceResult>(async (notAfterMs) => {
         const isFirst = mayBeUndurable;
         mayBeUndurable = false;
-        const first = isFirst ? (lastRead ?? (await store.getForCommit(request_id))) : undefined;
+        const first = isFirst
+          ? (lastRead ?? (await store.getForCommit(request_id, options?.caller)))
+          : undefined;
         if (first) {
           const result = await commitStep(request_id, first, trigger, { ...options, notAfterMs });
           if (result.kind === 'committed') return result;
         }
-        const before = await store.get('task', request_id);
+        const before = await store.get('task', request_id, options?.caller);
         if (!before) return { kind: 'absent' };
         const result = await commitStep(request_id, before, trigger, { ...options, notAfterMs });
         return result.kind === 'conflict' ? undefined : result;
