@@ -2308,8 +2308,8 @@ export interface components {
         /**
          * @description The request can't be processed now; retry after `Retry-After`. `busy`: the gateway has as much to do as it
          *     may, or bodies take all the memory there is for them (of which one remote address has at most half), and
-         *     nothing was changed. `store_unavailable`: the store does not respond; it is unknown whether a change was
-         *     made.
+         *     nothing was changed. `store_unavailable`: the store has not confirmed the call in time; it is unknown
+         *     whether a change was made, or a part of it.
          */
         ServiceUnavailable: {
             headers: {
@@ -2321,7 +2321,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ServiceUnavailable"];
             };
         };
-        /** @description The store does not respond. Retry after `Retry-After`. */
+        /** @description The store has not responded in time. Retry after `Retry-After`. */
         StoreUnavailable: {
             headers: {
                 "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];

@@ -33,8 +33,8 @@ export type OpenTasks = {
 const TASK_BYTES = 1_024;
 /** A tag takes this much beside its text, if no other waiting task has it. */
 const TAG_BYTES = 384;
-/** Its output takes this much beside its pieces, which are not in memory. */
-const OUTPUT_BYTES = 512;
+/** Its output takes this much: how it stands, who wrote it, and the pieces of its last two short writes. */
+const OUTPUT_BYTES = 2_048;
 /** A question that waits counts with the longest answer: none is refused for want of room. */
 const ANSWER_CHARS = 8_192;
 /** Beyond Latin letters a character takes two bytes. */

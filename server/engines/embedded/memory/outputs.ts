@@ -6,7 +6,7 @@
  * Invariants
  * - An entry is as the file will hold it once every decided commit is durable. A task that has output and no
  *   entry was not written to since the start: its head is read from the file.
- * - An entry takes some 1 KB, and goes when its task settles; `open-tasks.ts` counts it.
+ * - An entry takes 2 KB at most, and goes when its task settles; `open-tasks.ts` counts it.
  */
 import type { OutputHead } from '../../../ports/output.ts';
 import type { MarkRow } from '../storage/row-keys.ts';
