@@ -5,6 +5,7 @@ import { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { EventSource } from '../../server/http/answers.ts';
 import { createFairScheduler } from '../../server/http/response/fair-scheduling.ts';
+import type { ResponseWriter } from '../../server/http/response/response-writer.ts';
 import { createUnreadBytes } from '../../server/http/response/unread-bytes.ts';
 import { renderItem } from '../../server/http/stream/event-frames.ts';
 import { createPingTimer, createStreams } from '../../server/http/stream/sse.ts';
@@ -92,14 +93,16 @@ describe('slow readers', () => {
   });
 });
 
-test('a reader that has not taken all of it is not pinged as well, so that no pings pile up', async () => {
+test('a reader that has not taken all of it, or is within an event, is not pinged as well', async () => {
   const clock = createFakeClock();
   const pinged: string[] = [];
-  const reader = (name: string, writableLength: number) => {
+  const reader = (name: string, writableLength: number, isWithin: boolean) => {
     const response = { headersSent: true, writableLength, write: () => pinged.push(name) };
-    return { response: response as unknown as ServerResponse };
+    const writer = { isWithin: () => isWithin } as unknown as ResponseWriter;
+    return { response: response as unknown as ServerResponse, writer };
   };
-  const timer = createPingTimer(clock, 5_000, [reader('slow', 1), reader('quick', 0)]);
+  const readers = [reader('slow', 1, false), reader('within an event', 0, true), reader('quick', 0, false)];
+  const timer = createPingTimer(clock, 5_000, readers);
   timer.start();
   for (const _ of [1, 2, 3]) await clock.advance(5_000);
   expect(pinged).toEqual(['quick', 'quick', 'quick']);
@@ -156,6 +159,18 @@ describe('many readers', () => {
     streams.end();
     await new Promise((resolve) => setImmediate(resolve));
     expect(errors).toEqual([]);
+  });
+
+  test('that have half an event are cut when the gateway drains: it must not pass for a whole one', async () => {
+    const streams = createStreams(buildDeps(createFakeClock()));
+    const response = new ServerResponse(new IncomingMessage(new Socket()));
+    async function* one() {
+      yield Buffer.from(`data: ${'x'.repeat(65_536)}\n\n`);
+    }
+    await streams.serve({ of: { kind: 'session', id: 's' }, open: one }, response, []);
+    await expect.poll(() => response.writableLength).toBeGreaterThan(16_384);
+    streams.end();
+    expect([response.destroyed, response.writableEnded]).toEqual([true, false]);
   });
 
   test('are pinged 500 at a time, so that other work goes on', async () => {

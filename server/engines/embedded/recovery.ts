@@ -133,10 +133,11 @@ function startNext(shared: Shared): Promise<Generation> {
 
 /** The storage of a generation begins with a long log, which is kept short if there is little space. */
 async function useGeneration(shared: Shared, next: Generation): Promise<void> {
-  shared.generation = next;
-  shared.lastRun = next.run;
   await shared.diskSpace.update();
   next.storage.keepLogShort(shared.diskSpace.stage() > 0);
+  // Last: from here on it may end at any time, and nothing of this outage may follow.
+  shared.generation = next;
+  shared.lastRun = next.run;
 }
 
 function endGeneration(shared: Shared, error: StoreUnavailable): void {

@@ -16,6 +16,8 @@ export type ResponseWriter = {
   readonly signal: AbortSignal;
   /** Resolves when more may be written, or at once after the writer has stopped. Never rejects. */
   write(bytes: Buffer): Promise<void>;
+  /** Whether a part of a write has gone to the socket and the rest has not: nothing else may come between. */
+  isWithin(): boolean;
   /** Writes nothing more, and resolves the write that waits for the reader. Idempotent. */
   stop(): void;
 };
@@ -35,6 +37,7 @@ export function createResponseWriter(
   const stopped = new AbortController();
   const quota: Quota = { caller: callerOf(response.req).key, tick: 0, events: 0 };
   let stopWaiting: (() => void) | null = null;
+  let isWithin = false;
 
   /** Resolves when the reader has taken what was written, or the writer has stopped. */
   function waitForDrain(): Promise<void> {
@@ -94,11 +97,15 @@ export function createResponseWriter(
   response.on('close', stop);
   return {
     signal: stopped.signal,
+    isWithin: () => isWithin,
     async write(bytes) {
       if (bytes.length > SLICE_BYTES) {
         if (stopped.signal.aborted) return;
         unread.hold(response, bytes);
+        isWithin = true;
         await writeSlices(bytes);
+        // If it was stopped, the rest is missing for ever.
+        isWithin = stopped.signal.aborted;
         unread.release(response);
       } else if (!stopped.signal.aborted && !writeAtOnce(bytes)) await waitForDrain();
       if (scheduler.countEvent(quota)) await scheduler.waitForNext(quota);

@@ -27,8 +27,8 @@ export type Streams = {
    */
   serve(source: EventSource, response: ServerResponse, headers: HeaderList): Promise<void>;
   /**
-   * Ends every stream, and from now on each that begins; each reader learns when to reconnect, at a random
-   * time within a few seconds.
+   * Ends every stream, and from now on each that begins. Each reader learns when to reconnect, at a random
+   * time within a few seconds; but if it has half an event, its connection is cut.
    */
   end(): void;
   /** How many are open. */
@@ -68,9 +68,11 @@ export function createStreams(deps: Deps): Streams {
 
   let isEnding = false;
 
+  /** Within a frame the connection is cut: with what is appended, half a frame would pass for a whole one. */
   function endWithRetry({ response, writer }: OpenStream): void {
     const retryMs = RECONNECT_MIN_MS + Math.floor(random() * RECONNECT_SPREAD_MS);
-    if (response.headersSent && !response.writableEnded) response.end(renderRetry(retryMs));
+    if (writer.isWithin()) response.destroy();
+    else if (response.headersSent && !response.writableEnded) response.end(renderRetry(retryMs));
     writer.stop();
   }
 
@@ -141,9 +143,9 @@ async function follow(
 export function createPingTimer(
   clock: Clock,
   pingIntervalMs: number,
-  streams: Iterable<{ readonly response: ServerResponse }>,
+  streams: Iterable<Pick<OpenStream, 'response' | 'writer'>>,
 ): Visits {
-  return createVisits(clock, pingIntervalMs, streams, ({ response }) => {
-    if (response.headersSent && response.writableLength === 0) response.write(PING);
+  return createVisits(clock, pingIntervalMs, streams, ({ response, writer }) => {
+    if (response.headersSent && response.writableLength === 0 && !writer.isWithin()) response.write(PING);
   });
 }

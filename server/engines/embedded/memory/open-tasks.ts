@@ -3,7 +3,7 @@
  * bytes, below what the heap holds: a task that was accepted must not be the one that ends each start.
  */
 import { createSharedTexts } from '../../../async/shared-texts.ts';
-import { isOpen } from '../../../domain/question.ts';
+import { isOpen, type TaskQuestion } from '../../../domain/question.ts';
 import type { TaskState } from '../../../domain/task.ts';
 import type { Revision } from '../../../ports/store.ts';
 
@@ -47,10 +47,20 @@ export function estimateTaskBytes(state: TaskState): number {
   for (const tag of task_tags) chars += tag.length;
   for (const agent_id of state.assignees) chars += agent_id.length;
   for (const { agent_id } of delivery?.busy ?? []) chars += agent_id.length;
-  for (const question of state.questions ?? [])
-    chars += JSON.stringify(question).length + (isOpen(question) ? ANSWER_CHARS : 0);
+  for (const question of state.questions ?? []) chars += countQuestion(question);
   for (const [, , agent_id, what] of history) chars += (agent_id?.length ?? 0) + (what?.length ?? 0);
   return TASK_BYTES + TAG_BYTES * task_tags.length + CHAR_BYTES * chars;
+}
+
+/** The characters of questions that are in memory: each step of their task has the same objects. */
+const questionChars = new WeakMap<TaskQuestion, number>();
+
+function countQuestion(question: TaskQuestion): number {
+  const counted = questionChars.get(question);
+  if (counted !== undefined) return counted;
+  const chars = JSON.stringify(question).length + (isOpen(question) ? ANSWER_CHARS : 0);
+  questionChars.set(question, chars);
+  return chars;
 }
 
 type Entry = OpenTask & { readonly bytes: number };
