@@ -75,7 +75,8 @@ test('the failing agent is a problem with a way to its tasks; a tag that was mis
   const { page, context } = await openConsole(browser, gateway.baseUrl);
   await page.getByRole('link', { name: '1 problem now' }).waitFor();
   const problems = page.locator('#wrong li');
-  expect(await problems.count()).toBe(2);
+  // The panel is drawn behind the link in the head.
+  await expect.poll(() => problems.count()).toBe(2);
   expect(await problems.nth(0).innerText()).toContain('bad fails render: 5 in a row');
   expect(await problems.nth(1).innerText()).toMatch(/^Note:\s.*misspelt, too/s);
   await problems.nth(0).getByRole('link', { name: 'Show the tasks' }).click();
