@@ -11,12 +11,12 @@
  *
  * A writer that was replaced does not begin again while another writes: its first call may come very late.
  *
- * A call with questions that are not stored yet is a step of the task each time: nothing is appended first,
- * which only says how many pieces are stored of this writer, and one commit stores questions and pieces. A
- * question in the place of a stored piece is skipped as that is. When an agent asks again what a client
- * has answered, it gets the answer again, in a piece behind its own. For example, an agent restarts and asks
- * `ok?` as it did before: the same commit stores the question and, behind it, the answer. Questions are in
- * memory with their task, so they need room there as a new task does.
+ * A call with questions that are not stored yet is a step of the task each time. First the store says how
+ * many pieces of this writer it has: it is given an append without pieces. Then one commit stores questions
+ * and pieces. A question in the place of a stored piece is skipped, as that piece is. When an agent asks
+ * again what a client has answered, it gets the answer again, in a piece behind its own. For example, an
+ * agent restarts and asks `ok?` as it did before: the same commit stores the question and, behind it, the
+ * answer. Questions are in memory with their task, so they need room there as a new task does.
  */
 import { hash } from 'node:crypto';
 import { type BoundedMap, createBoundedMap } from '../../async/bounded-map.ts';
@@ -85,7 +85,7 @@ async function tryWrite(deps: Deps, call: Call): Promise<Receipt | undefined> {
     return describeReceipt(request_id, 'running', isStored || !appended.isFull, appended.next);
   }
   if (!appended.ok && appended.conflict === 'gap') throw describeGap(appended.next);
-  // If nothing begins, it is the conflict that must be explained: the look before it may be too old for that.
+  // A conflict is explained by a new look: the one before it may be too old. A writer begins on the old one.
   const isSeen = from === 0 || appended.ok;
   const before = isSeen && seen ? seen : await readTask();
   if (!before) throw taskNotFound();

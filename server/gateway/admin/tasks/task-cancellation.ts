@@ -28,7 +28,7 @@ import {
   searchTasks,
 } from './task-search.ts';
 
-/** Of named tasks a page begins behind so many of the ids. */
+/** The cursor of a call that names its tasks: how many of the ids the calls before have looked at. */
 const INDEX = /^\d{1,4}$/;
 /** Open tasks that are cancelled side by side, of those that are named. */
 const CANCELLED_AT_ONCE = 50;
