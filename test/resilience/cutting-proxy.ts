@@ -31,7 +31,10 @@ const UNANSWERED = 'between request and answer';
 const FOR_ANSWERS = [BEFORE, UNANSWERED, ...Object.keys(IN_ANSWERS)];
 const FOR_STREAMS = Object.keys(IN_STREAMS);
 
-/** How many opportunities pass before a cut, at most: a response has one, a stream one for each event. */
+/**
+ * How many opportunities pass before a cut, at most: a response has one, a stream one for each event. The
+ * first cut of a class lets none pass, so that a short run has a cut of each.
+ */
 const ANSWER_SKIPS_MAX = 20;
 const STREAM_SKIPS_MAX = 40;
 /**
@@ -82,8 +85,8 @@ export async function startCuttingProxy(port: () => number, random: () => number
 type CutPlan = {
   readonly random: () => number;
   readonly cuts: ReadonlyMap<string, number>;
-  /** One of the classes that were cut least, so that none is left out. */
-  choose(names: readonly string[]): string;
+  /** One of the classes that were cut least, so that none is left out, and how many opportunities pass. */
+  choose(names: readonly string[], skipsMax: number): { readonly name: string; readonly skips: number };
   /** Counts a cut. */
   count(name: string): void;
   isStopped(): boolean;
@@ -97,10 +100,11 @@ function createCutPlan(random: () => number): CutPlan {
   return {
     random,
     cuts,
-    choose(names) {
+    choose(names, skipsMax) {
       const least = Math.min(...names.map(countOf));
       const candidates = names.filter((name) => countOf(name) === least);
-      return candidates[Math.floor(random() * candidates.length)] ?? BEFORE;
+      const name = candidates[Math.floor(random() * candidates.length)] ?? BEFORE;
+      return { name, skips: least === 0 ? 0 : Math.floor(random() * skipsMax) };
     },
     count: (name) => void cuts.set(name, countOf(name) + 1),
     isStopped: () => stopped,
@@ -112,8 +116,7 @@ function createCutPlan(random: () => number): CutPlan {
 
 /** Passes bytes between the two until the cut that is planned for this connection. */
 function carry(client: Socket, gateway: Socket, plan: CutPlan): void {
-  let name = plan.choose(FOR_ANSWERS);
-  let skips = Math.floor(plan.random() * ANSWER_SKIPS_MAX);
+  let { name, skips } = plan.choose(FOR_ANSWERS, ANSWER_SKIPS_MAX);
   let isStream = false;
   let sent = '';
 
@@ -144,8 +147,7 @@ function carry(client: Socket, gateway: Socket, plan: CutPlan): void {
     sent += chunk.toString('latin1');
     if (!isStream && sent.includes('text/event-stream')) {
       isStream = true;
-      name = plan.choose(FOR_STREAMS);
-      skips = Math.floor(plan.random() * STREAM_SKIPS_MAX);
+      ({ name, skips } = plan.choose(FOR_STREAMS, STREAM_SKIPS_MAX));
     }
     for (const match of sent.matchAll(IN_ANSWERS[name] ?? IN_STREAMS[name] ?? /$^/g)) {
       const end = match.index + match[0].length;
