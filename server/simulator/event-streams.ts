@@ -55,7 +55,12 @@ export function createEventStreams({ clock, limits, note }: Deps): EventStreams 
         if ((controller?.desiredSize ?? 0) > 0) send(encoder.encode(PING));
       };
       const stream: OpenStream = { of, address: null, ping };
+      const leave = (): void => {
+        end();
+        controller?.error(signal.reason);
+      };
       const end = (): void => {
+        signal.removeEventListener('abort', leave);
         admission.release(stream);
         if (admission.streams.size === 0) pings.stop();
         gone.abort('gone');
@@ -75,10 +80,7 @@ export function createEventStreams({ clock, limits, note }: Deps): EventStreams 
         throw signal.reason;
       }
       noteBegun();
-      signal.addEventListener('abort', () => {
-        end();
-        controller?.error(signal.reason);
-      });
+      signal.addEventListener('abort', leave);
       return new ReadableStream<Uint8Array>({
         start(started) {
           controller = started;

@@ -125,6 +125,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     const { pathname } = new URL(request.url);
     const [, name = '', path = pathname] = WORLD_PATH.exec(pathname) ?? [];
     const signal = init?.signal ?? request.signal;
+    requestOf.set(signal, request);
     try {
       const world = find(name);
       if (path.startsWith(CONTROL_ROOT)) return await control(world, request, path);
@@ -145,6 +146,12 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     worldNames,
   });
 }
+
+/**
+ * Keeps a request as long as its signal is listened to: a request that is collected as garbage no longer tells
+ * its signal when the caller leaves.
+ */
+const requestOf = new WeakMap<AbortSignal, Request>();
 
 /** A world as the simulator keeps it: what runs changes with each reset. */
 type KeptWorld = World & {

@@ -1,16 +1,12 @@
 /** What a reader of a session's stream keeps in memory. */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import type { StreamItem } from '../../server/ports/gateway.ts';
+import { collectGarbage } from '../harness/heap.ts';
 import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, type World } from '../harness/world.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
 const EVENTS = 20;
-
-setFlagsFromString('--expose_gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 async function settleTasks(world: World): Promise<void> {
   await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: EVENTS }));

@@ -2,10 +2,15 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Bytes that are in use once everything is collected that can be. */
-export function measureHeap(): number {
+/** Collects everything that can be. */
+export function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
+}
+
+/** Bytes that are in use once everything is collected that can be. */
+export function measureHeap(): number {
+  collectGarbage();
   return process.memoryUsage().heapUsed;
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createClient } from '../../sdk/index.ts';
 import { createSimulator, type World, WorldBusy } from '../../server/simulator/index.ts';
 import { createDocumentCheck } from '../contract/document-check.ts';
+import { collectGarbage } from '../harness/heap.ts';
 
 const TASK = { task_type: 't', task_tags: ['pdf'], payload: { text: '你好' } };
 
@@ -138,10 +139,12 @@ describe('a fetch of a world', () => {
     await client.registerAgent({ agent_id: 'a', endpoint: 'pull', agent_tags: [] });
     const { request_id } = await client.submitTask({ ...TASK, queue_timeout: 60 });
     const polled = `${baseUrl}/api/cli/tasks/${request_id}?wait=20`;
-    const waiting = fetch(new Request(polled, { headers }), { signal });
+    const waiting = fetch(new Request(polled, { headers, signal }));
     const body = JSON.stringify({ auth, agent_id: 'a', wait: 20 });
     const claim = fetch(new Request(`${baseUrl}/api/agent/claim`, { method: 'POST', body }), { signal });
     await world.clock.settle();
+    // A request that is collected as garbage no longer hears of its caller's signal.
+    collectGarbage();
     leaving.abort(new Error('enough'));
     await expect(waiting).rejects.toThrow('enough');
     await expect(claim).rejects.toThrow('enough');
