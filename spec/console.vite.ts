@@ -26,11 +26,11 @@ const JSX_IMPORT = "import { h, Fragment } from 'preact'";
 const ROOT = dirname(import.meta.dirname);
 
 /**
- * The parts that most pages share are in one script, without those that are loaded when someone types, or
- * behind the page of a task.
+ * The parts that most pages share are in one script, without those that are loaded when someone asks for
+ * them, or behind the page of a task.
  */
 const SHARED =
-  /\/node_modules\/|\/sdk\/(?!stream\/output)|\/console\/(app|gateway|keyboard|main|parts|routing|shell\/(?!jump-(target|suggestions))|theme)|preload-helper|\/pages\/(sign-in|no-page)/;
+  /\/node_modules\/|\/sdk\/(?!stream\/output)|\/console\/(app|gateway|keyboard\/(?!help)|main|parts|routing|shell\/(?!jump-(target|suggestions))|theme)|preload-helper|\/pages\/(sign-in|no-page)/;
 
 const leaveOut: Plugin = {
   name: 'leave-out',

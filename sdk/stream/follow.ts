@@ -54,7 +54,7 @@ export type FeedDeps<Event> = {
   readonly clock: Clock;
   readonly log: Log;
   readonly cursor: Cursor;
-  /** Milliseconds without a byte after which the connection counts as lost. The gateway pings every 15 s. */
+  /** If a read takes as many milliseconds, the connection counts as lost. The gateway pings every 15 s. */
   readonly idleMs: number;
   /** The largest event that is read. */
   readonly maxResponseBytes: number;
@@ -78,6 +78,7 @@ export async function* followFeed<Event>(
   let baseMs = RETRY_FIRST_MS;
   let failures = 0;
   let isDown = false;
+  const unreadable: Unreadable = { id: null };
   while (!signal.aborted) {
     let error: TaskGatewayError = new ConnectionError('connection_failed', 'The server closed the stream.');
     let openedMs = Number.POSITIVE_INFINITY;
@@ -92,7 +93,7 @@ export async function* followFeed<Event>(
           else log('debug', 'the event stream is open');
           isDown = false;
         }
-        const item = readItem(frame, deps);
+        const item = readItem(frame, deps, unreadable);
         if (item) yield item;
       }
     } catch (cause) {
@@ -122,10 +123,17 @@ export async function* followFeed<Event>(
   }
 }
 
-/** Returns what the feed yields for a frame, if anything. Moves the cursor behind an event. */
+/** The event whose data was no JSON last, by its id; null while there is none. */
+type Unreadable = { id: string | undefined | null };
+
+/**
+ * Returns what the feed yields for a frame, if anything. Moves the cursor behind an event. Data that is no
+ * JSON counts as a cut: throws, and the cursor stays before the event. If it comes so again, it is left out.
+ */
 function readItem<Event>(
   frame: Frame | { readonly kind: 'open' },
-  { cursor, readEvent }: Pick<FeedDeps<Event>, 'cursor' | 'readEvent'>,
+  { cursor, readEvent, log }: Pick<FeedDeps<Event>, 'cursor' | 'readEvent' | 'log'>,
+  unreadable: Unreadable,
 ): FeedItem<Event> | undefined {
   switch (frame.kind) {
     case 'open':
@@ -138,8 +146,14 @@ function readItem<Event>(
     case 'comment':
       return frame.text.trim() === 'gap' ? { kind: 'gap' } : undefined;
     case 'event': {
+      const data = readData(frame.data);
+      if (data === undefined && unreadable.id !== frame.id) {
+        unreadable.id = frame.id;
+        throw new ConnectionError('connection_failed', 'The event stream sent an event that is not JSON.');
+      }
+      if (data === undefined) log('error', 'an event is left out: it is not JSON', { id: frame.id });
       cursor.lastEventId = frame.id ?? cursor.lastEventId;
-      const event = readEvent(readData(frame.data));
+      const event = readEvent(data);
       return event && { kind: 'event', event };
     }
   }
@@ -169,15 +183,17 @@ async function* readConnection(
     }
     const reader = body.getReader();
     const readFrames = createFrameReader(deps.maxResponseBytes);
-    const lastChunk = { atMs: readMonotonicMs(clock) };
+    const lastChunk: LastChunk = { atMs: readMonotonicMs(clock), isAwaited: false };
     void waitForSilence(clock, idleMs, lastChunk, signal).then(() => linked.abort());
     yield { kind: 'open' };
     for (;;) {
+      // While the caller works on what it got, nothing is read: the gateway is not silent then.
+      Object.assign(lastChunk, { atMs: readMonotonicMs(clock), isAwaited: true });
       const chunk = await reader.read().catch((cause: unknown) => {
         throw createBreakError(cause, readMonotonicMs(clock) - lastChunk.atMs >= idleMs ? idleMs : undefined);
       });
       if (chunk.done) return;
-      lastChunk.atMs = readMonotonicMs(clock);
+      lastChunk.isAwaited = false;
       yield* readFrames(chunk.value);
     }
   } finally {
@@ -185,15 +201,18 @@ async function* readConnection(
   }
 }
 
-/** Resolves when no chunk has arrived for `idleMs`, or the signal fired. */
+/** Since when a chunk is awaited, or was last. */
+type LastChunk = { atMs: number; isAwaited: boolean };
+
+/** Resolves when no chunk has arrived for `idleMs` although one was awaited, or the signal fired. */
 async function waitForSilence(
   clock: Clock,
   idleMs: number,
-  lastChunk: { readonly atMs: number },
+  lastChunk: Readonly<LastChunk>,
   signal: AbortSignal,
 ): Promise<void> {
   for (;;) {
-    const leftMs = lastChunk.atMs + idleMs - readMonotonicMs(clock);
+    const leftMs = lastChunk.isAwaited ? lastChunk.atMs + idleMs - readMonotonicMs(clock) : idleMs;
     if (leftMs <= 0 || signal.aborted) return;
     await clock.sleep(leftMs, signal);
   }

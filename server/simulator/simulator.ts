@@ -148,8 +148,8 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
 }
 
 /**
- * Keeps a request as long as its signal is listened to: a request that is collected as garbage no longer tells
- * its signal when the caller leaves.
+ * Keeps a request as long as its signal is listened to: the signal of a request that is collected as garbage
+ * does not fire any more when the caller leaves.
  */
 const requestOf = new WeakMap<AbortSignal, Request>();
 

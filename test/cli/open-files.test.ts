@@ -25,20 +25,19 @@ beforeAll(async () => {
   client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
 });
 
-afterEach(async ({ task }) => {
-  if (task.result?.state === 'fail') await printCause();
+afterEach(async () => {
   for (const agent of started.splice(0)) await agent.kill();
 });
 
-/** What the agents said and have open, and why tasks have no success. */
-async function printCause(): Promise<void> {
+/** An error that says why tasks have no success, and what the agents said and have open. */
+async function describeCause(cause: unknown): Promise<Error> {
   const { tasks } = await client.listTasks({});
   const ids = tasks.filter(({ status }) => status !== 'success').map(({ request_id }) => request_id);
   const explained = await Promise.all(ids.map((request_id) => client.explainTask(request_id)));
-  console.log(`without success: ${JSON.stringify(explained, null, 2)}`);
-  for (const { child, stderr } of started) {
-    console.log(`${stderr()}\nopen: ${listFiles(child.pid).join(', ')}`);
-  }
+  const agents = started.map(
+    ({ child, stderr }) => `${stderr().slice(-4_000)}\nopen: ${listFiles(child.pid).join(', ')}`,
+  );
+  return new Error(`${cause}\n${JSON.stringify(explained)}\n${agents.join('\n')}`, { cause });
 }
 
 afterAll(() => gateway?.stop());
@@ -67,7 +66,10 @@ test.each([
     const agent = await startLimited(tag, 'read -r _; sleep 0.3; echo done', ...options);
     const submission = { task_type: 'x', task_tags: [tag], payload: {}, timeout: 110, queue_timeout: 110 };
     const runs = Array.from({ length: TASKS }, () => client.runTask(submission));
-    const outputs = (await Promise.all(runs)).map(({ result }) => result.output);
+    const results = await Promise.all(runs).catch(async (cause: unknown) => {
+      throw await describeCause(cause);
+    });
+    const outputs = results.map(({ result }) => result.output);
     expect(outputs).toEqual(Array(TASKS).fill('done'));
     agent.child.kill('SIGINT');
     expect((await agent.waitForExit()).code).toBe(0);

@@ -1,6 +1,7 @@
 /** Which command a key press runs: alone, in pairs, in fields and where single keys are switched off. */
 import { describe, expect, test } from 'vitest';
-import { HELP, type KeyPress, type Prefix, readKey } from '../../server/console/keyboard/keys.ts';
+import { HELP } from '../../server/console/keyboard/help.tsx';
+import { type KeyPress, type Prefix, readKey } from '../../server/console/keyboard/keys.ts';
 
 function press(key: string, more: Partial<KeyPress> = {}): KeyPress {
   return {

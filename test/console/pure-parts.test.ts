@@ -4,14 +4,18 @@ import type { TaskRow } from '../../server/console/gateway/shapes.ts';
 import { describeWillingness } from '../../server/console/pages/agent/about.tsx';
 import { listSessions } from '../../server/console/pages/events/recent-sessions.tsx';
 import { readTypes } from '../../server/console/pages/events/task-type-lookup.ts';
+import {
+  chooseDemandScale,
+  classifyDemand,
+  measureDemand,
+} from '../../server/console/pages/overview/demand-scale.ts';
+import { plotPoints } from '../../server/console/pages/overview/sparkline.tsx';
 import { describeReason } from '../../server/console/pages/tasks/payload-or-error.tsx';
 import { patchCancelled, stateOfRow } from '../../server/console/pages/tasks/task-rows.ts';
 import { agentStateOf, stateOf } from '../../server/console/parts/chip.tsx';
-import { chooseDemandScale, classifyDemand, measureDemand } from '../../server/console/parts/demand-scale.ts';
 import { showRows } from '../../server/console/parts/frozen-list.ts';
 import { keepOrder } from '../../server/console/parts/held-order.ts';
 import { describeProblems } from '../../server/console/parts/problem-words.ts';
-import { plotPoints } from '../../server/console/parts/sparkline.tsx';
 import { parsePath, writePath } from '../../server/console/routing/routes.ts';
 import { findTarget, type Lookups, readTarget } from '../../server/console/shell/jump-target.ts';
 

@@ -145,3 +145,33 @@ test('A run that joins a stream which is down does not take it for open.', async
   await expect.poll(() => first).toEqual(['open', 'down']);
   expect(joined()).toEqual([]);
 });
+
+test('An event that is not JSON is asked for again, and left out only if it comes so twice.', async () => {
+  const half = 'id: 2\ndata: {"event":"task_done","request_id":"re\n\n';
+  const { feed, clock, connections, cursor, logged } = follow((attempt) =>
+    attempt === 1 ? [doneFrame('1'), half] : [half, doneFrame('3')],
+  );
+  const read: string[] = [];
+  for await (const item of feed) {
+    if (item.kind === 'event') read.push(String(cursor.lastEventId));
+    if (item.kind === 'down') setImmediate(() => void clock.advance(30_000));
+    if (read.includes('3')) break;
+  }
+  expect(connections.map(({ after }) => after)).toEqual([undefined, '1']);
+  expect(read).toEqual(['1', '3']);
+  expect(logged.filter((line) => line.startsWith('error'))).toEqual([
+    'error: an event is left out: it is not JSON',
+  ]);
+});
+
+test('A gateway is not silent while its events wait for the reader.', async () => {
+  const { feed, clock, controller, connections } = follow(() => [doneFrame('1'), doneFrame('2')]);
+  const kinds: string[] = [];
+  for await (const { kind } of feed) {
+    kinds.push(kind);
+    if (kind === 'event') await clock.advance(90_000);
+    if (kinds.length === 3) controller.abort();
+  }
+  expect(kinds).toEqual(['open', 'event', 'event']);
+  expect(connections).toHaveLength(1);
+});

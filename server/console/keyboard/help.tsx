@@ -1,54 +1,41 @@
-/** The help on keys, and the switch for single keys. The commands that every page has are here too. */
-import { signal } from '@preact/signals';
+/** The help on keys, and the switch for single keys. It is loaded when a person first asks for it. */
 import type { VNode } from 'preact';
-import { useEffect } from 'preact/hooks';
-import { useConsole } from '../gateway/console.ts';
 import { Dialog } from '../parts/dialog.tsx';
-import { hrefOf, navigate } from '../routing/routes.ts';
-import { installKeys, setSingleKeys, singleKeys, useCommands } from './commands.ts';
-import { HELP } from './keys.ts';
-import { moveFocus, openRow } from './rows.ts';
+import { setSingleKeys, singleKeys, useCommands } from './commands.ts';
 
-const isOpen = signal(false);
+/** The keys as the help shows them. */
+export const HELP: readonly { readonly keys: readonly string[]; readonly does: string }[] = [
+  { keys: ['/'], does: 'Go to a task, agent, session or tag' },
+  { keys: ['f'], does: 'Filter' },
+  { keys: ['g', 'o'], does: 'Overview' },
+  { keys: ['g', 't'], does: 'Tasks' },
+  { keys: ['g', 'a'], does: 'Agents' },
+  { keys: ['g', 'e'], does: 'Events' },
+  { keys: ['g', 's'], does: 'Submit' },
+  { keys: ['j', 'k'], does: 'Next row, row before it; arrows too' },
+  { keys: ['Enter'], does: 'Open the row' },
+  { keys: ['x'], does: 'Select the row; Shift x: all up to it' },
+  { keys: ['a'], does: 'Select all that match' },
+  { keys: ['c'], does: 'Cancel' },
+  { keys: ['r'], does: 'Submit again' },
+  { keys: ['y'], does: 'Copy the id' },
+  { keys: ['u'], does: 'Up to the list' },
+  { keys: ['n'], does: 'Show new rows' },
+  { keys: ['p'], does: 'Pause' },
+  { keys: ['Ctrl', 'Enter'], does: 'Submit the form' },
+  { keys: ['Esc'], does: 'Close, clear the selection' },
+  { keys: ['?'], does: 'This help' },
+];
 
-/** Listens to the keys of the page, runs the commands that every page has, and shows the help. */
-export function Keyboard(): VNode | null {
-  const { polling } = useConsole();
-  useEffect(() => installKeys(document), []);
-  const focus = (selector: string) => () => document.querySelector<HTMLElement>(selector)?.focus();
-  useCommands({
-    go_to: focus('[data-slash]'),
-    filter: focus('[data-filter]'),
-    page_overview: () => navigate(hrefOf({ page: 'overview' })),
-    page_tasks: () => navigate(hrefOf({ page: 'tasks' })),
-    page_agents: () => navigate(hrefOf({ page: 'agents' })),
-    page_events: () => navigate(hrefOf({ page: 'events' })),
-    page_submit: () => navigate(hrefOf({ page: 'submit' })),
-    row_down: () => moveFocus(1),
-    row_up: () => moveFocus(-1),
-    row_open: openRow,
-    pause: () => polling.setPaused(!polling.isPaused.peek()),
-    help: () => {
-      isOpen.value = true;
-    },
-    close: () => {
-      if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
-    },
-  });
-  return isOpen.value ? <Help /> : null;
-}
-
-function Help(): VNode {
-  const close = (): void => {
-    isOpen.value = false;
-  };
-  useCommands({ close, help: close }, { isModal: true });
+/** The help on keys. `onClose` is called by its button and by its keys. */
+export function Help({ onClose }: { readonly onClose: () => void }): VNode {
+  useCommands({ close: onClose, help: onClose }, { isModal: true });
   return (
     <Dialog
       title="Keys"
-      onClose={close}
+      onClose={onClose}
       footer={
-        <button class="btn" type="button" data-autofocus onClick={close}>
+        <button class="btn" type="button" data-autofocus onClick={onClose}>
           Close
         </button>
       }

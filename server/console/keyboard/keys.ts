@@ -94,27 +94,3 @@ export function readKey(press: KeyPress, prefix: Prefix, nowMs: number, areSingl
 function pick(map: Readonly<Record<string, CommandName>>, key: string): CommandName | undefined {
   return Object.hasOwn(map, key) ? map[key] : undefined;
 }
-
-/** The keys as the help shows them. */
-export const HELP: readonly { readonly keys: readonly string[]; readonly does: string }[] = [
-  { keys: ['/'], does: 'Go to a task, agent, session or tag' },
-  { keys: ['f'], does: 'Filter' },
-  { keys: ['g', 'o'], does: 'Overview' },
-  { keys: ['g', 't'], does: 'Tasks' },
-  { keys: ['g', 'a'], does: 'Agents' },
-  { keys: ['g', 'e'], does: 'Events' },
-  { keys: ['g', 's'], does: 'Submit' },
-  { keys: ['j', 'k'], does: 'Next row, row before it; arrows too' },
-  { keys: ['Enter'], does: 'Open the row' },
-  { keys: ['x'], does: 'Select the row; Shift x: all up to it' },
-  { keys: ['a'], does: 'Select all that match' },
-  { keys: ['c'], does: 'Cancel' },
-  { keys: ['r'], does: 'Submit again' },
-  { keys: ['y'], does: 'Copy the id' },
-  { keys: ['u'], does: 'Up to the list' },
-  { keys: ['n'], does: 'Show new rows' },
-  { keys: ['p'], does: 'Pause' },
-  { keys: ['Ctrl', 'Enter'], does: 'Submit the form' },
-  { keys: ['Esc'], does: 'Close, clear the selection' },
-  { keys: ['?'], does: 'This help' },
-];

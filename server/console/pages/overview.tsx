@@ -3,13 +3,13 @@ import type { VNode } from 'preact';
 import { COUNTS_MS } from '../gateway/client.ts';
 import { useConsole, useWatch } from '../gateway/console.ts';
 import type { GatewayOverview } from '../gateway/shapes.ts';
-import { useHeldValue } from '../parts/held-value.ts';
 import { usePageTitle } from '../parts/page-title.ts';
 import { PartFailed } from '../parts/part-failed.tsx';
 import { Counters } from './overview/counters.tsx';
 import { DemandPanel } from './overview/demand.tsx';
 import { FailingPanel } from './overview/failing.tsx';
 import { FirstSteps } from './overview/first-steps.tsx';
+import { useHeldValue } from './overview/held-value.ts';
 import { OldestPanel } from './overview/oldest.tsx';
 import { countNewProblems, WrongPanel } from './overview/wrong.tsx';
 

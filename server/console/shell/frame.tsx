@@ -2,7 +2,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useConsole } from '../gateway/console.ts';
 import { isCurrent } from '../gateway/live-state.ts';
-import { Keyboard } from '../keyboard/help.tsx';
+import { Keyboard } from '../keyboard/keyboard.tsx';
 import { Toasts } from '../parts/toast.tsx';
 import { LiveBanner } from './live-banner.tsx';
 import { Patterns } from './patterns.tsx';

@@ -2,9 +2,9 @@
 import type { VNode } from 'preact';
 import type { GatewayOverview } from '../../gateway/shapes.ts';
 import { formatAge, formatDuration, formatNumber } from '../../parts/format.ts';
-import { Sparkline } from '../../parts/sparkline.tsx';
 import { hrefOf } from '../../routing/routes.ts';
 import { FAILED_OUTCOMES } from './failure-table.tsx';
+import { Sparkline } from './sparkline.tsx';
 
 type Props = {
   readonly overview: GatewayOverview;

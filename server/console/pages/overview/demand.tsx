@@ -2,14 +2,14 @@
 import type { VNode } from 'preact';
 import { useConsole, useWatch } from '../../gateway/console.ts';
 import type { GatewayOverview, TagDemand } from '../../gateway/shapes.ts';
-import { DemandBar, DemandLegend } from '../../parts/demand-bar.tsx';
-import { chooseDemandScale, classifyDemand, type Demand } from '../../parts/demand-scale.ts';
 import { formatAge, formatNumber } from '../../parts/format.ts';
 import { useHeldOrder } from '../../parts/held-order.ts';
 import { Panel } from '../../parts/panel.tsx';
 import { Cell, type Column, Row, Table } from '../../parts/table.tsx';
 import { Tag } from '../../parts/tag.tsx';
 import { address, hrefOf } from '../../routing/routes.ts';
+import { DemandBar, DemandLegend } from './demand-bar.tsx';
+import { chooseDemandScale, classifyDemand, type Demand } from './demand-scale.ts';
 
 const SHOWN_MAX = 14;
 const ALL_MAX = 1_000;

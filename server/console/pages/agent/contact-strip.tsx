@@ -1,7 +1,7 @@
 /** The contacts of an agent in the last minutes: tall where it was in contact, flat where it was silent, red
  * where a push was not taken. */
 import type { VNode } from 'preact';
-import type { AgentActivity } from '../gateway/shapes.ts';
+import type { AgentActivity } from '../../gateway/shapes.ts';
 
 export type ContactStripProps = {
   readonly activity: AgentActivity;

@@ -1,7 +1,7 @@
 /** Demand beside supply: used, unusable and free slots, a stroke at the capacity, what waits beyond it. */
 import type { VNode } from 'preact';
+import { formatNumber } from '../../parts/format.ts';
 import { type Demand, measureDemand } from './demand-scale.ts';
-import { formatNumber } from './format.ts';
 
 export type DemandBarProps = {
   readonly demand: Demand;

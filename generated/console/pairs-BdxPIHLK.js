@@ -1,1 +1,0 @@
-import{A as e,Kt as t,j as n}from"./parts-D1yYaoIC.js";function r({text:r}){let i=e(r);return i===null?t(`span`,{class:`cut payload`},n(r)):i.length===0?t(`span`,{class:`faint`},`{}`):t(`span`,{class:`cut kv`},i.map(({key:e,text:r},i)=>t(`span`,{key:e},i>0&&t(`b`,null),t(`i`,null,n(e)),` `,n(r))))}export{r as t};
