@@ -9,7 +9,7 @@ import type { LogEvent } from './log-events.ts';
 import type { Registration } from './registration.ts';
 import { readTimeLeft } from './task-run.ts';
 import { readTraceHeaders } from './trace-headers.ts';
-import type { Work } from './work.ts';
+import { REQUEST_IDS_MAX, type Work } from './work.ts';
 
 export type PullDeps = {
   readonly calls: Pick<Calls, 'claimTask'>;
@@ -23,7 +23,6 @@ export type PullDeps = {
 /** How long the gateway holds a claim for which it has no task. */
 const CLAIM_SECONDS = 20;
 const BACKOFF = { firstMs: 500, maxMs: 10_000 };
-const REQUEST_IDS_MAX = 1_000;
 
 /** Claims and takes tasks until the signal fires. Failed claims are logged and retried. */
 export async function pullTasks(deps: PullDeps, signal: AbortSignal): Promise<void> {

@@ -10,7 +10,7 @@ import { AbortError, ApiError, NotFoundError } from '../errors.ts';
 import { choosePauseMs, isTransient } from '../waiting.ts';
 import type { HeartbeatState } from './heartbeat.ts';
 import type { LogEvent } from './log-events.ts';
-import type { Work } from './work.ts';
+import { REQUEST_IDS_MAX, type Work } from './work.ts';
 
 export type Registration = {
   /**
@@ -72,12 +72,6 @@ const BACKOFF = { firstMs: 1_000, maxMs: 10_000 };
 /** How long the registration under way has left when the agent stops. */
 const LAST_ATTEMPT_MS = 5_000;
 const HEARTBEAT_TIMEOUT_MS = 10_000;
-/**
- * One request can name no more tasks than these. With more it names none, and the gateway relies on its own
- * records.
- */
-const REQUEST_IDS_MAX = 1_000;
-
 /** Creates the registration of one agent. */
 export function createRegistration(deps: RegistrationDeps): Registration {
   const { calls, clock, logEvent } = deps;
@@ -223,7 +217,10 @@ function delayAbort(clock: Clock, signal: AbortSignal, delayMs: number) {
   };
 }
 
-/** Returns the field that names the tasks the agent works on, unless there are too many. */
+/**
+ * Returns the field that names the tasks the agent works on. It has none when there are too many: the gateway
+ * relies on its own records then.
+ */
 function nameTasks({ work }: RegistrationDeps): { request_ids?: RequestId[] } {
   const request_ids = [...work().request_ids()];
   return request_ids.length > REQUEST_IDS_MAX ? {} : { request_ids };

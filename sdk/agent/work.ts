@@ -11,6 +11,9 @@ import { type Arrival, createRecentTasks, type RecentTasks } from './recent-task
 import { createSlots, type Slots } from './slots.ts';
 import { createTaskRun, type TaskRun, type TaskRunDeps } from './task-run.ts';
 
+/** One request can name no more tasks than these. */
+export const REQUEST_IDS_MAX = 1_000;
+
 /**
  * `duplicate`: the agent has or had the task. `full`: no slot is free. `closed`: the agent takes no tasks
  * yet, or no more.

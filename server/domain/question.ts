@@ -2,6 +2,7 @@
  * A question of an agent about its task, which schemas a question may have, and which answers these allow.
  * Pure. `asking.ts` keeps the questions in the state of a task. Stored names are frozen.
  */
+import { escapeToken, isObject } from './json-value.ts';
 
 /** Bytes of a schema and of an answer as JSON, at most. */
 const JSON_BYTES_MAX = 8_192;
@@ -171,19 +172,10 @@ function isTooLong(value: unknown): boolean {
   return Buffer.byteLength(JSON.stringify(value) ?? '') > JSON_BYTES_MAX;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function countChars(text: string): number {
   return [...text].length;
 }
 
 function below(pointer: string, error: ValueError): ValueError {
   return { ...error, pointer: `${pointer}${error.pointer}` };
-}
-
-/** A name as a part of a JSON Pointer (RFC 6901). */
-function escapeToken(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -5,6 +5,7 @@
  */
 import type { LargeWork } from '../async/large-work.ts';
 import { renderJson, writeJson } from '../domain/json-text.ts';
+import { isObject } from '../domain/json-value.ts';
 import { isLargeValue } from '../domain/value-size.ts';
 import type { Caller } from '../ports/caller.ts';
 import {
@@ -31,7 +32,6 @@ import {
 import { validateFields } from './request/field-checks.ts';
 import { findExcess, type JsonLimits } from './request/json-limits.ts';
 import {
-  isObject,
   readHeader,
   requireBodySecret,
   requireSecret,

@@ -14,6 +14,8 @@
 import { type LookupAddress, lookup as lookUpInSystem, Resolver } from 'node:dns';
 import { isIP } from 'node:net';
 import { createBoundedMap } from '../async/bounded-map.ts';
+import { waitAtMost } from '../async/waiting.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Resolve } from './connector.ts';
 import { createParsedFile, listFullNames, parseHosts, parseResolverSettings } from './name-files.ts';
 
@@ -24,7 +26,7 @@ export type NameResolver = {
 };
 
 export type NameDeps = {
-  readonly clock: { monotonicMs(): number };
+  readonly clock: Clock;
   readonly hostsFile?: string;
   readonly resolverFile?: string;
   /** When a name has no addresses by then, its lookup has failed; 5 s by default. */
@@ -67,7 +69,8 @@ export function createNameResolver(deps: NameDeps): NameResolver {
   async function lookUp(hostname: string): Promise<Found> {
     const local = (await hosts.read()).get(hostname);
     if (local) return { error: null, addresses: local.map(describeAddress) };
-    const found = await within(deps.withinMs ?? LOOKUP_WITHIN_MS, dns.lookUp(hostname), failed('EAI_AGAIN'));
+    const found = await waitAtMost(clock, deps.withinMs ?? LOOKUP_WITHIN_MS, dns.lookUp(hostname));
+    if (found === 'late') return failed('EAI_AGAIN');
     if (!found.error || readCode(found.error) !== 'ENOTFOUND') return found;
     return await askSystem(hostname);
   }
@@ -110,7 +113,7 @@ function createDns({ clock, resolverFile = '/etc/resolv.conf', servers }: NameDe
       const { resolver, settings } = await file.read();
       let found = failed('ENOTFOUND');
       for (const name of listFullNames(hostname, settings)) {
-        found = await queryBoth(resolver, name);
+        found = await queryBoth(clock, resolver, name);
         if (!found.error || readCode(found.error) !== 'ENOTFOUND') break;
       }
       return found;
@@ -122,12 +125,13 @@ function createDns({ clock, resolverFile = '/etc/resolv.conf', servers }: NameDe
 }
 
 /** Addresses of both families, IPv4 first: a connection is tried to one after the other. */
-async function queryBoth(resolver: Resolver, name: string): Promise<Found> {
+async function queryBoth(clock: Clock, resolver: Resolver, name: string): Promise<Found> {
   const four = query((done) => resolver.resolve4(name, done));
   const six = query((done) => resolver.resolve6(name, done));
   const first = await Promise.race([four, six]);
   const both = Promise.all([four, six]);
-  const found = first.error ? await both : await within(OTHER_FAMILY_WITHIN_MS, both, [first]);
+  const awaited = first.error ? await both : await waitAtMost(clock, OTHER_FAMILY_WITHIN_MS, both);
+  const found = awaited === 'late' ? [first] : awaited;
   const addresses = found.flatMap((one) => one.addresses);
   if (addresses.length > 0) return { error: null, addresses };
   return found.find(({ error }) => readCode(error) !== 'ENOTFOUND') ?? first;
@@ -182,17 +186,4 @@ function failed(code: 'ENOTFOUND' | 'EAI_AGAIN'): Found {
 
 function readCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
-}
-
-/** Resolves as the work does, or with `late` when it takes longer. */
-async function within<T>(ms: number, work: Promise<T>, late: T): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<T>((resolve) => {
-    timer = setTimeout(() => resolve(late), ms);
-  });
-  try {
-    return await Promise.race([work, over]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -28,7 +28,7 @@ const IDLE_MAX_MS = 60_000;
 const HEADER_BYTES_MAX = 16_384;
 
 export type PusherDeps = {
-  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly clock: Clock;
   readonly log: Pick<Log, 'error'>;
   /** Signing secrets, the newest first; without any, pushes are not signed. */
   readonly secrets: readonly string[];

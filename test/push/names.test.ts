@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { listFullNames, parseHosts, parseResolverSettings } from '../../server/push/name-files.ts';
 import { createNameResolver, type NameDeps } from '../../server/push/names.ts';
+import { createClock } from '../../server/system/clock.ts';
 import { openDnsServer, type Records } from './dns-server.ts';
 
 type Found = { readonly code: string | null; readonly addresses: readonly string[] };
@@ -23,7 +24,7 @@ async function openNames(
   const time = { nowMs: 0 };
   const asked: string[] = [];
   const names = createNameResolver({
-    clock: { monotonicMs: () => time.nowMs },
+    clock: { ...createClock(), monotonicMs: () => time.nowMs },
     hostsFile,
     resolverFile,
     servers: [server.address],

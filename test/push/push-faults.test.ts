@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createPusher } from '../../server/push/pusher.ts';
+import { createClock } from '../../server/system/clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { openAgent, openPusher } from './push-fixture.ts';
 import { pushTask, TASK, untakenFor } from './push-task.ts';
@@ -76,7 +77,7 @@ test('whatever an agent does, the outcome of the push is true', async () => {
           },
         },
       );
-      const clock = { monotonicMs: () => performance.now() };
+      const clock = createClock();
       const pusher = createPusher({
         log: SILENT,
         clock,

@@ -3,6 +3,7 @@
  * `pusher-exit.test.ts`.
  */
 import { createPusher } from '../../server/push/pusher.ts';
+import { createClock } from '../../server/system/clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { pushTask } from './push-task.ts';
 import { buildResponse, startAgent } from './scripted-agent.ts';
@@ -13,7 +14,7 @@ const agent = await startAgent((socket, _request, nth) => {
   if (nth === 3) socket.resetAndDestroy();
 });
 const pusher = createPusher({
-  clock: { monotonicMs: () => performance.now() },
+  clock: createClock(),
   log: SILENT,
   secrets: [],
   allow: [],

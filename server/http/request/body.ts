@@ -3,9 +3,9 @@
  * one piece: 1 MiB takes up to 60 ms, whatever is in it. Deep nesting does not use up the parser's stack.
  */
 import type { LargeWork } from '../../async/large-work.ts';
+import { isObject } from '../../domain/json-value.ts';
 import type { ApiRequest, CollectedBody, RequestHeaders } from '../answers.ts';
 import { CallerGone, Problem } from '../problems.ts';
-import { isObject } from './secrets.ts';
 
 /** A body that was read. */
 export type BodyRead = {

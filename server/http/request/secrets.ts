@@ -4,6 +4,7 @@
  * secret can be changed without an interruption. An empty secret never matches.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
+import { isObject } from '../../domain/json-value.ts';
 import type { RequestHeaders } from '../answers.ts';
 import { type FieldError, Problem } from '../problems.ts';
 import type { Operation, Query } from './contract.ts';
@@ -176,9 +177,4 @@ export function readHeader(headers: RequestHeaders, name: string): string | unde
 
 function readBearer({ authorization }: RequestHeaders): string | undefined {
   return authorization === undefined ? undefined : /^bearer +(.*)$/i.exec(authorization)?.[1];
-}
-
-/** Whether a JSON value is an object. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

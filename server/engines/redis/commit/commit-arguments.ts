@@ -132,7 +132,12 @@ class OperationList {
 
 /** A time and an id as one text that sorts by both. */
 function positionOf(ms: number, id: string): string {
-  return `${ms.toFixed(0).padStart(14, '0')}/${id}`;
+  return `${padMs(ms)}/${id}`;
+}
+
+/** A time as it begins a position. */
+export function padMs(ms: number): string {
+  return String(Math.max(0, Math.floor(ms))).padStart(14, '0');
 }
 
 function addWrite(list: OperationList, write: Write): void {

@@ -1,6 +1,7 @@
 /** The listings of the port: each reads a range of one sorted set, or of several and merges them. */
 import type { AgentStatus, Lists, Page, TasksAsk } from '../../../ports/store.ts';
 import type { Reply } from '../client/client.ts';
+import { padMs } from '../commit/commit-arguments.ts';
 import type { Connection } from '../connection/connection.ts';
 import { scripts } from '../scripts.ts';
 import type { AgentStatuses } from './agent-status.ts';
@@ -73,11 +74,6 @@ function findStart<Q extends keyof Lists>(query: Q, ask: Lists[Q]['ask'], after:
   // Before all positions of this time, and behind those of every earlier one.
   const end = padMs(toMs);
   return after !== undefined && after < end ? after : end;
-}
-
-/** A time as it begins a position. */
-function padMs(ms: number): string {
-  return String(Math.max(0, Math.floor(ms))).padStart(14, '0');
 }
 
 /** The item of an agent's entry; none when its record is gone or cannot be read. */
