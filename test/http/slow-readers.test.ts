@@ -109,6 +109,33 @@ test('a reader that has not taken all of it, or is within an event, is not pinge
   timer.stop();
 });
 
+test('over a socket no ping comes within an event, wherever its reader pauses', async () => {
+  const clock = createFakeClock();
+  const count = 30;
+  const feed: Feed = async function* (_session, _after, signal) {
+    for (let index = 1; index <= count; index += 1) yield buildItem(index, 'x'.repeat(300_000));
+    yield* idleFeed(signal);
+  };
+  const server = await startStreamServer(feed, { clock, settings: { pingIntervalMs: 1 } });
+  const reader = await subscribe(server);
+  let isRead = false;
+  const reading = reader.readUntil('null}\n\n', count).finally(() => {
+    isRead = true;
+  });
+  while (!isRead) {
+    await clock.advance(1);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const text = await reading;
+  const events = text.split('\n\n').filter((part) => part.startsWith('id: '));
+  expect(events.map((event) => event.length)).toEqual(
+    Array.from(
+      { length: count },
+      (_, index) => renderItem(buildItem(index + 1, 'x'.repeat(300_000))).length - 2,
+    ),
+  );
+});
+
 describe('many readers', () => {
   /** A response that only counts what is written to it. */
   function buildResponse(written: string[]): ServerResponse {

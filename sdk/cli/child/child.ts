@@ -8,6 +8,7 @@ import type { Readable, Writable } from 'node:stream';
 import { escapeControls } from '../../agent/thrown-text.ts';
 import { systemClock } from '../../clock.ts';
 import { startTimer } from '../timers.ts';
+import { checkFreeFiles } from './executables.ts';
 import type { GroupWatch } from './group-watch.ts';
 import { createProgressMarkerFilter, type ProgressMarkerOptions } from './progress-markers.ts';
 
@@ -55,6 +56,8 @@ export type ChildExit = {
 const LINGER_MS = 1_000;
 /** How often a start is tried again. */
 const START_EVERY_MS = 250;
+/** A start opens eight files for a moment; other threads of this process may open some beside it. */
+const FILES_PER_START = 10;
 /** The error codes of the system when files, memory or processes are used up: all of that may pass. */
 const SHORTAGES: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']);
 const TAIL_LINES_MAX = 20;
@@ -159,9 +162,16 @@ function readShortage(error: unknown): string {
   return String(code);
 }
 
-/** A child that could not be started has no id, and possibly no streams; its error follows. */
+/**
+ * A child that could not be started has no id, and possibly no streams; its error follows. Without enough
+ * files it is not tried: a start of Node's that fails late leaves the pipes open that it had opened.
+ */
 function tryStart([file = '', ...args]: readonly string[], { env }: ChildOptions): Promise<StartedChild> {
   return new Promise((resolve, reject) => {
+    if (!checkFreeFiles(FILES_PER_START)) {
+      reject(Object.assign(new Error('There are no files for the program.'), { code: 'EMFILE' }));
+      return;
+    }
     const child = spawn(file, args, { detached: true, env, stdio: 'pipe' });
     child.on('error', reject);
     if (isStarted(child)) resolve(child);

@@ -1,5 +1,6 @@
 /** Finds out whether a program can be run, and whether there are files left for it. */
 import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
+import { devNull } from 'node:os';
 import { delimiter, join } from 'node:path';
 
 /** Whether there is an executable file of that name or path. */
@@ -20,7 +21,7 @@ export function canRun(name: string, env: NodeJS.ProcessEnv): boolean {
 export function checkFreeFiles(count: number): boolean {
   const opened: number[] = [];
   try {
-    while (opened.length < count) opened.push(openSync('/dev/null', 'r'));
+    while (opened.length < count) opened.push(openSync(devNull, 'r'));
     return true;
   } catch {
     return false;
