@@ -56,6 +56,17 @@ export function describeRetention({ store, reopen, underTest }: SuiteContext): v
       expect(idsOf(await readFeed(store(), 's', cursor, 1))).toEqual(['gap']);
     });
 
+    test('that ended beside others, in any order, is not missed: a new reader gets a gap, then what is stored', async () => {
+      const ids = Array.from({ length: 60 }, (_, index) => `t${String(index).padStart(2, '0')}`);
+      for (const id of ids.toReversed()) await finish(store(), id);
+      await underTest().advance(10_000);
+      await trimAll();
+      await finish(store(), 'later');
+      expect(idsOf(await readFeed(store(), 's', null, 2))).toEqual(['gap', 'later']);
+      await reopen();
+      expect(idsOf(await readFeed(store(), 's', null, 2))).toEqual(['gap', 'later']);
+    });
+
     test('is removed by the time it settled, not by its creation; open tasks stay', async () => {
       await submit(store(), 'open');
       await finish(store(), 'old');

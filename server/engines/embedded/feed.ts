@@ -135,7 +135,8 @@ async function explainMissing({ generations }: Deps, session: string, entry: Fee
   );
 }
 
-async function readTrimmedNumber(generation: Generation, session: string): Promise<number> {
+/** The number of the last event of a session that was removed; 0 if none was. */
+export async function readTrimmedNumber(generation: Generation, session: string): Promise<number> {
   return Number((await generation.storage.get(trimmedKey(session))) ?? 0);
 }
 

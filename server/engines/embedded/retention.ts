@@ -11,7 +11,7 @@ import type { TaskState } from '../../domain/task.ts';
 import type { Retention } from '../../ports/store.ts';
 import { writeActivity } from './activity-rows.ts';
 import { eventKeyIn } from './ended-rows.ts';
-import { feedTopic } from './feed.ts';
+import { feedTopic, readTrimmedNumber } from './feed.ts';
 import type { Generation } from './generation.ts';
 import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
 import { removeEntries } from './index-changes.ts';
@@ -95,6 +95,7 @@ async function trimTasks(pass: TrimPass, limit: number): Promise<number> {
   const eventKeys = indexRows.map(([, text]) => eventKeyIn(text)).filter((key) => key !== '');
   const events = await readRows(generation, eventKeys);
   const sessions = [...new Set(eventKeys.map(sessionOf))];
+  const marks = await Promise.all(sessions.map((session) => readTrimmedNumber(generation, session)));
   const rows = indexRows.map(([key]) => settledKey(lastPart(key)));
   if (indexRows.length === 0) return 0;
   await prefetchAndDecide(generation, { rows, sessions }, (prefetched) => {
@@ -103,9 +104,9 @@ async function trimTasks(pass: TrimPass, limit: number): Promise<number> {
       removeRow(group, key);
       removeTask(generation, prefetched, group, seq, key);
     }
-    for (const session of sessions) {
+    for (const [index, session] of sessions.entries()) {
       const sessionEvents = events.filter(([key]) => sessionOf(key) === session);
-      removeEvents(pass, prefetched, group, seq, session, sessionEvents);
+      removeEvents(pass, prefetched, group, seq, { session, number: marks[index] ?? 0 }, sessionEvents);
     }
   });
   return indexRows.length;
@@ -129,19 +130,23 @@ function removeTask(
   removeEntries({ generation, group }, id, state);
 }
 
-/** Removes events of a session and stores the number of the last one, so that readers notice the gap. */
+/**
+ * Removes events of a session and stores the number of the last one, so that readers notice the gap. `number`
+ * is the one that is stored: tasks that ended in the same millisecond go by their ids, so a later event may
+ * have gone before.
+ */
 function removeEvents(
   { generation, nowMs, retention }: TrimPass,
   prefetched: Prefetched,
   group: CommitGroup,
   seq: number,
-  session: string,
+  { session, number }: { readonly session: string; readonly number: number },
   events: readonly Row[],
 ): void {
   if (events.length === 0) return;
   for (const [key] of events) removeRow(group, key);
   generation.feedTails.drop(session);
-  const trimmedNumber = Math.max(...events.map(([, text]) => readEvent(text).number));
+  const trimmedNumber = Math.max(number, ...events.map(([, text]) => readEvent(text).number));
   putRow(group, trimmedKey(session), String(trimmedNumber));
   if (findFeedEnd(generation, prefetched, session).number <= trimmedNumber) {
     generation.feedEnds.note(session, { number: trimmedNumber, stored: false }, seq, session.length);
@@ -210,9 +215,10 @@ async function trimSession(
   const rows = excess > 0 ? await generation.storage.scan(range, Math.min(excess, limit)) : [];
   if (rows.length >= excess) sessionsToCheck.delete(session);
   if (rows.length === 0) return 0;
+  const number = await readTrimmedNumber(generation, session);
   await prefetchAndDecide(generation, { sessions: [session] }, (prefetched) => {
     const { group, seq } = generation.commits.join();
-    removeEvents(pass, prefetched, group, seq, session, rows);
+    removeEvents(pass, prefetched, group, seq, { session, number }, rows);
   });
   return rows.length;
 }
