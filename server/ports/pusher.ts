@@ -11,8 +11,6 @@ export type Push = {
   readonly task: TaskInfo;
   /** Seconds until the task's deadline, sent as `task-remaining`. */
   readonly remainingSeconds: number;
-  /** Store time, sent as `webhook-timestamp`. */
-  readonly nowMs: number;
   /** Sent as `traceparent` and `tracestate`; without it a trace begins with this push. */
   readonly trace?: TraceContext;
 };

@@ -13,6 +13,7 @@
  * once.
  */
 import type { Dispatcher } from 'undici';
+import type { Clock } from '../ports/clock.ts';
 import type { PushOutcome } from '../ports/pusher.ts';
 import type { PushLimits } from './limits.ts';
 import {
@@ -34,8 +35,9 @@ type AttemptDeps = {
   readonly limits: PushLimits;
   /** Abandons the attempt. */
   readonly signal: AbortSignal;
-  /** Returns the store's time at the moment of the call. */
-  readonly nowMs: () => number;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** The time of this host, by which a date in `Retry-After` is read. */
+  readonly wallMs: () => number;
   /** Called once, with the outcome. */
   readonly resolve: (outcome: PushOutcome) => void;
   /** Called when nothing of the request is left to send: it was written, or the attempt is over. */
@@ -44,7 +46,7 @@ type AttemptDeps = {
 
 /** Creates the undici handler of one attempt. */
 export function createAttempt(deps: AttemptDeps): Dispatcher.DispatchHandler {
-  const { limits, signal, nowMs, resolve, onSent } = deps;
+  const { limits, signal, clock, wallMs, resolve, onSent } = deps;
   /** Null while the attempt is waiting: nothing has been written. */
   let controller: Dispatcher.DispatchController | null = null;
   let resolved = false;
@@ -72,7 +74,7 @@ export function createAttempt(deps: AttemptDeps): Dispatcher.DispatchHandler {
   /** The time to take the request grows with what was taken of it. */
   function limitSending(): void {
     const withinMs = sendWithinMs + (sentBytes / sendBytesPerSecond) * 1_000;
-    timeLimit.begin(startedMs + withinMs - nowMs(), 'the agent does not read the request');
+    timeLimit.begin(startedMs + withinMs - clock.monotonicMs(), 'the agent does not read the request');
   }
 
   signal.addEventListener('abort', abandon, { once: true });
@@ -81,7 +83,7 @@ export function createAttempt(deps: AttemptDeps): Dispatcher.DispatchHandler {
       // Abandoned in the meantime, or started a second time: nothing is written.
       if (resolved || controller) return started.abort(new AttemptFailure(ABANDONED_EARLY));
       controller = started;
-      startedMs = nowMs();
+      startedMs = clock.monotonicMs();
       limitSending();
     },
     onBodySent(part) {
@@ -91,7 +93,7 @@ export function createAttempt(deps: AttemptDeps): Dispatcher.DispatchHandler {
     onRequestSent() {
       onSent();
       if (resolved) return;
-      const restMs = startedMs + responseWithinMs - nowMs();
+      const restMs = startedMs + responseWithinMs - clock.monotonicMs();
       timeLimit.begin(restMs, `no response within ${responseWithinMs / 1_000} s`);
     },
     onResponseStart(started, status, headers) {
@@ -100,7 +102,7 @@ export function createAttempt(deps: AttemptDeps): Dispatcher.DispatchHandler {
         if (interim > INTERIM_MAX) started.abort(new AttemptFailure(TOO_MANY_INTERIM));
         return;
       }
-      finish(classifyResponse(status, headers['retry-after'], nowMs()));
+      finish(classifyResponse(status, headers['retry-after'], wallMs()));
       timeLimit.begin(limits.bodyWithinMs, 'the rest of the response is late');
       if (Number(headers['content-length'] ?? 0) > bodyBytesMax) started.abort(bodyTooLong());
     },

@@ -15,17 +15,19 @@ export type PushRequest = {
 
 /**
  * Builds the request of the agent's contract: the whole TaskInfo, with the headers of Standard Webhooks.
+ * `wallMs` is the time of this host, by which agents know a late copy: the store's may differ for good.
  * Returns an error text when the task cannot be encoded.
  */
 export function buildPushRequest(
   push: Push,
+  wallMs: number,
   sign: Signer,
   createTraceparent: () => string,
 ): PushRequest | string {
   const body = encodeBody(push.task);
   if (!body) return 'the task cannot be written as JSON';
   const id = push.task.request_id;
-  const timestampSeconds = Math.floor(push.nowMs / 1_000);
+  const timestampSeconds = Math.floor(wallMs / 1_000);
   const headers = [
     ...['content-type', 'application/json', 'content-length', String(body.length)],
     ...['user-agent', 'task-gateway'],

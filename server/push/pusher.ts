@@ -36,6 +36,8 @@ export type PusherDeps = {
   readonly allow: readonly string[];
   readonly deny: readonly string[];
   readonly limits?: Partial<PushLimits>;
+  /** The time of this host; the real one by default. */
+  readonly wallMs?: () => number;
   /** Resolves names in place of `names.ts`. */
   readonly resolve?: Resolve;
 };
@@ -47,6 +49,7 @@ export type PreparedPusher = Pusher & { prepare(): Promise<void> };
 
 /** Creates the pusher. Throws when an entry of `allow` or `deny` cannot be parsed. */
 export function createPusher(deps: PusherDeps): PreparedPusher {
+  const { clock, wallMs = Date.now } = deps;
   const limits = { ...PUSH_LIMITS, ...deps.limits };
   const sign = createSigner(deps.secrets);
   const names = createNameResolver(deps);
@@ -79,17 +82,16 @@ export function createPusher(deps: PusherDeps): PreparedPusher {
       const target = parseEndpoint(push.endpoint);
       if (typeof target === 'string') return Promise.resolve(buildUntaken(target));
       if (closing || signal.aborted) return Promise.resolve(buildUntaken(ABANDONED_EARLY));
-      const request = buildPushRequest(push, sign, createTraceparent);
+      const request = buildPushRequest(push, wallMs(), sign, createTraceparent);
       if (typeof request === 'string') return Promise.resolve(buildUntaken(request));
       const outcome = Promise.withResolvers<PushOutcome>();
-      const nowMs = continueTime(deps.clock, push.nowMs);
       const { resolve } = outcome;
       const dispatch = (loaded: Agent): void => {
         if (signal.aborted) {
           resolve(buildUntaken(ABANDONED_EARLY));
           return;
         }
-        const attempt = createAttempt({ limits, signal, nowMs, resolve, onSent });
+        const attempt = createAttempt({ limits, signal, clock, wallMs, resolve, onSent });
         const { method, headers, body } = request;
         loaded.dispatch({ ...target, method, headers, body: createRequestBody(body) }, attempt);
       };
@@ -134,9 +136,3 @@ async function createAgent(
 }
 
 function ignore(): void {}
-
-/** Returns what goes on from a store time by the monotonic clock. */
-function continueTime(clock: PusherDeps['clock'], nowMs: number): () => number {
-  const offsetMs = nowMs - clock.monotonicMs();
-  return () => offsetMs + clock.monotonicMs();
-}

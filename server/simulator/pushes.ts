@@ -20,6 +20,8 @@ export class ConnectionRefused extends Error {
 
 type Deps = {
   readonly clock: Clock;
+  /** The time of the world. */
+  readonly wallMs: () => number;
   readonly transcript: Transcript;
   readonly activity: Activity;
   /** Secrets that sign pushes; without any, they are not signed. */
@@ -40,7 +42,7 @@ export type CountedPusher = Pusher & {
 
 /** Creates it. */
 export function createWorldPusher(deps: Deps): CountedPusher {
-  const { clock, transcript, activity, createTraceparent } = deps;
+  const { clock, wallMs, transcript, activity, createTraceparent } = deps;
   const sign = createSigner(deps.pushSecrets);
   let pushes = 0;
   let open = 0;
@@ -57,10 +59,10 @@ export function createWorldPusher(deps: Deps): CountedPusher {
     async push(push, signal, onSent = () => undefined) {
       pushes += 1;
       const number = pushes;
-      const { endpoint, nowMs } = push;
+      const { endpoint } = push;
       const target = parseEndpoint(endpoint);
       if (typeof target === 'string') return buildUntaken(target);
-      const built = buildPushRequest(push, sign, createTraceparent);
+      const built = buildPushRequest(push, wallMs(), sign, createTraceparent);
       if (typeof built === 'string') return buildUntaken(built);
       const headers = new Headers(pairUp(built.headers));
       note(number, 'push', {
@@ -89,7 +91,7 @@ export function createWorldPusher(deps: Deps): CountedPusher {
         ]);
         const outcome =
           response instanceof Response
-            ? classifyResponse(response.status, response.headers.get('retry-after') ?? undefined, nowMs)
+            ? classifyResponse(response.status, response.headers.get('retry-after') ?? undefined, wallMs())
             : response;
         note(number, 'push_response', { status: outcome.status });
         return outcome;

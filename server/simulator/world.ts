@@ -149,16 +149,17 @@ type WorldParts = Pick<RunningWorld, 'clock' | 'activity' | 'transcript' | 'faul
 /** Puts the gateway together over the parts of a world. */
 async function openWorld(parts: WorldParts): Promise<OpenedWorld> {
   const { settings, clock, activity, transcript, faults, agents, seeded, closing } = parts;
-  const { startSeconds } = settings;
+  const wallMs = (): number => settings.startSeconds * 1_000 + clock.monotonicMs();
   const opened = await createEmbeddedStore({
     openStorage: keepInMemory(),
     clock,
     log: SILENT,
-    wallMs: () => startSeconds * 1_000 + clock.monotonicMs(),
+    wallMs,
   });
   const store = trackStore(faults.surroundStore(opened), activity);
   const pusher = createWorldPusher({
     clock,
+    wallMs,
     transcript,
     activity,
     pushSecrets: settings.pushSecrets,

@@ -14,7 +14,8 @@ test('An agent that reads slowly but steadily is not cut, and one that stops is 
   const attempt = createAttempt({
     limits: PUSH_LIMITS,
     signal: new AbortController().signal,
-    nowMs: Date.now,
+    clock: { monotonicMs: Date.now },
+    wallMs: Date.now,
     resolve: () => undefined,
     onSent: () => undefined,
   });

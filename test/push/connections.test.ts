@@ -184,7 +184,7 @@ describe('limits of a push', () => {
     const push = (url: string, limits = {}) => {
       const pusher = openPusher({ limits });
       return pusher.push(
-        { endpoint: url, task: { ...TASK, payload }, remainingSeconds: 60, nowMs: 1_700_000_000_123 },
+        { endpoint: url, task: { ...TASK, payload }, remainingSeconds: 60 },
         new AbortController().signal,
         () => {
           sent += 1;
@@ -209,7 +209,7 @@ describe('limits of a push', () => {
       const sent = Promise.withResolvers<void>();
       const task = { ...TASK, payload: { text: 'ü'.repeat(length) } };
       const outcome = openPusher().push(
-        { endpoint: agent.url, task, remainingSeconds: 60, nowMs: 0 },
+        { endpoint: agent.url, task, remainingSeconds: 60 },
         new AbortController().signal,
         sent.resolve,
       );

@@ -8,7 +8,15 @@ import { type AgentSettings, type Script, type ScriptedAgent, startAgent } from 
 /** Opens a pusher on the real clock that is closed when the test ends. */
 export function openPusher(deps: Partial<PusherDeps> = {}): PreparedPusher {
   const clock = createClock();
-  const pusher = createPusher({ clock, log: SILENT, secrets: [], allow: [], deny: [], ...deps });
+  const pusher = createPusher({
+    clock,
+    wallMs: () => 1_700_000_000_123,
+    log: SILENT,
+    secrets: [],
+    allow: [],
+    deny: [],
+    ...deps,
+  });
   onTestFinished(() => pusher.close());
   return pusher;
 }

@@ -24,7 +24,7 @@ export function pushTask(
   push: Partial<Push> = {},
   signal: AbortSignal = new AbortController().signal,
 ): Promise<PushOutcome> {
-  const whole = { endpoint, task: TASK, remainingSeconds: 60, nowMs: 1_700_000_000_123, ...push };
+  const whole = { endpoint, task: TASK, remainingSeconds: 60, ...push };
   return pusher.push(whole, signal);
 }
 

@@ -175,13 +175,12 @@ async function startSending(
   push.input = undefined;
   if (input === null) return { promise: Promise.resolve(UNREADABLE) };
   if (!input) return nothing;
-  const nowMs = store.nowMs();
-  const remainingSeconds = Math.max(0, written.value.deadlineMs - nowMs) / 1_000;
+  const remainingSeconds = Math.max(0, written.value.deadlineMs - store.nowMs()) / 1_000;
   const task = describeTask(input, written.value);
   const { request_id, agent_id } = attempt;
   const span = deps.tracing.startSpan('push', input.trace, { request_id, agent_id });
   const trace = span?.trace ?? input.trace;
-  const sent = { endpoint, task, remainingSeconds, nowMs };
+  const sent = { endpoint, task, remainingSeconds };
   push.sentMs = deps.clock.monotonicMs();
   const outcome = pusher.push(trace ? { ...sent, trace } : sent, stop.signal, end);
   return { promise: span ? endWithOutcome(span, outcome) : outcome };
