@@ -5,8 +5,9 @@
  *   created ──start()──▶ working ──stop(), signal──▶ draining ──all work ended──▶ stopped
  *      └──────────────stop(), or start() throws─────────────────────────────────────▲
  *
- * Working: it takes tasks, from the moment it registers. Draining: it takes no more, finishes those it has,
- * and still sends heartbeats. Stopped: it has nothing open any more. It never returns to an earlier state.
+ * Working: it takes tasks, from the moment it registers. Draining: it asks for no more, finishes those it
+ * has, and still sends heartbeats. Stopped: it has nothing open any more. It never returns to an earlier
+ * state.
  *
  * `stop` may come at any moment of `start`. It lets the step under way end, because a port, a thread or a
  * file that is being opened can only be closed afterwards, and the start takes no further step.
@@ -58,6 +59,12 @@ const DRAIN_MS = 30_000;
 const GRACE_MS = 2_000;
 /** The time for each of the last calls of an agent that stops. */
 const LAST_CALL_MS = 5_000;
+/**
+ * How many heartbeats the last claim outlasts. With the first one the gateway learns to give out no more
+ * tasks; one from just before comes while the others are under way. If the agent did not take it, it would
+ * wait for 90 s, because the gateway could not know whether the agent has it.
+ */
+const LAST_HEARTBEATS = 3;
 
 /** Creates an agent. Throws `InvalidOptionError` for options that can't work. */
 export function createAgent<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
@@ -70,8 +77,9 @@ export function createAgent(options: AgentOptions): Agent {
   const { signal } = options;
   const lifetime = new AbortController();
   const taking = new AbortController();
+  const claiming = new AbortController();
   let state: Agent['state'] = 'created';
-  let starting: Promise<readonly Promise<void>[]> = Promise.resolve([]);
+  let starting: Promise<Loops> = Promise.resolve({});
   let stopping: Promise<void> | undefined;
   let linked: LinkedSignal | undefined;
   const drainLimit = createTimeLimit(clock);
@@ -83,7 +91,7 @@ export function createAgent(options: AgentOptions): Agent {
     state = 'working';
     linked = linkSignals(signal);
     linked.signal.addEventListener('abort', () => void stopNow());
-    starting = openParts(parts, settings, taking.signal, lifetime.signal);
+    starting = openParts(parts, settings, taking.signal, claiming.signal, lifetime.signal);
     try {
       await starting;
     } catch (error) {
@@ -103,6 +111,7 @@ export function createAgent(options: AgentOptions): Agent {
   /** Stops the agent when the caller's signal fires: the handlers' signals fire in the same tick. */
   function stopNow(): Promise<void> {
     const stopped = stopWithin({ drainMs: 0 });
+    claiming.abort();
     work.interrupt();
     // A later `stop`, and `stopped` of the error, reject with what it throws.
     stopped.catch(() => undefined);
@@ -116,13 +125,16 @@ export function createAgent(options: AgentOptions): Agent {
     registration.drain();
     heartbeatThread?.update();
     taking.abort();
-    const loops = await starting.catch(() => []);
+    const { heartbeats, claims } = await starting.catch((): Loops => ({}));
+    const drain = (signal: AbortSignal) => drainWork(parts, claiming, claims, signal);
     try {
-      await finish(parts, drainLimit, graceLimit);
+      await drainLimit.run(drain);
+      await finish(parts, graceLimit);
     } finally {
       lifetime.abort();
       linked?.release();
-      await Promise.allSettled([...loops, server?.close(), heartbeatThread?.stop(), outbox.close()]);
+      const closing = [server?.close(), heartbeatThread?.stop(), outbox.close()];
+      await Promise.allSettled([heartbeats, claims, ...closing]);
       state = 'stopped';
     }
   }
@@ -157,45 +169,76 @@ export async function untilStopped(
   }
 }
 
+/** The loops of an agent once it has started; each resolves when it has ended. */
+type Loops = { readonly heartbeats?: Promise<void>; readonly claims?: Promise<void> };
+
 /**
  * Opens one part after the other, and registers; between two steps it ends when the first signal has fired.
- * Resolves to what goes on then: heartbeats until the second signal fires, and claims until the first does.
+ * Resolves to what goes on then: no claim begins once that signal has fired, and `claiming` ends the one
+ * under way; heartbeats are sent until `lifetime` fires.
  */
 async function openParts(
   parts: AgentParts,
   { endpoint }: AgentSettings,
   signal: AbortSignal,
+  claiming: AbortSignal,
   lifetime: AbortSignal,
-): Promise<readonly Promise<void>[]> {
+): Promise<Loops> {
   const { work, outbox, heartbeatThread, server, contact, registration } = parts;
-  work.restore(await outbox.open());
-  if (signal.aborted) return [];
+  const kept = await outbox.open();
+  if (signal.aborted) return {};
+  work.restore(kept);
   await heartbeatThread?.start();
-  if (signal.aborted) return [];
+  if (signal.aborted) return {};
   parts.setAddress(await server?.open());
-  if (signal.aborted) return [];
+  if (signal.aborted) return {};
   work.open();
   void contact.awaitFirst(signal);
   await registration.register(signal);
-  if (registration.registered() !== 'yes') return [];
+  if (registration.registered() !== 'yes') return {};
   work.deliverRestored();
   const heartbeats = registration.keepSendingHeartbeats(lifetime);
-  return endpoint === 'pull' && !signal.aborted ? [heartbeats, pullTasks(parts, signal)] : [heartbeats];
+  if (endpoint !== 'pull' || signal.aborted) return { heartbeats };
+  return { heartbeats, claims: pullTasks(parts, signal, claiming) };
 }
 
 type TimeLimit = ReturnType<typeof createTimeLimit>;
 
 /**
- * Ends an agent's work. The order matters: announce it, finish, deliver the outcomes, and only then
+ * Announces that the agent drains, takes what the last claim still brings, and lets the tasks end. When the
+ * signal fires, the claim is ended and no task is waited for.
+ */
+async function drainWork(
+  { clock, registration, work, logEvent }: AgentParts,
+  claiming: AbortController,
+  claims: Promise<void> | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  let isClaiming = claims !== undefined;
+  void claims?.then(() => {
+    isClaiming = false;
+  });
+  const endClaim = (): void => claiming.abort();
+  if (signal.aborted) endClaim();
+  signal.addEventListener('abort', endClaim);
+  if (registration.registered() === 'yes') {
+    logEvent({ kind: 'stopping', tasks: work.request_ids().length });
+    await runWithin(clock, LAST_CALL_MS, async (last) => {
+      await registration.sendHeartbeat(last);
+      for (let sent = 1; sent < LAST_HEARTBEATS && isClaiming && !signal.aborted; sent += 1)
+        await registration.sendHeartbeat(last);
+    });
+  }
+  endClaim();
+  await work.waitUntilDone(signal);
+}
+
+/**
+ * Ends the work of an agent that has drained. The order matters: finish, deliver the outcomes, and only then
  * unregister. Nothing may register the agent after that: it would stay behind as one that no process has.
  */
-async function finish(parts: AgentParts, drainLimit: TimeLimit, graceLimit: TimeLimit): Promise<void> {
+async function finish(parts: AgentParts, graceLimit: TimeLimit): Promise<void> {
   const { clock, registration, work } = parts;
-  if (registration.registered() === 'yes') {
-    parts.logEvent({ kind: 'stopping', tasks: work.request_ids().length });
-    await runWithin(clock, LAST_CALL_MS, (signal) => registration.sendHeartbeat(signal));
-  }
-  await drainLimit.run((signal) => work.waitUntilDone(signal));
   work.interrupt();
   await graceLimit.run((signal) => work.waitUntilDone(signal));
   await runWithin(clock, LAST_CALL_MS, (signal) => work.abandon(signal));

@@ -13,10 +13,10 @@
 import type { Calls } from '../calls.ts';
 import { type Clock, linkSignals, readMonotonicMs } from '../clock.ts';
 import type { AgentId, Question, RequestId, WrittenPiece } from '../contract.ts';
-import { AbortError, ApiError, ConnectionError, InvalidOptionError, ValidationError } from '../errors.ts';
+import { AbortError, ApiError, InvalidOptionError, ValidationError } from '../errors.ts';
 import { createId } from '../ids.ts';
 import type { TraceOptions } from '../transport.ts';
-import { checkTransient, choosePauseMs } from '../waiting.ts';
+import { choosePauseMs, isTransient } from '../waiting.ts';
 import { createUnsent, type Sent, toWritten } from './unsent.ts';
 
 export type OutputWriter = {
@@ -61,6 +61,8 @@ export type OutputKey = {
 
 /** How long text waits for more. */
 const JOIN_MS = 100;
+/** After this many writes one waits for a turn of the event loop. */
+const YIELD_EVERY = 100;
 const BACKOFF = { firstMs: 500, maxMs: 8_000 };
 /** Once the handler has ended, the gateway may refuse the rest this often: the result matters more. */
 const LAST_REFUSALS_MAX = 5;
@@ -71,7 +73,7 @@ type Ending = { readonly signal: AbortSignal; readonly hurry: AbortSignal };
 export function createOutputWriter(deps: OutputWriterDeps, key: OutputKey): OutputWriter {
   const { clock } = deps;
   const stopping = new AbortController();
-  const waiting = new Set<() => void>();
+  const pace = createPace();
   const sendBatch = createSendBatch(deps, key, stopping);
   const unsent = createUnsent();
   let joinsUntilMs = 0;
@@ -110,25 +112,19 @@ export function createOutputWriter(deps: OutputWriterDeps, key: OutputKey): Outp
       unsent.drop(batch);
       hasLimit ||= sent === 'full';
       if (hasLimit) unsent.keepQuestions();
-      if (!unsent.isFull()) letOn();
+      if (!unsent.isFull()) pace.letOn();
     }
     isSending = false;
   }
 
-  /** Lets the handler write on. */
-  function letOn(): void {
-    for (const resolve of waiting) resolve();
-    waiting.clear();
-  }
-
-  stopping.signal.addEventListener('abort', letOn);
+  stopping.signal.addEventListener('abort', pace.letOn);
 
   return {
     write(piece) {
       const written = (async () => {
         take(piece);
-        if (!unsent.isFull() || ending || stopping.signal.aborted) return;
-        await new Promise<void>((resolve) => void waiting.add(resolve));
+        await pace.yieldOften();
+        if (unsent.isFull() && !ending && !stopping.signal.aborted) await pace.waitForSpace();
       })();
       // Who waits for it gets the error; who does not is not ended by it.
       written.catch(() => undefined);
@@ -156,9 +152,28 @@ export function createOutputWriter(deps: OutputWriterDeps, key: OutputKey): Outp
       stopJoining();
       await sending;
       linked.release();
-      letOn();
+      pace.letOn();
     },
     stop: () => stopping.abort(),
+  };
+}
+
+/** Creates the pace of a handler, which may write faster than its output leaves. */
+function createPace() {
+  const waiting = new Set<() => void>();
+  let writes = 0;
+  return {
+    /** Lets the rest of the process go on now and then while a handler writes in a loop. */
+    async yieldOften(): Promise<void> {
+      writes += 1;
+      if (writes % YIELD_EVERY === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+    },
+    /** Resolves at the next `letOn`. */
+    waitForSpace: () => new Promise<void>((resolve) => void waiting.add(resolve)),
+    letOn(): void {
+      for (const resolve of waiting) resolve();
+      waiting.clear();
+    },
   };
 }
 
@@ -193,7 +208,7 @@ function createSendBatch(deps: OutputWriterDeps, key: OutputKey, stopping: Abort
         if (failures === 0) deps.onFailure(error);
         const isUnknown = error instanceof ApiError && error.code === 'agent_not_found';
         if (isUnknown) await deps.registerAgain(signal);
-        else if (!checkTransient(error) && !(error instanceof ConnectionError)) {
+        else if (isRefusal(error)) {
           stopping.abort(error);
           return 'over';
         }
@@ -210,6 +225,14 @@ function createSendBatch(deps: OutputWriterDeps, key: OutputKey, stopping: Abort
       }
     }
   };
+}
+
+/**
+ * Whether the gateway refuses the call for good. After a 401 the secret may be about to change, and a
+ * function for the secret may fail once: neither ends anything.
+ */
+export function isRefusal(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status !== 401 && !isTransient(error.status);
 }
 
 /** Whether the gateway refuses the question itself. A fault of `from` says that the writer was replaced. */

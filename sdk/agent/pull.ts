@@ -24,8 +24,11 @@ export type PullDeps = {
 const CLAIM_SECONDS = 20;
 const BACKOFF = { firstMs: 500, maxMs: 10_000 };
 
-/** Claims and takes tasks until the signal fires. Failed claims are logged and retried. */
-export async function pullTasks(deps: PullDeps, signal: AbortSignal): Promise<void> {
+/**
+ * Claims and takes tasks until the signal fires. The claim under way then goes on until `claiming` fires, and
+ * its task is taken. Failed claims are logged and retried.
+ */
+export async function pullTasks(deps: PullDeps, signal: AbortSignal, claiming: AbortSignal): Promise<void> {
   const { work, registration, clock, logEvent } = deps;
   let failures = 0;
   let lastId: RequestId | undefined;
@@ -34,7 +37,7 @@ export async function pullTasks(deps: PullDeps, signal: AbortSignal): Promise<vo
     if (signal.aborted) return;
     const startMs = readMonotonicMs(clock);
     try {
-      const request_id = await claimOne(deps, signal);
+      const request_id = await claimOne(deps, claiming);
       failures = 0;
       // A gateway that has nothing new holds the claim. One that does not is asked no more often than this.
       const isNew = request_id !== undefined && request_id !== lastId;
@@ -68,7 +71,8 @@ async function claimOne(
     { agent_id, wait: CLAIM_SECONDS, request_ids },
     { signal, maxRetries: 0, onResponse },
   );
-  if (!task || isSettled(task) || task.agent_id !== agent_id) return undefined;
+  // Once the signal has fired, the work is ending: no handler may begin.
+  if (signal.aborted || !task || isSettled(task) || task.agent_id !== agent_id) return undefined;
   const result = work.take(task, readTimeLeft(task), { kind: 'claim', trace });
   return result === 'taken' ? task.request_id : undefined;
 }

@@ -7,9 +7,9 @@ import { createHash } from 'node:crypto';
 import type { Calls } from '../calls.ts';
 import { type Clock, linkSignals, readMonotonicMs } from '../clock.ts';
 import type { AnswerSchema, Question } from '../contract.ts';
-import { AbortError, ApiError, ConnectionError, InvalidOptionError } from '../errors.ts';
-import { checkTransient, choosePauseMs, HELD_EVERY_MS } from '../waiting.ts';
-import type { OutputKey, OutputWriter, OutputWriterDeps } from './output.ts';
+import { AbortError, ApiError, InvalidOptionError } from '../errors.ts';
+import { choosePauseMs, HELD_EVERY_MS } from '../waiting.ts';
+import { isRefusal, type OutputKey, type OutputWriter, type OutputWriterDeps } from './output.ts';
 
 /** The answers to a question, and its name. */
 export type QuestionOptions = {
@@ -98,7 +98,7 @@ export function createAskQuestion(
         if (failures === 0) deps.onFailure(error);
         const isUnknown = error instanceof ApiError && error.code === 'agent_not_found';
         if (isUnknown) await deps.registerAgain(signal);
-        else if (!checkTransient(error) && !(error instanceof ConnectionError)) throw error;
+        else if (isRefusal(error)) throw error;
         const askedMs = error instanceof ApiError ? error.retryAfterMs : undefined;
         await clock.sleep(choosePauseMs(clock, BACKOFF, failures, askedMs), signal);
         failures += 1;

@@ -45,7 +45,7 @@ export type ReportsDeps = {
 };
 
 const BACKOFF = { firstMs: 1_000, maxMs: 30_000 };
-/** The report itself is at fault: the same one would be rejected again. */
+/** With these the gateway rejects the report itself: the same one would be rejected again. */
 const REJECTED_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
 /** Creates the reports of one agent. */
@@ -63,7 +63,8 @@ export function createReports(deps: ReportsDeps): Reports {
   ): Promise<'delivered' | 'unwanted' | 'rejected' | number> {
     const { request_id, status, error_info = null } = report;
     try {
-      const { accepted } = await calls.reportResult(report, { signal, ...trace });
+      // The pauses are made here, where `hurry` ends them.
+      const { accepted } = await calls.reportResult(report, { signal, maxRetries: 0, ...trace });
       logEvent({ kind: 'reported', request_id, status, accepted, error_info });
       return 'delivered';
     } catch (error) {
@@ -75,7 +76,7 @@ export function createReports(deps: ReportsDeps): Reports {
       logEvent({ kind: 'failure', during: 'report', error });
       if (error instanceof ApiError && error.code === 'agent_not_found') await deps.registerAgain(signal);
       if (!(error instanceof ApiError)) return 0;
-      return REJECTED_STATUSES.has(error.status) ? 'rejected' : (error.retryAfterMs ?? 0);
+      return isRejected(error) ? 'rejected' : (error.retryAfterMs ?? 0);
     }
   }
 
@@ -114,6 +115,11 @@ export function createReports(deps: ReportsDeps): Reports {
       }
     },
   };
+}
+
+/** Whether the gateway itself rejects the report. A proxy in front of it can only find it too large. */
+function isRejected({ status, problem }: ApiError): boolean {
+  return REJECTED_STATUSES.has(status) && (problem !== undefined || status === 413);
 }
 
 /** Whether the task is unknown or another agent's. */

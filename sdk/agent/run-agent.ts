@@ -15,8 +15,9 @@ export type RunAgentOptions = StopOptions & {
 
 /**
  * Runs an agent until a signal comes, then stops it in two stages, as `Agent.stop` does. A second signal cuts
- * both stages short. Resolves when the agent has stopped and has nothing open any more. Throws what
- * `createAgent` and `Agent.start` throw, and an `AbortError` at once when the caller's own `signal` fires.
+ * both stages short. Resolves when the agent has stopped and has nothing open any more, also if the caller
+ * stopped it. Throws what `createAgent` and `Agent.start` throw, and an `AbortError` at once when the
+ * caller's own `signal` fires.
  * A rejected promise that no code handles ends neither the process nor the other tasks: it is printed, and
  * `onNotice` is called with a `failure`. Where the process itself listens for `unhandledRejection`,
  * that is left to its listener.
@@ -27,16 +28,25 @@ export async function runAgent<Payload extends JsonObject = FreeForm, Result ext
 ): Promise<void> {
   const { signals = ['SIGTERM', 'SIGINT'], onAgent, drainMs, graceMs } = ending;
   const agent = createAgent(options);
-  onAgent?.(agent);
+  const { stop: stopAgent } = agent;
   const { signal } = options;
   let stop = (): void => undefined;
   const stopped = new Promise<void>((resolve, reject) => {
     let limits: StopOptions = { drainMs, graceMs };
+    // The caller has the agent too, and may stop it.
+    agent.stop = async (given) => {
+      await stopAgent(given).catch((error: unknown) => {
+        if (agent.state === 'stopped') reject(error);
+        throw error;
+      });
+      resolve();
+    };
     stop = () => {
-      agent.stop(limits).then(resolve, reject);
+      agent.stop(limits).catch(reject);
       limits = { drainMs: 0, graceMs: 0 };
     };
   });
+  onAgent?.(agent);
   // Awaited only once the agent has started.
   stopped.catch(() => undefined);
   const stopCatching = catchRejections(createEventLog(options.onNotice));
@@ -47,7 +57,6 @@ export async function runAgent<Payload extends JsonObject = FreeForm, Result ext
   };
   try {
     await agent.start();
-    const stopAgent = () => agent.stop();
     await untilStopped(signal, stopAgent, () => stopped);
   } finally {
     // An agent that was aborted still stops, and until then obeys the signals of the process.

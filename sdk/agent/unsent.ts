@@ -57,8 +57,8 @@ export function createUnsent() {
     isFull: () => chars >= UNSENT_MAX,
     /** Whether all that waits is one text, to which more may come. */
     canGrow(): boolean {
-      const [first, ...others] = pending;
-      return others.length === 0 && first?.text !== undefined && first.chars < TEXT_CHARS_MAX;
+      const [first] = pending;
+      return pending.length === 1 && first?.text !== undefined && first.chars < TEXT_CHARS_MAX;
     },
     /** Adds a text or data, or counts what is lost where there is too much. */
     add(piece: string | object): void {

@@ -15,7 +15,7 @@ import { createTaskRun, type TaskRun, type TaskRunDeps } from './task-run.ts';
 export const REQUEST_IDS_MAX = 1_000;
 
 /**
- * `duplicate`: the agent has or had the task. `full`: no slot is free. `closed`: the agent takes no tasks
+ * `duplicate`: the agent has or had the task. `full`: no slot is free. `closed`: the agent takes no pushes
  * yet, or no more.
  */
 type TakeResult = 'taken' | 'duplicate' | 'full' | 'closed';
@@ -23,7 +23,7 @@ type TakeResult = 'taken' | 'duplicate' | 'full' | 'closed';
 export type Work = {
   /** Begins to work on a task, which is dropped after `timeLeftMs`. */
   take(task: RunningTask, timeLeftMs: number, arrival: Arrival): TakeResult;
-  /** From now on tasks are taken, unless `close` was called. */
+  /** From now on pushes are taken, unless `close` was called. */
   open(): void;
   /** Occupies slots with outcomes of an earlier process; `deliverRestored` delivers them. */
   restore(reports: readonly KeptReport[]): void;
@@ -36,8 +36,8 @@ export type Work = {
   /** Resolves when a slot is free and the agent is not busy, or when the signal fires. */
   waitForSlot(signal: AbortSignal): Promise<void>;
   /**
-   * From now on no task is taken, also after another `open`. Restored outcomes that are not being delivered
-   * stay in the outbox.
+   * From now on no push is taken, also after another `open`; what a claim under way brings still is.
+   * Restored outcomes that are not being delivered stay in the outbox.
    */
   close(): void;
   /** Resolves when all slots are free or the signal fires. */
@@ -88,7 +88,8 @@ export function createWork(deps: WorkDeps): Work {
     take(task, timeLeftMs, arrival) {
       const { request_id } = task;
       if (isDuplicate(slots.get(request_id), recent, request_id, arrival)) return 'duplicate';
-      if (state !== 'open') return 'closed';
+      // No claim begins before the agent is open; the last one may outlast it, and its task is taken.
+      if (arrival.kind === 'push' && state !== 'open') return 'closed';
       // A dropped task that is assigned again has to wait until its first handler has ended.
       if (slots.isBusy(request_id) || slots.isFull()) return 'full';
       // The agent asked for this task by a claim: it would come again only after 15 s.

@@ -1,9 +1,11 @@
 /** Waits until a task that was submitted elsewhere has succeeded or failed. */
 import type { TaskGatewayClient } from '../client.ts';
-import { readMonotonicMs, systemClock } from '../clock.ts';
+import { linkSignals, readMonotonicMs, systemClock } from '../clock.ts';
 import type { Task } from '../contract.ts';
+import { AbortError } from '../errors.ts';
 import { isSettled } from '../settled.ts';
 import { CommandError, EXIT_CODES } from './exit-codes.ts';
+import { startTimer } from './timers.ts';
 
 /** How long the gateway holds a poll open; shorter if the progress is shown. */
 const POLL_SECONDS = 20;
@@ -12,6 +14,11 @@ const PROGRESS_POLL_SECONDS = 1;
 const POLL_INTERVAL_MS = 1_000;
 /** More retries than usual, so that a wait survives a restart of the gateway. */
 const RETRIES_MAX = 6;
+/**
+ * How long after the end of the wait the last poll may still take: the gateway holds it until then, and a
+ * wait of 0 s has no other.
+ */
+const LAST_POLL_MAX_MS = 2_000;
 
 export type WaitOptions = {
   /** The longest wait in seconds; absent: no limit. */
@@ -29,6 +36,28 @@ export async function waitUntilSettled(
   client: Pick<TaskGatewayClient, 'getTask'>,
   request_id: string,
   { waitSeconds = Number.POSITIVE_INFINITY, onPoll, signal }: WaitOptions,
+): Promise<Task> {
+  const ending = linkSignals(signal);
+  const stopTimer = startTimer(waitSeconds * 1_000 + LAST_POLL_MAX_MS, () => ending.abort());
+  try {
+    return await pollTask(client, request_id, { waitSeconds, onPoll, signal: ending.signal });
+  } catch (error) {
+    if (!(error instanceof AbortError) || signal.aborted) throw error;
+    throw new CommandError(
+      EXIT_CODES.waitTimeout,
+      `The gateway did not say within ${waitSeconds} s whether task ${request_id} has ended.`,
+      'Run "task-gateway doctor" to find the cause.',
+    );
+  } finally {
+    stopTimer();
+    ending.release();
+  }
+}
+
+async function pollTask(
+  client: Pick<TaskGatewayClient, 'getTask'>,
+  request_id: string,
+  { waitSeconds, onPoll, signal }: WaitOptions & { readonly waitSeconds: number },
 ): Promise<Task> {
   const startMs = readMonotonicMs(systemClock);
   const pollSeconds = onPoll ? PROGRESS_POLL_SECONDS : POLL_SECONDS;

@@ -4,7 +4,7 @@
  * read.
  */
 import type { TaskDone } from '../contract.ts';
-import type { Cursor, FeedItem } from './follow.ts';
+import type { Cursor, FeedItem, FeedNotice } from './follow.ts';
 
 /** Called with all items of a feed, and with `ended` when the feed threw its final error. */
 export type FeedListener = (
@@ -13,7 +13,8 @@ export type FeedListener = (
 
 export type SharedFeeds = {
   /**
-   * Listens to a session. Calls the listener with `open` at once if the stream is open. Returns how to stop.
+   * Listens to a session. Calls the listener at once with the last `open` or `down`, if there was one: the
+   * next may be far off. Returns how to stop.
    */
   listen(session: string, listener: FeedListener): () => void;
 };
@@ -21,7 +22,8 @@ export type SharedFeeds = {
 type SharedFeed = {
   readonly listeners: Set<FeedListener>;
   readonly closing: AbortController;
-  open: boolean;
+  /** The last `open` or `down`. */
+  state?: FeedNotice;
 };
 
 /** The number of sessions whose cursors are kept. */
@@ -44,7 +46,7 @@ export function createSharedFeeds(
   }
 
   function start(session: string): SharedFeed {
-    const feed: SharedFeed = { listeners: new Set(), closing: new AbortController(), open: false };
+    const feed: SharedFeed = { listeners: new Set(), closing: new AbortController() };
     feeds.set(session, feed);
     void notifyListeners(session, feed);
     return feed;
@@ -53,8 +55,7 @@ export function createSharedFeeds(
   async function notifyListeners(session: string, feed: SharedFeed): Promise<void> {
     try {
       for await (const item of follow(session, getCursor(session), feed.closing.signal)) {
-        if (item.kind === 'open') feed.open = true;
-        if (item.kind === 'down') feed.open = false;
+        if (item.kind === 'open' || item.kind === 'down') feed.state = item;
         for (const listener of feed.listeners) listener(item);
       }
     } catch {
@@ -67,7 +68,7 @@ export function createSharedFeeds(
     listen(session, listener) {
       const feed = feeds.get(session) ?? start(session);
       feed.listeners.add(listener);
-      if (feed.open) listener({ kind: 'open' });
+      if (feed.state) listener(feed.state);
       return () => {
         feed.listeners.delete(listener);
         if (feed.listeners.size > 0) return;

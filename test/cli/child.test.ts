@@ -198,6 +198,26 @@ describe('a program', () => {
     await vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]), { timeout: 60_000 });
   });
 
+  test('is held back also once it has exited: its own output is read, that of what it left behind waits', async () => {
+    let pid = 0;
+    let chars = 0;
+    let ended: Promise<void> | undefined;
+    const own = 'head -c 100000 /dev/zero | tr "\\0" x';
+    const exit = await run(`${own}; yes $(printf %0999d 0) | head -c 20000000 & echo $! >&2; sleep 0.1`, {
+      outputBytesMax: 100_000,
+      onErrorText: (text) => {
+        pid = Number(text);
+      },
+      async onOutputText(text) {
+        chars += text.length;
+        ended ??= vi.waitFor(() => expect(pid > 0 && !isRunning(pid)).toBe(true), { timeout: 60_000 });
+        await ended;
+      },
+    });
+    expect(exit).toMatchObject({ exitCode: 0, output: 'x'.repeat(100_000) });
+    expect(chars).toBeLessThan(2_000_000);
+  });
+
   test('is searched in PATH', () => {
     expect(canRun('sh', { PATH: process.env.PATH })).toBe(true);
     expect(canRun('/bin/sh', {})).toBe(true);

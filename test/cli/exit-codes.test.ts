@@ -1,7 +1,9 @@
 /** The exit code and the message of every way a command can fail. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { CommandError, describeError } from '../../sdk/cli/exit-codes.ts';
 import { explainUsage } from '../../sdk/cli/program.ts';
+import { waitUntilSettled } from '../../sdk/cli/wait.ts';
+import { createClient } from '../../sdk/client.ts';
 import type { Task } from '../../sdk/contract.ts';
 import {
   AbortError,
@@ -90,4 +92,25 @@ describe('an error becomes an exit code and one line', () => {
       "missing required argument 'type'. See --help.",
     );
   });
+});
+
+test.each([
+  ['nothing listens', () => Promise.reject(new TypeError('fetch failed'))],
+  ['there is no response', () => new Promise<Response>(() => undefined)],
+])('a wait of 10 s ends with exit code 3 after at most 12 s, also while %s', async (_, fetch) => {
+  vi.useFakeTimers();
+  try {
+    const client = createClient({ baseUrl: 'http://x.test', auth: 'a-good-secret', fetch, logLevel: 'off' });
+    const signal = new AbortController().signal;
+    let failure: unknown;
+    waitUntilSettled(client, 'T', { waitSeconds: 10, signal }).catch((error: unknown) => {
+      failure = describeError(error);
+    });
+    await vi.advanceTimersByTimeAsync(9_900);
+    expect(failure).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(2_100);
+    expect(failure).toMatchObject({ exitCode: 3, text: expect.stringContaining('within 10 s') });
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -42,3 +42,26 @@ test('a start that fails leaves no file open, however many are free', () => {
   const failed = Array(10).fill('failed 0');
   expect(runLimited(program)).toEqual([...failed, ...Array(10).fill('ran 0')]);
 });
+
+test('a start of the group watch that fails leaves no file open either', () => {
+  const program = `
+    import { closeSync, openSync, readdirSync } from 'node:fs';
+    import { setTimeout } from 'node:timers/promises';
+    import { startGroupWatch } from '${urlOf('group-watch.ts')}';
+    const count = () => readdirSync('/proc/self/fd').length;
+    for (const free of Array(20).keys()) {
+      const before = count();
+      const opened = [];
+      try { for (;;) opened.push(openSync('/dev/null')); } catch {}
+      for (const file of opened.splice(0, free)) closeSync(file);
+      let how = 'started';
+      const watch = startGroupWatch(100, () => { how = 'failed'; });
+      await setTimeout(20);
+      void watch.expect('A=1');
+      await setTimeout(20);
+      for (const file of opened) closeSync(file);
+      console.log(how, count() - before);
+    }`;
+  // One that was started keeps its pipe.
+  expect(runLimited(program)).toEqual([...Array(10).fill('failed 0'), ...Array(10).fill('started 1')]);
+});

@@ -3,7 +3,7 @@
  * and it ends when the handler should stop. Its key is the same in a handler that is started again.
  */
 import { expect, test } from 'vitest';
-import type { HandlerContext } from '../../sdk/agent/index.ts';
+import type { AgentOptions, HandlerContext } from '../../sdk/agent/index.ts';
 import { runHandler } from '../../sdk/testing/index.ts';
 import { agent, clock, events, failures, gateway, offer, startPulling } from './agent-fixture.ts';
 import { json } from './scripted-fetch.ts';
@@ -17,16 +17,17 @@ const schema = {
 } as const;
 
 /** Starts an agent with a task whose handler the test plays. */
-async function startTask(id = 'task-1') {
+async function startTask(options: Partial<AgentOptions> = {}) {
   const context = Promise.withResolvers<HandlerContext>();
   const ended = Promise.withResolvers<string>();
   await startPulling({
+    ...options,
     handler: async (_task, given) => {
       context.resolve(given);
       return await ended.promise;
     },
   });
-  await offer(id);
+  await offer('task-1');
   await pass(clock, 100);
   return {
     ...(await context.promise),
@@ -87,6 +88,7 @@ test.each([
   ['no response', () => Response.error()],
   ['503', () => json(problem(503, 'busy'), 503)],
   ['agent_not_found', () => json(problem(404, 'agent_not_found'), 404)],
+  ['401, as while the secret changes', () => json(problem(401, 'unauthorized'), 401)],
 ])('After %s the answer is claimed again.', async (_what, respond) => {
   const { ask, end } = await startTask();
   let calls = 0;
@@ -98,6 +100,29 @@ test.each([
   gateway.answers.set('why', '因为');
   expect(await elapse(clock, asked, 500)).toBe('因为');
   expect(failures()).toContain('output');
+  await end();
+  expect(outcome()).toMatchObject({ status: 'success' });
+});
+
+test('While the function for the secret fails, a question waits, and then its answer is claimed.', async () => {
+  let isDown = false;
+  const auth = (): string => {
+    if (isDown) throw new Error('the vault is down');
+    return 'a-good-secret';
+  };
+  const { ask, write, end } = await startTask({ auth });
+  isDown = true;
+  await write('Ready. ');
+  const asked = ask('Why?', { key: 'why' });
+  await pass(clock, 2_000);
+  isDown = false;
+  await pass(clock, 5_000);
+  expect(gateway.pieces).toEqual([{ text: 'Ready. ' }, { question: { prompt: 'Why?', key: 'why' } }]);
+  isDown = true;
+  await pass(clock, 5_000);
+  isDown = false;
+  gateway.answers.set('why', 'because');
+  expect(await elapse(clock, asked)).toBe('because');
   await end();
   expect(outcome()).toMatchObject({ status: 'success' });
 });

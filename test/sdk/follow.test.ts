@@ -125,7 +125,7 @@ test('An error that a retry cannot solve is thrown.', async () => {
   expect(connections).toHaveLength(1);
 });
 
-test('A run that joins a stream which is down does not take it for open.', async () => {
+test('A run that joins a stream learns at once whether it is open or down.', async () => {
   const items = Promise.withResolvers<FeedItem<TaskDone>>();
   const feeds = createSharedFeeds(async function* () {
     yield { kind: 'open' };
@@ -143,7 +143,7 @@ test('A run that joins a stream which is down does not take it for open.', async
   const error = new ConnectionError('connection_failed', 'cut');
   items.resolve({ kind: 'down', error, retryInMs: 1_000 });
   await expect.poll(() => first).toEqual(['open', 'down']);
-  expect(joined()).toEqual([]);
+  expect(joined()).toEqual(['down']);
 });
 
 test('An event that is not JSON is asked for again, and left out only if it comes so twice.', async () => {

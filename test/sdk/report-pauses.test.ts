@@ -1,9 +1,12 @@
-/** What the reports of an agent leave behind when the gateway has them. */
+/** How an agent goes on with a report that the gateway does not take: its pauses, and how it ends in time. */
 import { expect, test } from 'vitest';
 import { createReports } from '../../sdk/agent/reports.ts';
 import type { AgentId, RequestId } from '../../sdk/contract.ts';
 import { ConnectionError } from '../../sdk/errors.ts';
-import { createSdkClock } from './sdk-clock.ts';
+import { agent, clock, gateway, offer, startPulling } from './agent-fixture.ts';
+import { json } from './scripted-fetch.ts';
+import { problem } from './scripted-server.ts';
+import { createSdkClock, elapse, pass } from './sdk-clock.ts';
 
 test('The pauses between reports leave nothing on the signals that could have ended them.', async () => {
   const pauses: (AbortSignal | undefined)[] = [];
@@ -27,3 +30,45 @@ test('The pauses between reports leave nothing on the signals that could have en
   for (const one of [hurry, end]) one.abort();
   expect(pauses.map((signal) => signal?.aborted)).toEqual([false, false, false]);
 });
+
+/** Lets the gateway respond so to this many reports, and then take them; returns how many it got. */
+function respondFirst(times: number, respond: () => Response): () => number {
+  gateway.respondToReport = () => (reports() <= times ? respond() : undefined);
+  const reports = () => gateway.bodies('result').length;
+  return reports;
+}
+
+const busy = (seconds: string) => () => json(problem(503, 'busy'), 503, { 'retry-after': seconds });
+
+test('An agent that stops reports a finished result at once, however long a pause the gateway asked for.', async () => {
+  await startPulling();
+  const reports = respondFirst(1, busy('30'));
+  await offer('t1');
+  expect(reports()).toBe(1);
+  const startMs = clock.nowMs();
+  await elapse(clock, agent?.stop({ drainMs: 0, graceMs: 2_000 }) ?? Promise.resolve());
+  expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
+  expect(clock.nowMs() - startMs).toBeLessThan(2_500);
+});
+
+test('Until then it does not report again before the time that the gateway asked for.', async () => {
+  await startPulling();
+  const reports = respondFirst(1, busy('30'));
+  await offer('t1');
+  await pass(clock, 29_000, 500);
+  expect(reports()).toBe(1);
+  await pass(clock, 10_000, 500);
+  expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
+});
+
+test.each([400, 415, 422])(
+  'A result that a proxy refuses with %i is reported again as it was: the gateway has not seen it.',
+  async (status) => {
+    await startPulling();
+    const reports = respondFirst(2, () => new Response('<html>', { status }));
+    await offer('t1');
+    await pass(clock, 5_000);
+    expect(reports()).toBe(3);
+    expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
+  },
+);

@@ -187,6 +187,19 @@ describe('when the stream fails, runTask', () => {
     expect(gateway.clock.nowMs()).toBeLessThan(3_000);
   });
 
+  test('submits a task at once and polls, also if the stream of another run was down already', async () => {
+    const gateway = createGateway();
+    gateway.state.streamOutage = json(problem(503, 'busy'), 503, { 'retry-after': '30' });
+    const runs = [gateway.client.runTask(submission)];
+    await gateway.clock.advance(0);
+    runs.push(gateway.client.runTask(submission));
+    await gateway.clock.advance(0);
+    expect(gateway.submits()).toHaveLength(2);
+    gateway.succeed();
+    await elapse(gateway.clock, Promise.all(runs));
+    expect(gateway.clock.nowMs()).toBeLessThan(3_000);
+  });
+
   test('polls if there is no stream at all', async () => {
     const gateway = createGateway();
     gateway.state.streamOutage = json(problem(404, 'route_not_found'), 404);

@@ -3,17 +3,19 @@
  * calls; and it ends where the gateway takes no more.
  */
 import { expect, test } from 'vitest';
-import type { HandlerContext } from '../../sdk/agent/index.ts';
+import type { AgentOptions, HandlerContext } from '../../sdk/agent/index.ts';
+import { createUnsent } from '../../sdk/agent/unsent.ts';
 import { agent, clock, events, failures, gateway, offer, startPulling } from './agent-fixture.ts';
 import { json } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
 import { elapse, pass } from './sdk-clock.ts';
 
 /** Starts an agent with a task whose handler the test plays. */
-async function startTask() {
+async function startTask(options: Partial<AgentOptions> = {}) {
   const context = Promise.withResolvers<HandlerContext>();
   const ended = Promise.withResolvers<string>();
   await startPulling({
+    ...options,
     handler: async (_task, given) => {
       context.resolve(given);
       return await ended.promise;
@@ -101,6 +103,7 @@ test.each([
   ['no response', () => Response.error()],
   ['503', () => json(problem(503, 'busy'), 503)],
   ['agent_not_found', () => json(problem(404, 'agent_not_found'), 404)],
+  ['401, as while the secret changes', () => json(problem(401, 'unauthorized'), 401)],
 ])('After %s the same call is repeated: no hole, nothing twice.', async (_what, respond) => {
   const task = await startTask();
   let calls = 0;
@@ -124,6 +127,24 @@ test.each([
   gateway.respondToWrite = undefined;
 });
 
+test('While the function for the secret fails, what is written waits; then it arrives, and all that follows.', async () => {
+  let isDown = false;
+  const auth = (): string => {
+    if (isDown) throw new Error('the vault is down');
+    return 'a-good-secret';
+  };
+  const task = await startTask({ auth });
+  for (const word of ['one ', 'two ', 'three']) {
+    isDown = word === 'two ';
+    await task.write(word);
+    await pass(clock, 3_000);
+  }
+  expect(textOf(gateway.pieces)).toBe('one two three');
+  expect(failures()).toContain('output');
+  await task.end();
+  expect(outcome()).toMatchObject({ status: 'success' });
+});
+
 test('A handler that waits for write is held back while 1 MiB is unsent, and loses nothing.', async () => {
   const task = await startTask();
   gateway.respondToWrite = () => json(problem(503, 'busy'), 503);
@@ -142,6 +163,32 @@ test('A handler that waits for write is held back while 1 MiB is unsent, and los
   await task.end();
   await pass(clock, 10_000, 500);
   expect(textOf(gateway.pieces)).toBe(chunk.repeat(2_000));
+});
+
+test('A handler that writes small data in a loop lets the rest of the process go on.', async () => {
+  const task = await startTask();
+  let turns = 0;
+  const count = (): void => {
+    turns += 1;
+    turning = setImmediate(count);
+  };
+  let turning = setImmediate(count);
+  for (let row = 0; row < 20_000; row += 1) await task.write({ row });
+  clearImmediate(turning);
+  expect(turns).toBeGreaterThanOrEqual(100);
+  await pass(clock, 1_000);
+  await task.end();
+});
+
+test('A piece is added as fast behind sixty thousand others as behind none.', () => {
+  const unsent = createUnsent();
+  const startMs = performance.now();
+  for (let row = 0; row < 60_000; row += 1) {
+    unsent.add({ row });
+    expect(unsent.canGrow()).toBe(false);
+  }
+  // It takes some 100 ms; to copy all that waits each time takes 20 s.
+  expect(performance.now() - startMs).toBeLessThan(4_000);
 });
 
 test('A handler that does not wait loses what is beyond 1 MiB, and a piece says how much, in its place.', async () => {

@@ -8,7 +8,7 @@ import type { Readable, Writable } from 'node:stream';
 import { escapeControls } from '../../agent/thrown-text.ts';
 import { systemClock } from '../../clock.ts';
 import { startTimer } from '../timers.ts';
-import { checkFreeFiles } from './executables.ts';
+import { checkFreeFiles, FILES_PER_START } from './executables.ts';
 import type { GroupWatch } from './group-watch.ts';
 import { createProgressMarkerFilter, type ProgressMarkerOptions } from './progress-markers.ts';
 
@@ -56,8 +56,6 @@ export type ChildExit = {
 const LINGER_MS = 1_000;
 /** How often a start is tried again. */
 const START_EVERY_MS = 250;
-/** A start opens eight files for a moment; other threads of this process may open some beside it. */
-const FILES_PER_START = 10;
 /** The error codes of the system when files, memory or processes are used up: all of that may pass. */
 const SHORTAGES: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']);
 const TAIL_LINES_MAX = 20;
@@ -162,10 +160,7 @@ function readShortage(error: unknown): string {
   return String(code);
 }
 
-/**
- * A child that could not be started has no id, and possibly no streams; its error follows. Without enough
- * files it is not tried: a start of Node's that fails late leaves the pipes open that it had opened.
- */
+/** A child that could not be started has no id, and possibly no streams; its error follows. */
 function tryStart([file = '', ...args]: readonly string[], { env }: ChildOptions): Promise<StartedChild> {
   return new Promise((resolve, reject) => {
     if (!checkFreeFiles(FILES_PER_START)) {
@@ -204,12 +199,13 @@ function readOutput(child: StartedChild, options: ChildOptions) {
     const { onOutputText } = options;
     if (!onOutputText) return;
     taken = taken.then(() => onOutputText(text)).catch(() => undefined);
+    // Each time: when the program exits, Node reads on by itself.
+    child.stdout.pause();
     held ??= holdBack();
   }
 
-  /** Reads on once all that was read is taken. When the program exits, Node reads on by itself to the end. */
+  /** Reads on once all that was read is taken. */
   async function holdBack(): Promise<void> {
-    child.stdout.pause();
     for (let awaited: Promise<void> | undefined; awaited !== taken; ) {
       awaited = taken;
       await awaited;

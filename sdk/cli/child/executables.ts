@@ -3,6 +3,13 @@ import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { delimiter, join } from 'node:path';
 
+/**
+ * The start of a program opens eight files for a moment; other threads of this process may open some beside
+ * it. Without so many it must not be tried: a start of Node's that fails late leaves the pipes open that it
+ * had opened.
+ */
+export const FILES_PER_START = 10;
+
 /** Whether there is an executable file of that name or path. */
 export function canRun(name: string, env: NodeJS.ProcessEnv): boolean {
   const folders = name.includes('/') ? [''] : (env.PATH ?? '').split(delimiter);

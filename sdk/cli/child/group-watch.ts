@@ -11,6 +11,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Socket } from 'node:net';
+import { checkFreeFiles, FILES_PER_START } from './executables.ts';
 
 export type GroupWatch = {
   /**
@@ -95,6 +96,10 @@ export function startGroupWatch(
   let watch = start();
 
   function start(): ChildProcess | undefined {
+    if (!checkFreeFiles(FILES_PER_START)) {
+      fail('there are no files for it');
+      return undefined;
+    }
     const tenths = Math.min(Math.ceil(killAfterMs / 100), TENTHS_MAX);
     const started = spawn(shell, ['-c', SCRIPT, NAME, String(tenths)], {
       cwd: '/',
