@@ -1,10 +1,12 @@
 /**
- * Runs the gateway's background duties on the real clock, in five loops that end only by `stop()`:
+ * Runs the gateway's background duties on the real clock, in six loops that end only by `stop()`:
  *
  *   watch      wakes the dispatch loop at each notification of the store
  *   wake       wakes it every 250 ms too, with or without a notification
  *   dispatch   takes due entries until there are none, then waits to be woken
  *   renew      renews the leases of pushes in progress
+ *   stop       stops pushes whose agents are gone, every second; so many may be stopped that it may take
+ *              longer than the leases of the others last, so these do not wait for it
  *   trim       removes what is past its retention, every second
  *
  * An error pauses its loop for 250 ms. An outage of the store, and its end, are for the store to report; a
@@ -21,6 +23,7 @@ import { type Store, StoreDamaged, StoreUnavailable } from './ports/store.ts';
 /** Also the longest pause between two sweeps when a replica has nothing to do. */
 const WAKE_EVERY_MS = 250;
 const TRIM_EVERY_MS = 1_000;
+const STOP_PUSHES_EVERY_MS = 1_000;
 const PAUSE_AFTER_ERROR_MS = 250;
 /** A call may fail although the store is back already; if calls fail so often in a row, it is not. */
 const UNSERVED_TIMES = 8;
@@ -92,6 +95,7 @@ export function startDuties(deps: { duties: Duties; store: Store; clock: Clock; 
     dispatch(),
     repeat('waking the dispatch loop', WAKE_EVERY_MS, async () => woken.resolve()),
     repeat('renewing leases', STORE_LIMITS.renewLeaseEveryMs, () => duties.renewLeases()),
+    repeat('stopping pushes', STOP_PUSHES_EVERY_MS, () => duties.stopMovablePushes()),
     repeat('trimming', TRIM_EVERY_MS, () => trimAll(duties, signal)),
   ];
   return {

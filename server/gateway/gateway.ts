@@ -76,11 +76,10 @@ export type GatewayDeps = {
 export type Duties = {
   /** Takes a bounded number of due entries and does what each needs; returns how many it took. */
   runDuePass(): Promise<number>;
-  /**
-   * Renews the leases of the pushes under way, and stops those whose task may move. Notes for administrators
-   * how the store is.
-   */
+  /** Renews the leases of the pushes under way. Notes for administrators how the store is. */
   renewLeases(): Promise<void>;
+  /** Stops the pushes under way whose task may move because its agent is gone. */
+  stopMovablePushes(): Promise<void>;
   /** Runs one bounded pass of retention; returns how much was removed. */
   trim(): Promise<number>;
   /** Waits at most this long for the pushes under way, then abandons them. */
@@ -93,9 +92,6 @@ const OVERVIEW_SETTINGS: OverviewSettings = {
   isSecretPublic: false,
   isMetricsPublic: false,
 };
-
-/** How often open pushes are looked at, whose task may move because its agent is gone. */
-const LOOK_AT_PUSHES_EVERY_MS = 1_000;
 
 /** Puts the gateway together over its ports. */
 export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: Duties; figures: Figures } {
@@ -139,7 +135,6 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
   const { keepTasksMs } = deps.retention;
   const admin = createAdmin({ ...shared, keepTasksMs, overviewSettings, limits });
   const { getOverview, ...rowCalls } = admin.calls;
-  let lookAtPushesMs = 0;
 
   return {
     gateway: {
@@ -171,8 +166,8 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
       async renewLeases() {
         admin.noteHealth();
         await pushes.renewLeases();
-        if (store.nowMs() < lookAtPushesMs) return;
-        lookAtPushesMs = store.nowMs() + LOOK_AT_PUSHES_EVERY_MS;
+      },
+      async stopMovablePushes() {
         await agentIndex.refresh();
         await pushes.stopMovable((written) => mayLeaveOpenPush(dispatching, written, store.nowMs()));
       },

@@ -77,6 +77,7 @@ async function moveTo(world: RunningWorld, targetMs: number): Promise<void> {
     if (nextMs >= lookMs) {
       renewedMs = nextMs;
       await activity.track(duties.renewLeases().catch(() => undefined));
+      await activity.track(duties.stopMovablePushes().catch(() => undefined));
     }
     if (nextMs >= sweptMs + SWEEP_EVERY_MS) {
       sweptMs = nextMs;

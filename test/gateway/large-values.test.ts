@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { createLargeWork, passOver } from '../../server/async/large-work.ts';
 import type { JsonObject } from '../../server/domain/task.ts';
 import type { Caller } from '../../server/ports/caller.ts';
-import { createFakeClock } from '../harness/fake-clock.ts';
+import { createFakeClock, flushMicrotasks } from '../harness/fake-clock.ts';
 import { openFreshStore } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, createWorld } from '../harness/world.ts';
 import { read, submitLong } from '../harness/world-calls.ts';
@@ -73,5 +73,28 @@ test('of a result there is one; a reply that was reported before joins it, unles
     const { result } = JSON.parse(JSON.stringify(await read(world, request_id)));
     expect(result).toEqual({ ...LARGE, reply: expected });
   }
+  await store.close();
+});
+
+test('readers of an output have one place for their reads of the task: one that leaves takes none away', async () => {
+  const { clock, store, world, turns } = await arrange();
+  const { request_id } = await clock.drive(world.gateway.submitTask(buildSubmission({ payload: LARGE })));
+  const leaving = new AbortController();
+  let hasLeft = false;
+  const readers = ['b', 'c'].map(async (key) => {
+    const open = await world.gateway.followOutput(request_id, 0, {
+      key,
+      isGone: () => hasLeft && key === 'b',
+    });
+    const items: unknown[] = [];
+    for await (const item of open?.(leaving.signal) ?? []) items.push(item);
+    return items.length;
+  });
+  await flushMicrotasks();
+  turns.length = 0;
+  hasLeft = true;
+  await clock.drive(world.gateway.cancelTask(request_id));
+  expect(await Promise.all(readers)).toEqual([2, 2]);
+  expect(turns.some((turn) => turn.startsWith(`output ${request_id} `))).toBe(true);
   await store.close();
 });

@@ -238,9 +238,9 @@ describeEachStore('on %s', (_name, open) => {
     await passOnline(world, 30_000, 'A');
     const id = await submit(world);
     await register(world, 'B', TAKEN);
-    await passOnline(world, 170_000, 'B');
+    await passOnline(world, 169_000, 'B');
     expect(await ownerOf(world, id)).toBe('A');
-    await passOnline(world, 20_000, 'B');
+    await passOnline(world, 21_000, 'B');
     expect(await ownerOf(world, id)).toBe('B');
     expect([pushesTo(world, 'A'), world.pusher.open().length]).toEqual([1, 0]);
   });

@@ -1,30 +1,41 @@
 /** A call that commits for many tasks and gives up on one: its error says that some may have changed. */
 import { expect, test } from 'vitest';
-import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
+import { type Store, StoreDamaged, StoreUnavailable } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { openFreshStore } from '../harness/stores.ts';
 import { buildRegistration, createWorld, NEVER } from '../harness/world.ts';
 import { read, submitLong } from '../harness/world-calls.ts';
 
-/** A world with an agent that has two tasks; from `disturb()` on no commit that writes the second is made. */
+/**
+ * A world with an agent that has two tasks. From `disturb()` on no commit that writes the second is made, or
+ * the agent if it is that; from `damage()` on the second cannot be read.
+ */
 async function arrange() {
   const clock = createFakeClock();
   const store = await openFreshStore(clock);
   let disturbed = '';
+  let damaged = '';
+  const get: Store['get'] = async (kind, id) => {
+    if (kind === 'task' && id === damaged) throw new StoreDamaged('The row is damaged.');
+    return await store.get(kind, id);
+  };
   const commit: Store['commit'] = async (batch) =>
-    batch.writes.some(({ kind, id }) => kind === 'task' && id === disturbed)
+    batch.writes.some(({ id }) => id === disturbed)
       ? { ok: false, conflict: 'revision' }
       : await store.commit(batch);
-  const world = createWorld({ ...store, commit }, { clock });
+  const world = createWorld({ ...store, get, commit }, { clock });
   await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull', max_concurrent: 3 }));
   const first = await submitLong(world);
   const second = await submitLong(world);
   for (let count = 0; count < 2; count += 1)
     await clock.drive(world.gateway.claimTask({ agent_id: 'A', wait: 0 }, NEVER));
-  const disturb = () => {
-    disturbed = second;
+  const disturb = (id = second) => {
+    disturbed = id;
   };
-  return { clock, store, world, first, second, disturb };
+  const damage = () => {
+    damaged = second;
+  };
+  return { clock, store, world, first, second, disturb, damage };
 }
 
 const isAcknowledged = async (store: Store, id: string) =>
@@ -64,5 +75,28 @@ test('a cancellation of one task and not of the other; alone it is busy, and not
   expect(await read(world, first)).toMatchObject({ status: 'failed', error_info: 'cancelled by user' });
   await expect(clock.drive(world.gateway.cancelTask(second))).rejects.toMatchObject({ code: 'busy' });
   expect(await read(world, second)).toMatchObject({ status: 'running' });
+  await store.close();
+});
+
+test('a report is accepted also when its agent, which was offline, is not brought back', async () => {
+  const { clock, store, world, first, disturb } = await arrange();
+  await world.pass(100_000);
+  expect((await store.getAgentStatus('A'))?.record.offlineMs).not.toBeNull();
+  disturb('A');
+  const report = { agent_id: 'A', request_id: first, status: 'success', result: { output: 'done' } } as const;
+  expect(await clock.drive(world.gateway.reportResult(report))).toMatchObject({ accepted: true });
+  expect((await store.getAgentStatus('A'))?.record.offlineMs).not.toBeNull();
+  await store.close();
+});
+
+test('a damaged task of an agent does not keep it from its heartbeats, its registrations and its other tasks', async () => {
+  const { clock, store, world, first, second, damage } = await arrange();
+  damage();
+  await clock.drive(world.gateway.heartbeatAgent({ agent_id: 'A', request_ids: [first, second] }));
+  expect(await isAcknowledged(store, first)).toBe(true);
+  await clock.advance(1);
+  const registration = buildRegistration('A', { endpoint: 'pull', max_concurrent: 3, request_ids: [second] });
+  await clock.drive(world.gateway.registerAgent(registration));
+  expect((await read(world, first)).status).toBe('running');
   await store.close();
 });

@@ -115,6 +115,7 @@ export function createWorld(store: Store, options: WorldOptions): World {
       for (let leftMs = ms; leftMs > 0; leftMs -= STEP_MS) {
         await clock.advance(Math.min(STEP_MS, leftMs));
         await duties.renewLeases();
+        await duties.stopMovablePushes();
         await runUntilIdle();
       }
     },

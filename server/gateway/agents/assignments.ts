@@ -6,6 +6,7 @@ import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { Delivery } from '../../domain/task.ts';
 import { type Store, taskRef } from '../../ports/store.ts';
 import { commitEach, type TaskCommits } from '../tasks/commit-step.ts';
+import { readIfWhole } from '../tasks/read-task.ts';
 
 /** Longest list of cancelled tasks in a response. */
 const CANCELLED_MAX = 1_000;
@@ -43,7 +44,7 @@ async function readAssigned(
   agent_id: string,
   request_id: string,
 ): Promise<readonly AssignedTask[]> {
-  const state = (await store.get('task', request_id))?.value;
+  const state = (await readIfWhole(store, request_id))?.value;
   if (!state?.delivery || state.agent_id !== agent_id) return [];
   return [{ request_id, delivery: state.delivery, deadlineMs: state.deadlineMs }];
 }
@@ -74,7 +75,7 @@ export async function acknowledgeNamed(
 ): Promise<void> {
   const held = await store.findSlots(agent_id, request_ids);
   await commitEach([...held], async (request_id) => {
-    const state = (await store.get('task', request_id))?.value;
+    const state = (await readIfWhole(store, request_id))?.value;
     if (state?.agent_id !== agent_id || !state.delivery || state.delivery.acknowledged) return;
     await commits.advanceTask(request_id, { type: 'acknowledge', agent_id, attempt: null });
   });

@@ -71,7 +71,14 @@ export function createRegisteredAgents({ store, commits, observer }: Deps): Regi
   /** The record of an unregistered agent may be touched too: its contact has no consequence any more. */
   const noteContactIfRegistered: RegisteredAgents['noteContactIfRegistered'] = async (agent_id, touch) => {
     const record = await store.touch(agent_id, touch);
-    return record && isRegistered(record) ? await bringBack(record, touch.by) : undefined;
+    if (!record || !isRegistered(record)) return undefined;
+    try {
+      return await bringBack(record, touch.by);
+    } catch (error) {
+      // Beside a report or output its own commit decides the response. The next call brings the agent back.
+      if (touch.by === 'call' && touch.mayBeLate && error instanceof GatewayError) return record;
+      throw error;
+    }
   };
 
   return {

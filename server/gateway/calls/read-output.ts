@@ -44,7 +44,7 @@ export function createReadOutput(deps: Deps): Pick<Gateway, 'readOutput' | 'foll
       if (!state) throw taskNotFound();
       const { last } = after === 0 ? { last: 0 } : await store.readOutput(request_id, after, 1);
       if (after === last + 1 && isSettled(state.value)) return null;
-      const reader = { request_id, caller, first: state, after: after > last ? 0 : after };
+      const reader = { request_id, first: state, after: after > last ? 0 : after };
       return (signal) => followOutput(deps, reader, outputs, signal);
     },
   };
@@ -83,7 +83,6 @@ function lastOf({ pieces, last }: OutputPage): number {
 
 type Reader = {
   readonly request_id: string;
-  readonly caller: Caller;
   /** The task as the reader found it. */
   readonly first: Stored<TaskState>;
   readonly after: number;
@@ -96,7 +95,7 @@ type Reader = {
  */
 async function* followOutput(
   deps: Deps,
-  { request_id, caller, first, after }: Reader,
+  { request_id, first, after }: Reader,
   { pages, states, follow }: FollowedOutputs,
   signal: AbortSignal,
 ): AsyncGenerator<OutputItem> {
@@ -118,7 +117,9 @@ async function* followOutput(
         at = lastOf(page);
         if (at < page.last) continue;
         if (page.revision !== state.revision) {
-          state = await states.read(request_id, () => readState(deps, request_id, caller, true));
+          state = await states.read(request_id, () =>
+            readState(deps, request_id, readersOf(request_id), true),
+          );
         }
         // It was trimmed.
         if (!state) return;
@@ -137,6 +138,11 @@ async function* followOutput(
   } finally {
     changes.close();
   }
+}
+
+/** All readers of an output share its place: one that leaves takes the read away from no other. */
+function readersOf(request_id: string): Caller {
+  return { key: `output ${request_id}`, isGone: () => false };
 }
 
 function describeStatus({ status, progress }: TaskState): OutputItem {

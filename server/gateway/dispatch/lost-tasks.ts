@@ -12,6 +12,7 @@
 import type { TaskState } from '../../domain/task.ts';
 import type { AgentStatus, Store, Stored } from '../../ports/store.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
+import { readIfWhole } from '../tasks/read-task.ts';
 
 export type LostTasks = {
   /**
@@ -73,7 +74,7 @@ async function listOldest(
   lostAfterMs: number,
 ): Promise<{ readonly tasks: readonly RunningTask[]; readonly isLast: boolean }> {
   const { items, next } = await store.list('slots', { agent_id }, { limit: PAGE });
-  const found = await Promise.all(items.map(({ request_id }) => store.get('task', request_id)));
+  const found = await Promise.all(items.map(({ request_id }) => readIfWhole(store, request_id)));
   const tasks = items.flatMap(({ request_id }, index): RunningTask[] => {
     const stored = found[index];
     const delivery = stored?.value.agent_id === agent_id ? stored.value.delivery : null;

@@ -10,9 +10,10 @@ import type { SharedReads } from '../../async/shared-reads.ts';
 import type { AgentRecord } from '../../domain/agent.ts';
 import { availabilityOf, excludedAgents, isGone } from '../../domain/delivery.ts';
 import { isSettled, mayBeTaken, type TaskState } from '../../domain/task.ts';
-import { type AgentStatus, type Page, type Store, StoreDamaged, taskRef } from '../../ports/store.ts';
+import { type AgentStatus, type Page, type Store, taskRef } from '../../ports/store.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
+import { readIfWhole } from '../tasks/read-task.ts';
 import type { SweepTimes } from './sweep-times.ts';
 
 /** While tasks wait for an agent with free slots, it is looked at again after this. */
@@ -55,7 +56,7 @@ export function createWaitingOffers(deps: {
       );
       const offers = await Promise.all(
         page.items.map(async ({ request_id }) => {
-          const state = await readWaiting(store, request_id);
+          const state = (await readIfWhole(store, request_id))?.value;
           return decideOffer(request_id, state, agent_id, nowMs);
         }),
       );
@@ -98,7 +99,7 @@ async function lookForWaiting(deps: LookDeps, { agent_id, agent_tags }: AgentRec
   const nowMs = store.nowMs();
   const resumedMs = sweepTimes.resumedMs(nowMs);
   const mayTake = async (request_id: string): Promise<boolean> => {
-    const state = await readWaiting(store, request_id);
+    const state = (await readIfWhole(store, request_id))?.value;
     const { isOffered, isCertain } = decideOffer(request_id, state, agent_id, nowMs);
     if (!isOffered || isCertain) return isOffered;
     return isGone(availabilityOf(agentIndex.find(state?.agent_id ?? ''), resumedMs), nowMs);
@@ -116,16 +117,6 @@ async function lookForWaiting(deps: LookDeps, { agent_id, agent_tags }: AgentRec
     if (after === null) return false;
   }
   return false;
-}
-
-/** The state of a waiting task; undefined when it is gone. If one cannot be read, it hides no other. */
-async function readWaiting(store: Store, request_id: string): Promise<TaskState | undefined> {
-  try {
-    return (await store.get('task', request_id))?.value;
-  } catch (error) {
-    if (error instanceof StoreDamaged) return undefined;
-    throw error;
-  }
 }
 
 /**

@@ -20,6 +20,7 @@
  * all at once. A push that waits for its response costs about 25 KiB, nearly all of it for the connection.
  */
 import { createAmounts } from '../../async/amounts.ts';
+import { runInSlices } from '../../async/slices.ts';
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { TaskInput, TaskState } from '../../domain/task.ts';
 import { parseEndpoint } from '../../net/endpoint.ts';
@@ -221,11 +222,12 @@ async function stopMovable(
   pushes: readonly RunningPush[],
   mayMove: (written: TaskState) => boolean,
 ): Promise<void> {
-  for (const push of pushes) {
-    if (push.lease === null || push.isAcknowledged || !mayMove(push.attempt.written.value)) continue;
-    push.stop.abort('its agent is gone');
-    await giveBackLease(deps, push);
-  }
+  const movable = pushes.filter(
+    ({ lease, isAcknowledged, attempt }) =>
+      lease !== null && !isAcknowledged && mayMove(attempt.written.value),
+  );
+  for (const { stop } of movable) stop.abort('its agent is gone');
+  await runInSlices(movable, (push) => giveBackLease(deps, push));
 }
 
 /**

@@ -1,9 +1,9 @@
-/** Reads one task as its client sees it, and the error when a task is not kept. */
+/** Reads a task: as its client sees it, or as one of several; and the error when a task is not kept. */
 import { outcomeOf } from '../../domain/history.ts';
-import { describeTask } from '../../domain/task.ts';
+import { describeTask, type TaskState } from '../../domain/task.ts';
 import type { Caller } from '../../ports/caller.ts';
 import { GatewayError, type ReadTask } from '../../ports/gateway.ts';
-import { type Store, StoreDamaged } from '../../ports/store.ts';
+import { type Store, StoreDamaged, type Stored } from '../../ports/store.ts';
 
 /** The error for an unknown `request_id`. */
 export function taskNotFound(): GatewayError {
@@ -11,6 +11,16 @@ export function taskNotFound(): GatewayError {
     'task_not_found',
     'No task has this request_id. It was never submitted here, or it ended so long ago that it is no longer kept.',
   );
+}
+
+/** Reads the state of one task of several. A damaged one counts as gone: it hides no other. */
+export async function readIfWhole(store: Store, request_id: string): Promise<Stored<TaskState> | undefined> {
+  try {
+    return await store.get('task', request_id);
+  } catch (error) {
+    if (error instanceof StoreDamaged) return undefined;
+    throw error;
+  }
 }
 
 /**

@@ -93,6 +93,7 @@ export const FALLS_DUE: Readonly<Record<keyof Duties | Trigger['type'], keyof ty
   runDuePass: 'deadlines',
   trim: 'retention',
   renewLeases: 'not here: only of pushes under way, which are bounded',
+  stopMovablePushes: 'not here: only of pushes under way, which are bounded',
   drainPushes: 'not here: only of pushes under way, which are bounded',
   assign: 'agentComes',
   wait: 'agentLeaves',
