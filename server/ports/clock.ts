@@ -1,6 +1,6 @@
 /**
- * Waiting, ids and random numbers: a deterministic test must control them. Wall time comes from the store
- * alone.
+ * Waiting, ids and random numbers: a deterministic test must control them. Wall time comes from the store;
+ * only what agents compare with their own clocks (the stamp of a push) is the time of the host.
  */
 
 /** Waiting and measuring. The real one lives in `system/`; tests advance a fake one. */

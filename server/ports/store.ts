@@ -17,8 +17,8 @@
  * 6. Due entries are taken with a lease. If a commit names a lease, it fails when the entry was re-timed
  *    since.
  * 7. The submitted input is written once, apart from the state. Memory holds only the states of open tasks.
- * 8. `nowMs()` is the only wall clock. While a gateway runs it advances as monotonic clocks do, whatever wall
- *    clocks do.
+ * 8. `nowMs()` is the time of all that is stored. While a gateway runs it advances as monotonic clocks do,
+ *    whatever wall clocks do.
  * 9. Retention follows that clock, in bounded passes, and never scans everything.
  * 10. A piece of output is stored once under one number, which is never used again. No number is missing
  *    between two that are shown, and a task that settled gets no more.
@@ -233,7 +233,7 @@ export type Store = {
    * again on a read by `get`.
    */
   getForCommit(request_id: string, caller?: Caller): Promise<Stored<TaskState> | undefined>;
-  /** An agent's record and counts; undefined when it has none, or had a damaged one, which is removed. */
+  /** An agent's record and counts; undefined when it has none. One that is damaged is removed on Redis. */
   getAgentStatus(agent_id: string): Promise<AgentStatus | undefined>;
   /**
    * Agents that changed (record, slots, load; on some engines contact) since a cursor; null: all agents. Read

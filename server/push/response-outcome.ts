@@ -14,11 +14,11 @@ import type { PushOutcome } from '../ports/pusher.ts';
  * Classifies a response by its final status (200 or above).
  *
  * @param retryAfter the value of the `Retry-After` header, whatever the agent sent
- * @param nowMs the store's time, to which an HTTP date in `Retry-After` is relative
+ * @param wallMs the time of this host, to which an HTTP date in `Retry-After` is relative
  */
-export function classifyResponse(status: number, retryAfter: unknown, nowMs: number): PushOutcome {
+export function classifyResponse(status: number, retryAfter: unknown, wallMs: number): PushOutcome {
   if ((status >= 200 && status < 300) || status === 409) return { kind: 'acknowledged', status };
-  const retryAfterMs = parseRetryAfterMs(retryAfter, nowMs);
+  const retryAfterMs = parseRetryAfterMs(retryAfter, wallMs);
   const error = describeStatus(status);
   const busy = status === 429 || status === 503;
   const untaken = busy || (status >= 300 && status < 500 && status !== 408);

@@ -191,7 +191,8 @@ test('on SQLite a question and its answer survive kills of the gateway between t
   for (const task of tasks) {
     expect(await answer(url, task, task.n)).toBe(200);
     if (task.n === Math.floor(TASKS / 2)) await killAndStart();
-    expect(await answer(url, task, task.n)).toBe(200);
+    // Its repeat changes nothing; the agent may have ended the task by then.
+    expect([200, 'task_terminal']).toContain(await answer(url, task, task.n));
   }
   for (const task of tasks) await expectRead(url, task, ['text', 'question', 'answer', 'end']);
 });
