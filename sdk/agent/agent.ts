@@ -36,7 +36,7 @@ export type Agent = {
    */
   start(): Promise<void>;
   /**
-   * Stops the agent in two stages. First it takes no more tasks and finishes those it has, for `drainMs`.
+   * Stops the agent in two stages. First it asks for no more tasks and finishes those it has, for `drainMs`.
    * Then it fires the handlers' signals; a task whose handler still runs after `graceMs` is reported as
    * failed. Finally it unregisters. Another call can only shorten the stages.
    */
