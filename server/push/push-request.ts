@@ -15,7 +15,7 @@ export type PushRequest = {
 
 /**
  * Builds the request of the agent's contract: the whole TaskInfo, with the headers of Standard Webhooks.
- * `wallMs` is the time of this host, by which agents know a late copy: the store's may differ for good.
+ * `wallMs` is the time of this host: agents compare it with their own, and refuse what is too old.
  * Returns an error text when the task cannot be encoded.
  */
 export function buildPushRequest(

@@ -131,9 +131,9 @@ function removeTask(
 }
 
 /**
- * Removes events of a session and stores the number of the last one, so that readers notice the gap. `number`
- * is the one that is stored: tasks that ended in the same millisecond go by their ids, so a later event may
- * have gone before.
+ * Removes events of a session and stores the highest number of all that were removed, so that readers notice
+ * the gap; `number` is the one that is stored so far. Tasks that ended in the same millisecond are removed in
+ * the order of their ids, so an earlier step may have removed a later event.
  */
 function removeEvents(
   { generation, nowMs, retention }: TrimPass,

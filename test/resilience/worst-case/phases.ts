@@ -35,6 +35,8 @@ export type Phase = {
   readonly isOnce?: true;
   /** By default it is over when the gateway is quiet. */
   readonly isOver?: (before: Counts, now: Counts) => boolean;
+  /** A call beside it that takes less was served at once; 250 ms by default. */
+  readonly atOnceMs?: number;
 };
 
 const WAITS = 20;
@@ -75,6 +77,8 @@ export const PHASES = {
     restart: { change: (store) => addExpired(store, EXPIRED) },
     calls: [buildPreview()],
     isOver: (before, now) => now.by_status.failed >= before.by_status.failed + EXPIRED,
+    // With its store it takes both cores for two seconds.
+    atOnceMs: 500,
   },
   retention: {
     at: 'the retention of thousands of tasks that have ended',

@@ -41,8 +41,6 @@ const BESIDE = { statuses: [200], everyMs: 5, connections: 4, seconds: 0.3 };
  * agents in one piece 1,200.
  */
 const START_MAX_MS = 60;
-/** In the first seconds of a full start the gateway and its store take both cores. */
-const START_AT_ONCE_MS = 600;
 /** Of a phase, until it is within its bound. */
 const TRIES = 3;
 
@@ -139,7 +137,6 @@ function describeEngine(engine: WorstEngine): void {
 
   test.each(Object.values(PHASES))('later: $at', async (phase: Phase) => {
     const pieceMs = phase.restart ? START_MAX_MS : PIECE_MAX_MS;
-    const atOnceMs = phase.restart && START_AT_ONCE_MS;
     const costs: Cost[] = [];
     let beside = NO_SAMPLE;
     const complete = async (before: Counts): Promise<void> => {
@@ -154,9 +151,10 @@ function describeEngine(engine: WorstEngine): void {
         const measure = phase.restart ? gateway.measureStart : gateway.measure;
         costs.push(await measure(() => complete(before)));
       });
-      if (takeLeast(costs).pieceMs <= pieceMs * calibrate() && isUnaffected(beside, alone, atOnceMs)) break;
+      if (takeLeast(costs).pieceMs <= pieceMs * calibrate() && isUnaffected(beside, alone, phase.atOnceMs))
+        break;
     }
-    await check(`later | ${phase.at}`, takeLeast(costs), { ...UNBOUNDED, pieceMs }, beside, atOnceMs);
+    await check(`later | ${phase.at}`, takeLeast(costs), { ...UNBOUNDED, pieceMs }, beside, phase.atOnceMs);
   });
 }
 
