@@ -40,6 +40,13 @@ export class StoreRefused extends StoreUnavailable {
  */
 export class StoreDamaged extends Error {
   override readonly name = 'StoreDamaged';
+  /** The key of the damaged row, where the store has rows and one of them is. */
+  readonly key: string | undefined;
+
+  constructor(message: string, key?: string) {
+    super(message);
+    this.key = key;
+  }
 }
 
 /** The next events of a feed's reader were trimmed: it fell behind. It may read again from its cursor. */

@@ -1,6 +1,5 @@
 /**
- * The file of the embedded engine: its lock, its format, its damage, and a process that is killed while it
- * writes.
+ * The file of the embedded engine: its lock, its format, and a process that is killed while it writes.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
@@ -12,14 +11,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
 import { openDatabase } from '../../server/engines/embedded/sqlite/database.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
-import { type Store, StoreDamaged } from '../../server/ports/store.ts';
+import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { createTestFolder } from './embedded-under-test.ts';
 import {
   buildInput,
   cursorsOf,
-  finish,
   idsOf,
   must,
   readFeed,
@@ -140,58 +138,6 @@ describe('opening', () => {
     await expect(open()).rejects.toThrow();
     runSql(testFolder.path, 'DROP TABLE songs; VACUUM');
     await submit(await open(), 't1');
-  });
-});
-
-describe('damage', () => {
-  const damage = (key: string): void =>
-    runSql(testFolder.path, `UPDATE kv SET value = replace(value, '"v"', '"w"') WHERE key = '${key}'`);
-
-  test('of a stored value is an error that names the key, never a wrong value', async () => {
-    const store = await open();
-    await finish(store, 't1');
-    await finish(store, 't2');
-    await store.close();
-    damage('task/t1/done');
-    const again = await open();
-    const reading = again.get('task', 't1');
-    await expect(reading).rejects.toThrow(StoreDamaged);
-    await expect(reading).rejects.toThrow(/"task\/t1\/done".*is damaged/);
-    expect((await readState(again, 't2')).value.status).toBe('success');
-    await expect(submit(again, 't1')).rejects.toThrow(/task\/t1\/done/);
-  });
-
-  test('of an event ends its feed with an error that names the key', async () => {
-    const store = await open();
-    await finish(store, 't1');
-    await store.close();
-    runSql(testFolder.path, "UPDATE kv SET value = '[1,\"t9\"]' WHERE key LIKE 'feed/s/%'");
-    await expect(readFeed(await open(), 's', null, 1)).rejects.toThrow(/"feed\/s\/.*is damaged/);
-  });
-
-  test('that hides an event within a feed ends the feed with an error that names the next key', async () => {
-    const store = await open();
-    for (const id of ['t1', 't2', 't3']) await finish(store, id);
-    await store.close();
-    runSql(testFolder.path, "DELETE FROM kv WHERE key LIKE 'feed/s/%' AND value LIKE '%t2%'");
-    const reading = readFeed(await open(), 's', null, 3);
-    await expect(reading).rejects.toThrow(/damaged.*"feed\/s\/.*can't be found/);
-  });
-
-  test('of a row that the start needs refuses the start, naming the key', async () => {
-    const store = await open();
-    await submit(store, 't1');
-    await store.close();
-    damage('open/t1');
-    await expect(open()).rejects.toThrow(/"open\/t1".*is damaged/);
-  });
-
-  test('is detected when a value is stored under the key of another', async () => {
-    const store = await open();
-    await finish(store, 't1');
-    await store.close();
-    runSql(testFolder.path, "UPDATE kv SET key = 'task/t2/done' WHERE key = 'task/t1/done'");
-    await expect((await open()).get('task', 't2')).rejects.toThrow(/"task\/t2\/done".*is damaged/);
   });
 });
 

@@ -1,10 +1,14 @@
 /**
  * Loads the memory state from an opened storage: the open tasks, the agents, the high-water mark, and what
  * was counted, and how the last tasks ended, nothing else.
+ *
+ * Where the row of a task or an agent is damaged the store opens without it, and the log names the row. Calls
+ * for that task throw `StoreDamaged`; that agent is not registered, and its next registration writes the row
+ * anew. Without the row of the high-water mark nothing opens: cursors might be issued twice.
  */
 import { isSettled, type TaskState } from '../../domain/task.ts';
 import type { Log } from '../../ports/log.ts';
-import { StoreUnavailable } from '../../ports/store.ts';
+import { StoreDamaged, StoreUnavailable } from '../../ports/store.ts';
 import { loadActivity } from './activity-rows.ts';
 import { loadEnded } from './ended-rows.ts';
 import { loadEntries } from './index-changes.ts';
@@ -36,7 +40,7 @@ type RunningTask = { readonly request_id: string; readonly agent_id: string; rea
  */
 export async function loadState(
   storage: OrderedStorage,
-  { nowMs, afterRun, log }: { nowMs: number; afterRun: number; log: Pick<Log, 'warn'> },
+  { nowMs, afterRun, log }: { nowMs: number; afterRun: number; log: Pick<Log, 'warn' | 'error'> },
 ): Promise<MemoryState> {
   const row = readMark(await storage.get(HIGH_WATER_MARK_KEY));
   const state = createMemoryState(
@@ -45,15 +49,26 @@ export async function loadState(
   );
   await loadActivity(storage, state.activity, log);
   await loadEnded(storage, state, log);
-  await forEachRow(storage, AGENT_RANGE, ([key, text]) => {
-    const { r, v } = readEnvelope(text);
-    state.agents.put(lastPart(key), v as never, r, 0);
-    state.due.set(`agent:${lastPart(key)}`, nowMs, null);
+  await forEachRow(storage, AGENT_RANGE, {
+    use([key, text]) {
+      const { r, v } = readEnvelope(text);
+      state.agents.put(lastPart(key), v as never, r, 0);
+      state.due.set(`agent:${lastPart(key)}`, nowMs, null);
+    },
+    setAside(agent_id, err) {
+      log.error({ agent_id, err }, 'a stored agent is damaged and was left out; it has to register again');
+    },
   });
   const running: RunningTask[] = [];
-  await forEachRow(storage, OPEN_RANGE, (row) => {
-    const task = loadOpenTask(state, row, nowMs);
-    if (task) running.push(task);
+  await forEachRow(storage, OPEN_RANGE, {
+    use(row) {
+      const task = loadOpenTask(state, row, nowMs);
+      if (task) running.push(task);
+    },
+    setAside(request_id, err) {
+      state.damagedTasks.set(request_id, err);
+      log.error({ request_id, err }, 'an open task is damaged and was set aside; all others are served');
+    },
   });
   running.sort((a, b) => a.assignedMs - b.assignedMs || (a.request_id < b.request_id ? -1 : 1));
   for (const { request_id, agent_id } of running) state.agents.grant(agent_id, request_id, 0);
@@ -97,13 +112,39 @@ async function readNewestTaskKey(storage: OrderedStorage, log: Pick<Log, 'warn'>
   }
 }
 
-async function forEachRow(storage: OrderedStorage, range: Range, use: (row: Row) => void): Promise<void> {
+type RowUse = {
+  use(row: Row): void;
+  /** Called instead of `use` for a damaged row, with the last part of its key. */
+  setAside(id: string, damage: StoreDamaged): void;
+};
+
+async function forEachRow(storage: OrderedStorage, range: Range, { use, setAside }: RowUse): Promise<void> {
   let { from } = range;
   for (;;) {
-    const rows = await storage.scan({ from, to: range.to }, ROWS_PER_SLICE);
+    const { rows, damage } = await scanToDamage(storage, { from, to: range.to });
     for (const row of rows) use(row);
-    const last = rows.at(-1);
-    if (rows.length < ROWS_PER_SLICE || !last) return;
-    from = afterKey(last[0]);
+    if (damage) setAside(lastPart(damage.key), damage);
+    const last = damage?.key ?? rows.at(-1)?.[0];
+    if (last === undefined || (!damage && rows.length < ROWS_PER_SLICE)) return;
+    from = afterKey(last);
   }
+}
+
+type DamagedRow = StoreDamaged & { readonly key: string };
+
+/** A slice of rows; where one of it is damaged, those before it. */
+async function scanToDamage(
+  storage: OrderedStorage,
+  range: Range,
+): Promise<{ readonly rows: readonly Row[]; readonly damage?: DamagedRow }> {
+  try {
+    return { rows: await storage.scan(range, ROWS_PER_SLICE) };
+  } catch (error) {
+    if (!isDamagedRow(error)) throw error;
+    return { rows: await storage.scan({ from: range.from, to: error.key }, ROWS_PER_SLICE), damage: error };
+  }
+}
+
+function isDamagedRow(error: unknown): error is DamagedRow {
+  return error instanceof StoreDamaged && error.key !== undefined;
 }

@@ -7,6 +7,7 @@
 import { isSettled } from '../../domain/task.ts';
 import type { Batch, Kinds, Revision, Stored, Write } from '../../ports/store.ts';
 import type { Generation } from './generation.ts';
+import type { OpenTask } from './memory/open-tasks.ts';
 import type { StoredOutput } from './memory/outputs.ts';
 import type { FeedEnd } from './memory/state.ts';
 import { readStoredOutput } from './output-rows.ts';
@@ -90,13 +91,20 @@ function lookUpAnyKind(
     if (!entry) return { stored: undefined, seq: generation.agents.removedSeq() };
     return { stored: { value: entry.record, revision: entry.revision }, seq: entry.seq };
   }
-  const open = kind === 'task' ? generation.tasks.get(id) : undefined;
+  const open = kind === 'task' ? findOpenTask(generation, id) : undefined;
   if (open) return { stored: { value: open.state, revision: open.revision }, seq: open.seq };
   const key = rowKeyOf(kind, id);
   const envelope = generation.recentRows.get(key);
   return envelope === undefined
     ? undefined
     : { stored: openEnvelope(envelope, nowMs), seq: generation.recentRows.seqOf(key) };
+}
+
+/** An open task; undefined where there is none. Throws `StoreDamaged` where its row was set aside. */
+function findOpenTask({ tasks, damagedTasks }: Generation, id: string): OpenTask | undefined {
+  const damage = damagedTasks.get(id);
+  if (damage) throw damage;
+  return tasks.get(id);
 }
 
 /** The value in an envelope; undefined when there is none or it has expired. */
@@ -128,7 +136,7 @@ export function findRevision(
 ): Revision | 'absent' {
   const { kind, id } = write;
   if (kind === 'agent') return generation.agents.get(id)?.revision ?? 'absent';
-  const open = kind === 'task' ? generation.tasks.get(id) : undefined;
+  const open = kind === 'task' ? findOpenTask(generation, id) : undefined;
   if (open) return open.revision;
   return openEnvelope(findRow(generation, prefetched, rowKeyOf(kind, id)), nowMs)?.revision ?? 'absent';
 }

@@ -16,6 +16,7 @@ import type { EndedTask } from '../../../domain/ended-task.ts';
 import { OUTCOMES, type TaskOutcome } from '../../../domain/history-record.ts';
 import { fillOutcomes, type OutcomeCounts } from '../../../domain/task-counts.ts';
 import { STORE_LIMITS } from '../../../ports/limits.ts';
+import type { StoreDamaged } from '../../../ports/store.ts';
 import type { HighWaterMark, MarkRow } from '../storage/row-keys.ts';
 import { type ActivitySteps, createActivitySteps } from './activity-steps.ts';
 import { type Agents, createAgents } from './agents.ts';
@@ -31,6 +32,8 @@ export type MemoryState = {
   /** The number of this opening of the storage; revisions, leases and change cursors begin with it. */
   readonly run: number;
   readonly tasks: OpenTasks;
+  /** Open tasks whose row is damaged, by id: why a call for one of them fails. */
+  readonly damagedTasks: Map<string, StoreDamaged>;
   readonly agents: Agents;
   readonly due: DueQueue;
   readonly indexes: Indexes;
@@ -54,6 +57,7 @@ export function createMemoryState(row: MarkRow, newestTaskKey: string): MemorySt
   return {
     run,
     tasks: createOpenTasks(),
+    damagedTasks: new Map(),
     agents: createAgents(run),
     due: createDueQueue(run),
     indexes: createIndexes(),

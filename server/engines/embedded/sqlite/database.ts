@@ -145,7 +145,7 @@ function createReader(sqlite: DatabaseSync, path: string): Reader {
   function requireIntact(key: string, row: Record<string, unknown>): string {
     const value = row.value;
     if (typeof value === 'string' && row.crc === checksum(key, value)) return value;
-    throw new StoreDamaged(`the value under "${key}" in ${path} is damaged: its CRC-32 does not match`);
+    throw new StoreDamaged(`the value under "${key}" in ${path} is damaged: its CRC-32 does not match`, key);
   }
 
   function readRow(row: Record<string, unknown>): Row {

@@ -1,0 +1,128 @@
+/** What a damaged row of the embedded engine's file comes to: an error that names it, and nothing else. */
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
+import { type Store, StoreDamaged } from '../../server/ports/store.ts';
+import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
+import { SILENT } from '../harness/silent-log.ts';
+import { createTestFolder } from './embedded-under-test.ts';
+import {
+  buildState,
+  finish,
+  readFeed,
+  readState,
+  register,
+  settle,
+  submit,
+  writeTask,
+} from './store-under-test.ts';
+
+let testFolder: ReturnType<typeof createTestFolder>;
+let clock: FakeClock;
+let opened: Store[];
+
+beforeEach(() => {
+  testFolder = createTestFolder();
+  clock = createFakeClock();
+  opened = [];
+});
+afterEach(async () => {
+  for (const store of opened) await store.close();
+  testFolder.remove();
+});
+
+async function open(): Promise<Store> {
+  const store = await openEmbeddedStore({ storage: `sqlite:${testFolder.path}`, clock, log: SILENT });
+  opened.push(store);
+  return store;
+}
+
+/** Changes the file while no store has it open. */
+function runSql(sql: string): void {
+  const sqlite = new DatabaseSync(testFolder.path);
+  sqlite.exec(sql);
+  sqlite.close();
+}
+
+const damage = (key: string): void =>
+  runSql(`UPDATE kv SET value = replace(value, '"v"', '"w"') WHERE key = '${key}'`);
+
+test('damage of a stored value is an error that names the key, never a wrong value', async () => {
+  const store = await open();
+  await finish(store, 't1');
+  await finish(store, 't2');
+  await store.close();
+  damage('task/t1/done');
+  const again = await open();
+  const reading = again.get('task', 't1');
+  await expect(reading).rejects.toThrow(StoreDamaged);
+  await expect(reading).rejects.toThrow(/"task\/t1\/done".*is damaged/);
+  expect((await readState(again, 't2')).value.status).toBe('success');
+  await expect(submit(again, 't1')).rejects.toThrow(/task\/t1\/done/);
+});
+
+test('damage of an event ends its feed with an error that names the key', async () => {
+  const store = await open();
+  await finish(store, 't1');
+  await store.close();
+  runSql("UPDATE kv SET value = '[1,\"t9\"]' WHERE key LIKE 'feed/s/%'");
+  await expect(readFeed(await open(), 's', null, 1)).rejects.toThrow(/"feed\/s\/.*is damaged/);
+});
+
+test('damage that hides an event within a feed ends the feed with an error that names the next key', async () => {
+  const store = await open();
+  for (const id of ['t1', 't2', 't3']) await finish(store, id);
+  await store.close();
+  runSql("DELETE FROM kv WHERE key LIKE 'feed/s/%' AND value LIKE '%t2%'");
+  const reading = readFeed(await open(), 's', null, 3);
+  await expect(reading).rejects.toThrow(/damaged.*"feed\/s\/.*can't be found/);
+});
+
+test('damage of open tasks and agents sets them aside, and everything else is loaded', async () => {
+  const store = await open();
+  const ids = Array.from({ length: 200 }, (_, index) => `t${String(index).padStart(3, '0')}`);
+  const agent_ids = ids.map((id) => `a-${id}`);
+  for (const id of ids) await submit(store, id);
+  for (const agent_id of agent_ids) await register(store, agent_id);
+  await store.close();
+  // The first and the last of all, neighbours, and both sides of the end of a slice.
+  const lost = [0, 63, 64, 65, 100, 101, 199];
+  for (const index of lost) damage(`open/${ids[index]}`);
+  for (const index of lost) damage(`agent/${agent_ids[index]}`);
+  const again = await open();
+  for (const [index, id] of ids.entries()) {
+    const agent = await again.get('agent', agent_ids[index] ?? '');
+    if (!lost.includes(index)) {
+      expect((await readState(again, id)).value.status).toBe('pending');
+      expect(agent?.value.agent_id).toBe(agent_ids[index]);
+      continue;
+    }
+    await expect(again.get('task', id)).rejects.toThrow(StoreDamaged);
+    await expect(again.getForCommit(id)).rejects.toThrow(`"open/${id}"`);
+    const write = writeTask(id, 'absent', buildState(again));
+    await expect(again.commit(write)).rejects.toThrow(StoreDamaged);
+    await expect(again.readOutput(id, 0, 10)).rejects.toThrow(StoreDamaged);
+    expect(agent).toBeUndefined();
+  }
+  await register(again, 'a-t000');
+  await settle(again, 't001');
+  await again.close();
+  const third = await open();
+  expect((await third.get('agent', 'a-t000'))?.value.agent_id).toBe('a-t000');
+  expect((await readState(third, 't001')).value.status).toBe('success');
+  await expect(third.get('task', 't000')).rejects.toThrow(StoreDamaged);
+});
+
+test('damage of the row of the high-water mark refuses the start, naming the key', async () => {
+  await (await open()).close();
+  runSql("UPDATE kv SET value = value || ' ' WHERE key = 'meta/mark'");
+  await expect(open()).rejects.toThrow(/"meta\/mark".*is damaged/);
+});
+
+test('damage is detected when a value is stored under the key of another', async () => {
+  const store = await open();
+  await finish(store, 't1');
+  await store.close();
+  runSql("UPDATE kv SET key = 'task/t2/done' WHERE key = 'task/t1/done'");
+  await expect((await open()).get('task', 't2')).rejects.toThrow(/"task\/t2\/done".*is damaged/);
+});
