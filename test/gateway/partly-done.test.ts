@@ -1,4 +1,7 @@
-/** A call that commits for many tasks and gives up on one: its error says that some may have changed. */
+/**
+ * Calls that commit for many tasks: in few commits; and if one gives up on a task, its error says that some may
+ * have changed.
+ */
 import { expect, test } from 'vitest';
 import { type Store, StoreDamaged, StoreUnavailable } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
@@ -98,5 +101,27 @@ test('a damaged task of an agent does not keep it from its heartbeats, its regis
   const registration = buildRegistration('A', { endpoint: 'pull', max_concurrent: 3, request_ids: [second] });
   await clock.drive(world.gateway.registerAgent(registration));
   expect((await read(world, first)).status).toBe('running');
+  await store.close();
+});
+
+test('an agent that leaves makes all tasks due that it has not claimed, 200 in one commit', async () => {
+  const clock = createFakeClock();
+  const store = await openFreshStore(clock);
+  let commits = 0;
+  const commit: Store['commit'] = async (batch) => {
+    commits += 1;
+    return await store.commit(batch);
+  };
+  const world = createWorld({ ...store, commit }, { clock });
+  const task_tags = ['many'];
+  const registration = { agent_tags: task_tags, endpoint: 'pull', max_concurrent: 500 };
+  await world.gateway.registerAgent(buildRegistration('A', registration));
+  for (let count = 0; count < 401; count += 1) await submitLong(world, { task_tags });
+  commits = 0;
+  await clock.drive(world.gateway.unregisterAgent('A'));
+  expect(commits).toBe(1 + Math.ceil(401 / 200));
+  await world.gateway.registerAgent(buildRegistration('B', registration));
+  await world.runUntilIdle();
+  expect((await store.list('slots', { agent_id: 'B' }, { limit: 500 })).items).toHaveLength(401);
   await store.close();
 });

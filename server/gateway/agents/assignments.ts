@@ -59,9 +59,13 @@ export async function makeUnacknowledgedDue(
 ): Promise<void> {
   const atMs = store.nowMs();
   const assigned = (await listAssigned(store, agent_id)).filter(({ delivery }) => !delivery.acknowledged);
-  await commitEach(assigned, ({ request_id }) =>
-    commits.reschedule([{ ref: taskRef(request_id), atMs, unlessHeld: true }]),
-  );
+  const due = assigned.map(({ request_id }) => ({
+    ref: taskRef(request_id),
+    atMs,
+    unlessHeld: true as const,
+  }));
+  for (let from = 0; from < due.length; from += SLOTS_PAGE)
+    await commits.reschedule(due.slice(from, from + SLOTS_PAGE));
 }
 
 /**
