@@ -24,8 +24,9 @@
  *
  * - `each agent`: those that the task was ever assigned to. `asked`: when its first open question was.
  * - The entries of a state are frozen like stored names: a commit removes what this table says of the state
- *   before. If a row of it changes, what was stored by the old row stays behind, and needs a migration. Only
- *   the time from which a task is claimable may change: it orders an entry and does not name it.
+ *   before. If a row of it changed, what was stored by the old row would stay behind: it waits for the next
+ *   major version. Only the time from which a task is claimable may change: it orders an entry and does not
+ *   name it.
  */
 import { tookIndexOf } from './activity.ts';
 import { findOpenQuestion, isWaitingForAnswer } from './asking.ts';

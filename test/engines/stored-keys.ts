@@ -1,7 +1,7 @@
-/** The contents of a store in Redis, key by key, to compare two stores. */
+/** The contents of a store in Redis, key by key: to compare two stores, and to create one again. */
 import type { createClient } from '@redis/client';
 
-type Client = ReturnType<typeof createClient>;
+export type Client = ReturnType<typeof createClient>;
 
 /** One command for all keys: a test compares thousands of stores. */
 const READ_ALL = `
@@ -37,4 +37,45 @@ const READ_ALL = `
 export async function readKeys(client: Client, prefix: string): Promise<ReadonlyMap<string, unknown>> {
   const all = JSON.parse(String(await client.eval(READ_ALL, { arguments: [prefix] }))) as object;
   return new Map(Object.entries(all).sort());
+}
+
+/** Creates keys as `readKeys()` has read them; none of them expires. */
+export async function writeKeys(
+  client: Client,
+  prefix: string,
+  keys: ReadonlyMap<string, unknown>,
+): Promise<void> {
+  for (const [name, [kind, value]] of keys as ReadonlyMap<string, [string, unknown]>)
+    for (const command of commandsOf(prefix + name, kind, value as readonly string[]))
+      await client.sendCommand([...command]);
+}
+
+function commandsOf(key: string, kind: string, value: readonly string[]): readonly (readonly string[])[] {
+  switch (kind) {
+    case 'hash':
+      return value.map((field) => ['HSET', key, ...splitField(field)]);
+    case 'set':
+      return [['SADD', key, ...value]];
+    case 'list':
+      return [['RPUSH', key, ...value]];
+    case 'zset':
+      return value.flatMap((member, index) =>
+        index % 2 ? [] : [['ZADD', key, value[index + 1] ?? '', member]],
+      );
+    case 'stream':
+      return (value as unknown as readonly [string, readonly string[]][]).map(([id, fields]) => [
+        'XADD',
+        key,
+        id,
+        ...fields,
+      ]);
+    default:
+      return [['SET', key, String(value)]];
+  }
+}
+
+/** No name of a field has the sign between it and its value. */
+function splitField(field: string): readonly [name: string, value: string] {
+  const at = field.indexOf(' = ');
+  return [field.slice(0, at), field.slice(at + 3)];
 }

@@ -1,6 +1,6 @@
 /**
- * Calls that commit for many tasks: in few commits; and if one gives up on a task, its error says that some may
- * have changed.
+ * Calls that commit for many tasks: in few commits; and if one gives up on a task, its error says that some
+ * may have changed.
  */
 import { expect, test } from 'vitest';
 import { type Store, StoreDamaged, StoreUnavailable } from '../../server/ports/store.ts';

@@ -48,7 +48,7 @@ export async function openRedisTestStore(clock: FakeClock, prefix = nameRedisSto
 const connectOrdered = createOrderedConnect();
 
 /** The test's clock stands still while a command is under way, because Redis replies in real time. */
-const connectTracked: typeof connectPrimary = async (address, options) => {
+export const connectTracked: typeof connectPrimary = async (address, options) => {
   const client = await connectOrdered(address, options);
   return { ...client, send: (command) => trackOutside(client.send(command)) };
 };

@@ -21,7 +21,13 @@ import { createCommitGroups } from './commit/commit-groups.ts';
 import { createBarrier, NO_BARRIER } from './connection/barrier.ts';
 import { openConnection } from './connection/connection.ts';
 import type { Opened, OpenOptions } from './connection/connection-state.ts';
-import { FORMAT, PREFIX, requireFormat, requireNoVersion1 } from './connection/format.ts';
+import {
+  FORMATS_OF_THIS,
+  type Formats,
+  PREFIX,
+  requireFormat,
+  requireNoVersion1,
+} from './connection/format.ts';
 import { createInspection } from './connection/server-inspection.ts';
 import { createContacts } from './contacts.ts';
 import { createNextDue } from './next-due.ts';
@@ -44,6 +50,8 @@ export type RedisDeps = {
   readonly prefix?: string;
   /** Opens a physical connection; tests replace it. */
   readonly connect?: typeof connectPrimary;
+  /** For tests: the formats of a later gateway. */
+  readonly formats?: Formats;
   /** For tests: the store's time, instead of that of Redis. */
   readonly testMs?: () => number;
   /** The wall clock of this host, epoch milliseconds. Default: `Date.now`. */
@@ -198,6 +206,8 @@ function noteReplies(client: RedisClient, onReply: () => void): RedisClient {
  */
 function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) => Promise<Opened> {
   const { durability, clock, log, prefix, channel, ownChannel, time, onReadable } = deps;
+  const { formats = FORMATS_OF_THIS } = deps;
+  const { written, oldest } = formats;
   let warnedLast = '';
 
   function warn(warnings: readonly string[]): void {
@@ -208,10 +218,10 @@ function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) =
   async function openStore(client: RedisClient, epoch: string): Promise<string> {
     await loadScripts(client);
     const sentMs = clock.monotonicMs();
-    const args = ['1', prefix, epoch, time.argument(), createUniqueName(), FORMAT];
+    const args = ['1', prefix, epoch, time.argument(), createUniqueName(), `${written}`, `${oldest}`];
     const reply = (await runScript(client, scripts.open, args)) as readonly Reply[];
     const [format, reading, openedEpoch] = reply;
-    requireFormat(String(format), client.peer, deps.address.database);
+    requireFormat(Number(format), client.peer, deps.address.database, formats);
     await time.begin(reading, sentMs, (setting) =>
       runScript(client, scripts.setClock, ['1', prefix, String(openedEpoch), '', ...setting]),
     );

@@ -8,10 +8,15 @@
  * with all their pages, for each row that it finds or writes. So what a row has no room for within its page
  * stands apart.
  *
- * The version is the low byte of SQLite's `user_version`; a file of another one is refused and stays as it
- * is. The rest of it is the identity of the database: a random number, and one more with each log that
- * begins. The first transaction of a log writes it, so the log of another database, or of a later state of
- * this one, is never read into a file.
+ * The version is the low byte of SQLite's `user_version`; a file whose version this gateway does not read is
+ * refused and stays as it is. The rest of it is the identity of the database: a random number, and one more
+ * with each log that begins. The first transaction of a log writes it, so the log of another database, or of
+ * a later state of this one, is never read into a file.
+ *
+ * What a new version means: gateways before it would read the file wrongly, or lose what they write anew. So
+ * its first opening raises the version of the file, and they refuse it from then on. Rows stay as they are: a
+ * field that they lack has a default. For example, if version 4 adds a kind of row that ends with its task,
+ * a gateway of version 3 must not trim that task.
  */
 import { randomInt } from 'node:crypto';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
@@ -27,7 +32,16 @@ const USER_VERSION_OFFSET = 60;
 const VERSIONS = 2 ** 8;
 /** Identities are below this: a user version has 31 bits beside its sign. */
 const IDENTITIES = 2 ** 23;
-const VERSION = 3;
+
+/** The versions of a gateway. */
+type Versions = {
+  /** The one of the files that it writes. */
+  readonly written: number;
+  /** The oldest that it opens; it opens all between the two. */
+  readonly oldest: number;
+};
+
+const VERSIONS_OF_THIS: Versions = { written: 3, oldest: 3 };
 /** How much of the first page is read. */
 const HEAD_BYTES = APPLICATION_ID_OFFSET + 4;
 /** A row of a leaf has at most 1,002 bytes in its page, its header included; characters take one or more. */
@@ -92,10 +106,13 @@ export function renewIdentity(sqlite: DatabaseSync): void {
   sqlite.exec(`PRAGMA user_version = ${randomInt(1, IDENTITIES) * VERSIONS + readVersion(sqlite)}`);
 }
 
-/** Gives the next identity to a database whose log begins, within the first transaction of that log. */
-export function advanceIdentity(sqlite: DatabaseSync): void {
+/**
+ * Gives the next identity to a database whose log begins, within the first transaction of that log; where its
+ * format is raised, also the version that is higher by so much.
+ */
+export function advanceIdentity(sqlite: DatabaseSync, raisedBy = 0): void {
   const before = readPragma(sqlite, 'user_version');
-  sqlite.exec(`PRAGMA user_version = ${(before + VERSIONS) % (IDENTITIES * VERSIONS)}`);
+  sqlite.exec(`PRAGMA user_version = ${(before + VERSIONS + raisedBy) % (IDENTITIES * VERSIONS)}`);
 }
 
 /** Whether a file can be the one beneath a log in which the database had these identities. */
@@ -107,28 +124,37 @@ export function isBeneath(
   return countFrom(identity) <= countFrom(last);
 }
 
-/** Creates the tables where they are missing. Throws for a file that this gateway must not use. */
-export function prepareFormat(sqlite: DatabaseSync, path: string): void {
+/**
+ * Creates the tables where they are missing, and raises an older version. Throws for a file that this gateway
+ * must not use. `versions`: tests give those of a later gateway.
+ */
+export function prepareFormat(sqlite: DatabaseSync, path: string, versions = VERSIONS_OF_THIS): void {
   const tables = sqlite.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n;
   const isNew = tables === 0 && readPragma(sqlite, 'application_id') === 0 && readVersion(sqlite) === 0;
-  if (!isNew) requireFormat(sqlite, path);
-  else {
+  if (isNew) {
     sqlite.exec(
       'BEGIN IMMEDIATE; CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL, ' +
         'large_id INTEGER) WITHOUT ROWID; CREATE TABLE large (id INTEGER PRIMARY KEY, value TEXT NOT NULL); ' +
         `PRAGMA application_id = ${APPLICATION_ID}; ` +
-        `PRAGMA user_version = ${randomInt(1, IDENTITIES) * VERSIONS + VERSION}; COMMIT`,
+        `PRAGMA user_version = ${randomInt(1, IDENTITIES) * VERSIONS + versions.written}; COMMIT`,
     );
+    return;
   }
+  requireFormat(sqlite, path, versions);
+  const raisedBy = versions.written - readVersion(sqlite);
+  // It may be the first transaction of a log.
+  if (raisedBy > 0) advanceIdentity(sqlite, raisedBy);
 }
 
-/** Throws for a file of another program, and for one whose format is another one. */
-export function requireFormat(sqlite: DatabaseSync, path: string): void {
+/** Throws for a file of another program, and for one of a version that this gateway does not read. */
+export function requireFormat(sqlite: DatabaseSync, path: string, versions = VERSIONS_OF_THIS): void {
   if (readPragma(sqlite, 'application_id') !== APPLICATION_ID) throw new UnusableFile(describeForeign(path));
   const version = readVersion(sqlite);
-  if (version === VERSION) return;
+  const { oldest, written } = versions;
+  if (version >= oldest && version <= written) return;
+  const readable = oldest === written ? `version ${written}` : `versions ${oldest} to ${written}`;
   throw new UnusableFile(
-    `The database ${path} has format version ${version}, this gateway reads version ${VERSION}. Start the ` +
+    `The database ${path} has format version ${version}, this gateway reads ${readable}. Start the ` +
       'gateway that wrote it; to go on with this one, let that one end its tasks, and name another file.',
   );
 }

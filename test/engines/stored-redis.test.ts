@@ -1,0 +1,138 @@
+/**
+ * What gateways of each format wrote into a Redis is opened by this one, as `stored-sqlite.test.ts` says of
+ * files; and a store whose format a later gateway raises is left by those that run on it.
+ * `STORED=write npm test -- test/engines/stored-redis.test.ts` writes the newest of `stored/` anew.
+ * @module-tag redis
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { createClient } from '@redis/client';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { parseRedisAddress } from '../../server/engines/redis/client/address.ts';
+import type { Formats } from '../../server/engines/redis/connection/format.ts';
+import { openRedisStore } from '../../server/engines/redis/open.ts';
+import type { Log } from '../../server/ports/log.ts';
+import { StoreUnavailable } from '../../server/ports/store.ts';
+import { createFakeClock } from '../harness/fake-clock.ts';
+import { type RedisProcess, startRedis } from '../harness/redis-process.ts';
+import { connectTracked } from '../harness/redis-stores.ts';
+import { createWallClock, SILENT } from '../harness/silent-log.ts';
+import { createWorld, type World } from '../harness/world.ts';
+import { until } from './store-under-test.ts';
+import { type Client, readKeys, writeKeys } from './stored-keys.ts';
+import { describeWorld, endWorld, FILLED_MS, fillWorld } from './stored-world.ts';
+
+const FOLDER = join(import.meta.dirname, 'stored');
+const FILES = readdirSync(FOLDER)
+  .filter((file) => file.endsWith('.txt'))
+  .sort();
+
+let redis: RedisProcess;
+let client: Client;
+let prefixes = 0;
+let worlds: World[] = [];
+let logged: string[] = [];
+const LOG: Log = { ...SILENT, error: (fields) => void logged.push(inspect(fields)) };
+
+beforeAll(async () => {
+  redis = await startRedis(['--appendonly', 'no']);
+  client = createClient({ url: redis.url });
+  await client.connect();
+});
+afterAll(async () => {
+  client.destroy();
+  await redis.dispose();
+});
+afterEach(async () => {
+  for (const { store } of worlds) await store.close();
+  worlds = [];
+  logged = [];
+});
+
+const namePrefix = (): string => {
+  prefixes += 1;
+  return `{stored-${prefixes}}:`;
+};
+
+async function openWorld(prefix: string, atMs = 0, formats?: Formats): Promise<World> {
+  const clock = createFakeClock();
+  await clock.advance(atMs);
+  const address = parseRedisAddress(redis.url);
+  if ('mistake' in address) throw new Error(address.mistake);
+  const store = await openRedisStore({
+    address,
+    durability: 'memory',
+    clock,
+    log: LOG,
+    prefix,
+    testMs: createWallClock(clock),
+    connect: connectTracked,
+    ...(formats && { formats }),
+  });
+  const world = createWorld(store, { clock });
+  worlds.push(world);
+  return world;
+}
+
+/** All keys, each in a line. What is a random name in each process has the same name here. */
+async function writeLines(prefix: string): Promise<string> {
+  const keys = await readKeys(client, prefix);
+  const lines = [...keys].map((entry) => JSON.stringify(entry)).join('\n');
+  const [, epoch = ''] = keys.get('epoch') as readonly [string, string];
+  const [, process = ''] = /"r = ([\w-]{12})-1"/.exec(lines) ?? [];
+  return `${lines.replaceAll(process, 'process').replaceAll(epoch, 'epoch')}\n`;
+}
+
+async function fill(): Promise<string> {
+  const prefix = namePrefix();
+  const world = await openWorld(prefix);
+  await fillWorld(world);
+  await world.store.close();
+  return prefix;
+}
+
+async function restore(file: string): Promise<string> {
+  const prefix = namePrefix();
+  const lines = readFileSync(join(FOLDER, file), 'utf8').trimEnd().split('\n');
+  await writeKeys(client, prefix, new Map(lines.map((line) => JSON.parse(line))));
+  return prefix;
+}
+
+test('this gateway writes what the newest file holds', async () => {
+  const lines = await writeLines(await fill());
+  const newest = join(FOLDER, FILES.at(-1) ?? 'redis-2.txt');
+  if (process.env.STORED === 'write') writeFileSync(newest, lines);
+  expect(lines).toBe(readFileSync(newest, 'utf8'));
+});
+
+test.each(FILES)('%s is opened, says the same, goes on, and leaves nothing behind', async (file) => {
+  const prefix = await restore(file);
+  const world = await openWorld(prefix, FILLED_MS);
+  const readings = await describeWorld(world);
+  expect([...readings]).toEqual([...(await describeWorld(await openWorld(await fill(), FILLED_MS)))]);
+  await endWorld(world);
+  await world.store.close();
+  const left = [...(await readKeys(client, prefix)).keys()].filter(
+    (key) => !/^(activity|no-agent):/.test(key),
+  );
+  expect(left).toEqual(['epoch', 'format', 'gone', 'meta']);
+});
+
+test('a later gateway raises the format of a store; those that run on it stop, and say why', async () => {
+  const prefix = await restore(FILES.at(-1) ?? '');
+  const running = await openWorld(prefix, FILLED_MS);
+  await expect(openWorld(prefix, FILLED_MS, { written: 4, oldest: 3 })).rejects.toThrow(
+    /has format version 2, this gateway reads versions 3 to 4\./,
+  );
+  expect(await running.gateway.cancelTask('task-000012')).toMatchObject({ ok: true });
+  const later = await openWorld(prefix, FILLED_MS, { written: 3, oldest: 2 });
+  await expect(running.gateway.cancelTask('task-000013')).rejects.toThrow(StoreUnavailable);
+  await until('its log says why', async () => {
+    await running.clock.advance(100);
+    return /has format version 3, this gateway reads version 2\./.test(logged.join('\n'));
+  });
+  expect(running.store.health()).toMatchObject({ ok: false, outage: { kind: 'wrong_settings' } });
+  await expect(openWorld(prefix, FILLED_MS)).rejects.toThrow(/has format version 3/);
+  expect(await later.gateway.cancelTask('task-000013')).toMatchObject({ ok: true });
+});
