@@ -217,6 +217,34 @@ test('of equally free tag sets those that were granted a task last are looked at
   expect(groups.supplies.tagCount()).toBe(0);
 });
 
+test('callers who ask for a refresh while one waits share it, and each is served by a read that began later', async () => {
+  const reads: (() => void)[] = [];
+  const agentIndex = createAgentIndex(
+    {
+      nowMs: () => 0,
+      health: () => ({ ok: true }),
+      async readAgentChanges() {
+        await new Promise<void>((resolve) => reads.push(resolve));
+        return { reset: false, changed: [], removed: [], cursor: 'c', more: false };
+      },
+      getAgentStatus: async () => undefined,
+    },
+    SILENT,
+  );
+  const first = agentIndex.refresh();
+  await Promise.resolve();
+  let served = 0;
+  const others = Array.from({ length: 1_000 }, () => agentIndex.refresh().then(() => (served += 1)));
+  expect(reads).toHaveLength(1);
+  reads[0]?.();
+  await first;
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([reads.length, served]).toEqual([2, 0]);
+  reads[1]?.();
+  await Promise.all(others);
+  expect(reads).toHaveLength(2);
+});
+
 describe('agents that cannot be read', () => {
   /** An index over a store that fails, unless `isFailing` is false; what it logs. */
   function createFailing(isStoreOk: boolean) {

@@ -1,5 +1,6 @@
 /** What an agent's load is, and whom a task is assigned to because of it. */
 import { expect, test } from 'vitest';
+import { isAdmission, StoreRefused } from '../../server/ports/store.ts';
 import { REFUSED } from '../harness/fake-pusher.ts';
 import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, type World } from '../harness/world.ts';
@@ -125,5 +126,25 @@ describeEachStore('the load on %s', (_name, open) => {
     expect(await chosen(['a', 'b'])).toBe('C');
     expect(await chosen(['a'])).toBe('B');
     expect(await chosen(['a'])).toBe('A');
+  });
+
+  test('a submission that the store refuses leaves no slot behind that the agent does not hold', async () => {
+    let isFull = false;
+    const world = await start({
+      wrap: (store) => ({
+        ...store,
+        commit: async (batch) => {
+          if (isFull && isAdmission(batch)) throw new StoreRefused('full');
+          return await store.commit(batch);
+        },
+      }),
+    });
+    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 10 }));
+    await world.runUntilIdle();
+    isFull = true;
+    for (let n = 0; n < 25; n += 1)
+      await expect(world.gateway.submitTask(buildSubmission())).rejects.toThrow(StoreRefused);
+    await world.pass(1_000);
+    expect(world.figures.agents()).toMatchObject({ usedSlots: 0, freeSlots: 10 });
   });
 });

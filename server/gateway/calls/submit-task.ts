@@ -27,7 +27,7 @@ import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import type { Ids } from '../../ports/clock.ts';
 import { type Gateway, GatewayError, type Submission } from '../../ports/gateway.ts';
 import type { CommitConflict, Write } from '../../ports/store.ts';
-import { type AssignDeps, commitAssignment, pickAgent, prepareAssignment } from '../dispatch/assign.ts';
+import { type AssignDeps, commitAssignment, grantSlot, pickAgent } from '../dispatch/assign.ts';
 import { commitDeadlineMs } from '../tasks/commit-step.ts';
 import type { LargeTasks } from '../tasks/large-tasks.ts';
 import type { LeasedResult } from '../tasks/leased-task.ts';
@@ -156,20 +156,18 @@ async function commitAssigned(
   const span = deps.tracing.startSpan('match', trace, { request_id });
   deps.agentIndex.keepFresh();
   const record = pickAgent(deps, task_tags)?.record;
-  const to = record && prepareAssignment(deps, record);
   // No other lease has this name: the entry is new, and only once.
   const lease = `submission of ${request_id}`;
   const task = { request_id, lease, before: { value: state, revision: 'absent' } };
   const assign = async () =>
     record &&
-    to &&
-    (await commitAssignment(deps, task, { type: 'assign', ...to }, record, {
-      ...options,
-      noneWaiting: record.agent_tags,
-    }));
-  const result = await runInSpan(span, assign, (tried) => (tried?.ok && to ? { agent_id: to.agent_id } : {}));
-  if (to && !result?.ok) await deps.agentIndex.reload(to.agent_id);
-  return result;
+    (await grantSlot(deps, record, (to) =>
+      commitAssignment(deps, task, { type: 'assign', ...to }, record, {
+        ...options,
+        noneWaiting: record.agent_tags,
+      }),
+    ));
+  return await runInSpan(span, assign, (tried) => (tried?.ok && record ? { agent_id: record.agent_id } : {}));
 }
 
 function isLargeInput({ payload }: TaskInput): boolean {

@@ -70,18 +70,15 @@ async function assignUnlessOvertaking(
   how: Assigning,
 ): Promise<LeasedResult> {
   const { agent_id, agent_tags } = record;
-  const to = prepareAssignment(deps, record);
-  if (!to) return await retryLater(deps, task);
-  const commit = (options: CommitOptions): Promise<LeasedResult> =>
-    commitAssignment(deps, task, { ...how, ...to }, record, options);
-  const mayOvertake = task.before.value.waiting;
-  let result = await commit(mayOvertake ? {} : { noneWaiting: agent_tags });
-  if (!result.ok && result.conflict === 'waiting') {
-    if (await hasWaitingFor(deps, record)) result = await giveWay(deps, task, agent_id);
-    else result = await commit({});
-  }
-  if (!result.ok || !result.written) await deps.agentIndex.reload(agent_id);
-  return result;
+  const result = await grantSlot(deps, record, async (to) => {
+    const commit = (options: CommitOptions): Promise<LeasedResult> =>
+      commitAssignment(deps, task, { ...how, ...to }, record, options);
+    const mayOvertake = task.before.value.waiting;
+    const granted = await commit(mayOvertake ? {} : { noneWaiting: agent_tags });
+    if (granted.ok || granted.conflict !== 'waiting') return granted;
+    return (await hasWaitingFor(deps, record)) ? await giveWay(deps, task, agent_id) : await commit({});
+  });
+  return result ?? (await retryLater(deps, task));
 }
 
 /** Leaves the agent to the tasks that wait for it, and the task for a moment later. */
@@ -98,16 +95,29 @@ async function giveWay(deps: AssignDeps, task: LeasedTask, agent_id: string): Pr
 /** The part of the trigger that says to which agent a task is assigned, and when its delivery is due next. */
 type AssignedTo = { readonly agent_id: string; readonly attempted: boolean; readonly nextMs: number };
 
-/** Counts the slot before it is granted; undefined when no further push to this agent may start now. */
-export function prepareAssignment(
+/**
+ * Counts the slot in the index while it is being granted. Undefined when no further push to this agent may
+ * start now.
+ */
+export async function grantSlot(
   deps: AssignDeps,
   { agent_id, endpoint }: AgentRecord,
-): AssignedTo | undefined {
+  grant: (to: AssignedTo) => Promise<LeasedResult>,
+): Promise<LeasedResult | undefined> {
   const isPull = endpoint === PULL_ENDPOINT;
   if (!isPull && isPushLimitReached(deps, endpoint)) return undefined;
   const nowMs = deps.store.nowMs();
   deps.agentIndex.noteGrant(agent_id, nowMs);
-  return { agent_id, attempted: !isPull, nextMs: isPull ? nowMs + UNCLAIMED_MS : nowMs };
+  try {
+    const nextMs = isPull ? nowMs + UNCLAIMED_MS : nowMs;
+    const result = await grant({ agent_id, attempted: !isPull, nextMs });
+    if (!result.ok || !result.written) await deps.agentIndex.reload(agent_id);
+    return result;
+  } catch (error) {
+    // If it was granted all the same, the agent has changed, and the index will read that.
+    deps.agentIndex.noteRelease(agent_id);
+    throw error;
+  }
 }
 
 /** Commits the assignment to the agent of this record. If it is pushed to, its push starts. */

@@ -45,8 +45,9 @@ export function createDuePass(deps: Deps): () => Promise<number> {
   const failures: Failures = createBoundedMap(FAILED_MAX);
 
   return async () => {
-    sweepTimes.note(store.nowMs());
     const due = await store.takeDue(DUE_PER_TURN);
+    // An outage is a pause: agents could not be contacted.
+    sweepTimes.note(store.nowMs());
     if (due.length === 0) return 0;
     agentIndex.refresh().catch(() => undefined);
     const looks = await Promise.allSettled(

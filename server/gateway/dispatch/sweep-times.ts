@@ -5,7 +5,7 @@
 import { STORE_LIMITS } from '../../ports/limits.ts';
 
 export type SweepTimes = {
-  /** Notes that a sweep begins. */
+  /** Notes a sweep that the store has answered. */
   note(nowMs: number): void;
   /** Store time at which sweeping began, or went on after a pause; `nowMs` during a pause. */
   resumedMs(nowMs: number): number;

@@ -161,6 +161,8 @@ function createRefreshing(
   let cursor: string | null = null;
   // One refresh after the other: an older read must not overwrite a newer one.
   let refreshing: Promise<void> = Promise.resolve();
+  /** The refresh that has not begun: it serves all who ask for one meanwhile. */
+  let queued: Promise<void> | null = null;
   let refreshedMs = Number.NEGATIVE_INFINITY;
   /** While all agents are read anew: those not read yet, which stay as they were until the last page. */
   let unread: Set<string> | null = null;
@@ -190,10 +192,14 @@ function createRefreshing(
   }
 
   function refresh(): Promise<void> {
+    if (queued) return queued;
     refreshedMs = store.nowMs();
-    const next = refreshing.then(readPages);
-    refreshing = next.then(() => noteRefresh(null), noteRefresh);
-    return next;
+    queued = refreshing.then(() => {
+      queued = null;
+      return readPages();
+    });
+    refreshing = queued.then(() => noteRefresh(null), noteRefresh);
+    return queued;
   }
 
   return {
