@@ -79,8 +79,9 @@ function askQuestions(
   for (const question of write.questions ?? []) {
     const { key, at } = question;
     const same = questions.find((one) => one.key === key);
+    // Also of a withdrawn one: a person may be about to send the answer to what it asked.
+    if (same && !isSameJson(contentOf(same), contentOf(question))) return { at, why: 'other content' };
     if (same && !same.isWithdrawn) {
-      if (!isSameJson(contentOf(same), contentOf(question))) return { at, why: 'other content' };
       questions = questions.map((one) => (one === same ? { ...one, at } : one));
       continue;
     }

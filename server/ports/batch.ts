@@ -194,10 +194,10 @@ export type CommitConflict =
   | OutputConflict;
 
 /**
- * Whether a batch adds a task, an agent, or output that is not needed; any other ends, frees or changes what
- * is there.
+ * Whether a batch adds a task, an agent, or output that is not needed; any other ends, frees, changes or asks
+ * about what is there.
  */
 export function isAdmission({ writes, output }: Batch): boolean {
-  if (output?.append && !isNeeded(output.append)) return true;
+  if (output?.append && output.append.pieces.length > 0 && !isNeeded(output.append)) return true;
   return writes.some(({ expect, value }) => expect === 'absent' && value !== null);
 }

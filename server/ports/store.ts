@@ -282,7 +282,7 @@ export type Store = {
    * The pieces of a task's output behind number `after`: at most `limit` of them, fewer where they are large.
    * Nothing that is not durable is shown.
    */
-  readOutput(request_id: string, after: number, limit: number): Promise<OutputPage>;
+  readOutput(request_id: string, after: number, limit: number, caller?: Caller): Promise<OutputPage>;
   /**
    * Takes due entries, earliest first, and hides them from every other dispatcher for 1.5 s. When more are
    * due than `limit`, it takes a fifth of them from the latest, so that an entry that just came does not wait

@@ -111,6 +111,8 @@ describe('a disk with less space than', () => {
       await expect(changeOutput(store, id, { append: { pieces, by } })).rejects.toThrow(StoreRefused);
       must(await changeOutput(store, id, { append: { pieces, by, isNeeded: true } }));
       must(await changeOutput(store, id, { append: { pieces } }));
+      // It asks how many are stored, before the question is committed.
+      expect(await store.appendOutput({ request_id: id, pieces: [], by })).toMatchObject({ ok: true });
     }
     expect(await readPieces(store, id)).toHaveLength(5);
     must(await store.commit(await endingOf(store, id)));

@@ -11,7 +11,7 @@ import { openRedisStore } from '../../server/engines/redis/open.ts';
 import { scripts } from '../../server/engines/redis/scripts.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
-import { createFakeClock } from '../harness/fake-clock.ts';
+import { createFakeClock, flushMicrotasks } from '../harness/fake-clock.ts';
 import { type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
@@ -148,9 +148,11 @@ test('a commit rejects as unavailable when there is no new connection in time', 
   expect(performance.now() - startMs).toBeLessThan(5_000);
 });
 
-test('a call that is sent again has no more time than a call that is sent once', async () => {
+test('a call that is sent again has no more time than one that is sent once; a late reply wakes all listeners', async () => {
   const clock = createFakeClock();
+  const late = Promise.withResolvers<Reply>();
   let opened = 0;
+  let wakened = 0;
   const connection = await openConnection({
     clock,
     log: SILENT,
@@ -162,14 +164,16 @@ test('a call that is sent again has no more time than a call that is sent once',
       const isFirst = opened === 1;
       const lost = (): Promise<Reply> => Promise.reject(new Error('Socket closed unexpectedly'));
       const client = {
-        send: () => (isFirst ? clock.sleep(2_000).then(lost) : new Promise<Reply>(() => undefined)),
+        send: () => (isFirst ? clock.sleep(2_000).then(lost) : late.promise),
         subscribe: async () => undefined,
         peer: 'redis',
         destroy: () => undefined,
       };
       return { client, notifications: client, barrier: NO_BARRIER, epoch: 'e' };
     },
-    onReopened: () => undefined,
+    onReopened() {
+      wakened += 1;
+    },
   });
   let failure: unknown;
   connection.callRepeatable(scripts.commit, []).catch((error: unknown) => {
@@ -180,6 +184,10 @@ test('a call that is sent again has no more time than a call that is sent once',
   expect(failure).toBeUndefined();
   await clock.advance(1);
   expect(failure).toMatchObject({ name: 'StoreUnavailable' });
-  await clock.advance(4_500);
+  // The one for the connection that was opened again.
+  expect(wakened).toBe(1);
+  late.resolve('');
+  await flushMicrotasks();
+  expect(wakened).toBe(2);
   await connection.close();
 });

@@ -8,11 +8,8 @@ import { buildRegistration, NEVER, type World } from '../harness/world.ts';
 import { submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
-const SCHEMA = {
-  type: 'object',
-  properties: { approve: { type: 'boolean' } },
-  required: ['approve'],
-} as const;
+const properties = { approve: { type: 'boolean' } } as const;
+const SCHEMA = { type: 'object', properties, required: ['approve'] } as const;
 const DEPLOY = { key: 'deploy', prompt: '部署吗？', schema: SCHEMA } as const;
 const YES = { approve: true };
 const NO = { approve: false };
@@ -244,12 +241,15 @@ describeEachStore('questions on %s', (_name, open) => {
       expect(history.filter(({ event }) => event === 'asked')).toHaveLength(1);
     });
 
-    test('an open question of an agent that restarts is withdrawn until it is asked again', async () => {
+    test('an open question of an agent that restarts is withdrawn until the same is asked again', async () => {
       const { world, request_id } = await startTask();
       await ask(world, request_id);
       await ask(world, request_id, { ...DEPLOY, key: 'other' }, { writer: 'again' });
+      const again = { writer: 'again', from: 1 };
+      const changed = ask(world, request_id, { ...DEPLOY, prompt: 'Really?' }, again);
+      await expect(changed).rejects.toMatchObject({ code: 'validation_failed' });
       expect(await askedOf(world, request_id)).toEqual([{ key: 'other', isAnswered: false }]);
-      await ask(world, request_id, DEPLOY, { writer: 'again', from: 1 });
+      await ask(world, request_id, DEPLOY, again);
       await answer(world, request_id);
       expect(await claim(world, request_id)).toEqual({ key: 'deploy', answer: YES });
     });

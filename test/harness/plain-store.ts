@@ -62,7 +62,7 @@ export function createPlainStore(clock: { nowMs(): number }): Store {
       notifications.notify();
       return { ok: true, ...headOf(output) };
     },
-    readOutput: async (...page) => readOutput(state, ...page),
+    readOutput: async (request_id, after, limit) => readOutput(state, request_id, after, limit),
     async touch(agent_id, touch) {
       if (readValue(state, 'agent', agent_id)) applyTouch(state, agent_id, touch);
       return readValue(state, 'agent', agent_id)?.value;

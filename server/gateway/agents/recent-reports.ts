@@ -4,6 +4,7 @@
  *
  * Kept by the process that got the report. One report costs an entry of a queue for five seconds.
  */
+import { externalLoad } from '../../domain/agent.ts';
 import { TIME_BUDGETS } from '../../ports/limits.ts';
 import type { Store } from '../../ports/store.ts';
 
@@ -50,16 +51,31 @@ export function createRecentReports(): RecentReports {
   };
 }
 
+type Load = {
+  readonly agent_id: string;
+  readonly current_load: number;
+  readonly request_ids?: readonly string[] | undefined;
+};
+
 /**
- * How many of its tasks an agent has counted in its load: the ones it names, or about as many as it has if it
- * names none.
+ * The external load behind a load that an agent says it has: it has counted the tasks it names, or about as
+ * many as it holds if it names none. Where the external load would rise, the report may have reached another
+ * process; so the tasks that ended last are read too.
  */
-export function countOwnTasks(
-  { store, recentReports }: { readonly store: Pick<Store, 'nowMs'>; readonly recentReports: RecentReports },
-  agent_id: string,
-  request_ids: readonly string[] | undefined,
+export async function readExternalLoad(
+  { store, recentReports }: { readonly store: Store; readonly recentReports: RecentReports },
+  { agent_id, current_load, request_ids }: Load,
   slots: number,
-): { readonly ownTasks: number; readonly justReported: number } {
-  if (request_ids) return { ownTasks: new Set(request_ids).size, justReported: 0 };
-  return { ownTasks: slots, justReported: recentReports.count(agent_id, store.nowMs()) };
+  before: number,
+): Promise<number> {
+  const load = (ownTasks: number, justReported: number): number =>
+    externalLoad(current_load, { ownTasks, justReported }, before);
+  if (request_ids) return load(new Set(request_ids).size, 0);
+  const nowMs = store.nowMs();
+  const here = recentReports.count(agent_id, nowMs);
+  if (load(slots, here) <= before) return load(slots, here);
+  const ended = (await store.readEnded()).filter(
+    (one) => one.agent_id === agent_id && nowMs - one.endedMs <= RECENT_MS,
+  );
+  return load(slots, Math.max(here, ended.length));
 }

@@ -26,7 +26,7 @@ export type RegisteredAgents = {
    */
   changeRecord(
     agent_id: string,
-    change: (record: AgentRecord, agentStatus: AgentStatus) => AgentFields,
+    change: (record: AgentRecord, agentStatus: AgentStatus) => AgentFields | Promise<AgentFields>,
   ): Promise<AgentStatus>;
 };
 
@@ -47,7 +47,7 @@ export function createRegisteredAgents({ store, commits, observer }: Deps): Regi
     commits.retryCommit(async (notAfterMs) => {
       const agentStatus = await findIfRegistered(agent_id);
       if (!agentStatus) throw agentNotFound();
-      const record = completeAgent(change(agentStatus.record, agentStatus));
+      const record = completeAgent(await change(agentStatus.record, agentStatus));
       if (isSameRecord(record, agentStatus.record)) return agentStatus;
       const result = await store.commit({
         writes: [{ kind: 'agent', id: agent_id, expect: agentStatus.revision, value: record }],

@@ -1,9 +1,9 @@
 /** `heartbeatAgent`: an agent says that it is there, which tasks it has, and whether it takes more. */
-import { agentState, externalLoad } from '../../domain/agent.ts';
+import { agentState } from '../../domain/agent.ts';
 import type { Gateway } from '../../ports/gateway.ts';
 import type { Store } from '../../ports/store.ts';
 import { acknowledgeNamed, listCancelled } from '../agents/assignments.ts';
-import { countOwnTasks, type RecentReports } from '../agents/recent-reports.ts';
+import { type RecentReports, readExternalLoad } from '../agents/recent-reports.ts';
 import type { RegisteredAgents } from '../agents/registered-agents.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
 
@@ -20,7 +20,7 @@ export function createHeartbeatAgent(deps: Deps): Pick<Gateway, 'heartbeatAgent'
   return {
     async heartbeatAgent({ agent_id, current_load, request_ids, registration, draining }) {
       await agents.noteContact(agent_id, { by: 'beat' });
-      const agentStatus = await agents.changeRecord(agent_id, (record, { slots }) => {
+      const agentStatus = await agents.changeRecord(agent_id, async (record, { slots }) => {
         // If a later process has registered under this agent_id, this one must not drain or fill it, nor keep
         // its tasks.
         if (registration !== undefined && registration !== record.registration) return record;
@@ -28,9 +28,10 @@ export function createHeartbeatAgent(deps: Deps): Pick<Gateway, 'heartbeatAgent'
           ...record,
           ...(draining !== undefined && { draining }),
           ...(current_load !== undefined && {
-            external: externalLoad(
-              current_load,
-              countOwnTasks(deps, agent_id, request_ids, slots),
+            external: await readExternalLoad(
+              deps,
+              { agent_id, current_load, request_ids },
+              slots,
               record.external,
             ),
           }),

@@ -42,7 +42,7 @@ export function createReadOutput(deps: Deps): Pick<Gateway, 'readOutput' | 'foll
     async followOutput(request_id, after, caller = UNNAMED_CALLER) {
       const state = await readState(deps, request_id, caller);
       if (!state) throw taskNotFound();
-      const { last } = after === 0 ? { last: 0 } : await store.readOutput(request_id, after, 1);
+      const { last } = after === 0 ? { last: 0 } : await store.readOutput(request_id, after, 1, caller);
       if (after === last + 1 && isSettled(state.value)) return null;
       const reader = { request_id, first: state, after: after > last ? 0 : after };
       return (signal) => followOutput(deps, reader, outputs, signal);
@@ -65,7 +65,7 @@ async function readView(deps: Deps, request_id: string, after: number, caller: C
   if (!state) throw taskNotFound();
   const { status, progress } = state.value;
   const complete = isSettled(state.value);
-  const read = (from: number) => deps.store.readOutput(request_id, from, PAGE_PIECES);
+  const read = (from: number) => deps.store.readOutput(request_id, from, PAGE_PIECES, caller);
   const asked = await read(after);
   // The number of the end is above the last piece, and nothing follows it.
   const isBeyond = after > asked.last && !(complete && after === asked.last + 1);
@@ -111,7 +111,7 @@ async function* followOutput(
     do {
       for (;;) {
         const page = await pages.read(`${at} ${request_id}`, () =>
-          deps.store.readOutput(request_id, at, PAGE_PIECES),
+          deps.store.readOutput(request_id, at, PAGE_PIECES, readersOf(request_id)),
         );
         if (page.pieces.length > 0) yield { pieces: page.pieces };
         at = lastOf(page);

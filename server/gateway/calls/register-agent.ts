@@ -4,7 +4,6 @@ import {
   type AgentRecord,
   agentState,
   completeAgent,
-  externalLoad,
   OFFLINE_AFTER_MS,
 } from '../../domain/agent.ts';
 import { mayBeTaken } from '../../domain/task.ts';
@@ -19,7 +18,7 @@ import {
   makeUnacknowledgedDue,
 } from '../agents/assignments.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
-import { countOwnTasks, type RecentReports } from '../agents/recent-reports.ts';
+import { type RecentReports, readExternalLoad } from '../agents/recent-reports.ts';
 import { commitEach, type TaskCommits } from '../tasks/commit-step.ts';
 
 /** Seconds between heartbeats that the register response asks for. */
@@ -90,13 +89,12 @@ async function writeRegistration(
     requireMemory(deps, registration, before?.record);
     const slots = before?.slots ?? (await listAssigned(store, agent_id)).length;
     const nowMs = store.nowMs();
-    const ownTasks = countOwnTasks(deps, agent_id, registration.request_ids, slots);
     const fields: AgentFields = {
       agent_id,
       endpoint: registration.endpoint,
       agent_tags: registration.agent_tags,
       max_concurrent: registration.max_concurrent,
-      external: externalLoad(registration.current_load, ownTasks, before?.record.external ?? 0),
+      external: await readExternalLoad(deps, registration, slots, before?.record.external ?? 0),
       registration: ids.newRegistration(),
       registeredMs: nowMs,
       draining: false,

@@ -1,7 +1,7 @@
 /** What the operations of agents do in the second gateway once their request is right. */
 import { randomUUID } from 'node:crypto';
 import { type Call, Refusal, type Reply, requireTask, seconds, waitFor, waitMs } from './request.ts';
-import { type Agent, keepAnswered, type ListedAgent, type State, type Task } from './state.ts';
+import { type Agent, type ListedAgent, type State, type Task, withdrawOpen } from './state.ts';
 
 function requireAgent({ state, body }: Call): Agent {
   const agent = state.agents.get(String(body.agent_id));
@@ -27,7 +27,7 @@ function acknowledge(call: Call, agent_id: string, isRegistering = false): reado
   for (const task of state.tasksOf(agent_id)) {
     const isNamed = named.includes(task.info.request_id);
     if (isRegistering && task.isTaken && !isNamed) {
-      const questions = keepAnswered(task);
+      const questions = withdrawOpen(task);
       Object.assign(task, { isTaken: false, mayBeTaken: false, handedMs: 0, questions });
       state.wake();
       void state.push(task, agent_id);

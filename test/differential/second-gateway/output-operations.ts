@@ -1,7 +1,7 @@
 /** The output of tasks in the second gateway: all pieces of a task in one array. */
 import { askQuestions } from './question-operations.ts';
 import { type Call, Refusal, type Reply, requireOwnTask, requireTask, waitFor, waitMs } from './request.ts';
-import { keepAnswered, type Piece, type Task } from './state.ts';
+import { type Piece, type Task, withdrawOpen } from './state.ts';
 import { outcomeOf } from './task-operations.ts';
 
 const BODY_BYTES_MAX = 65_536;
@@ -24,7 +24,7 @@ function writeOutput(call: Call): Reply {
     throw new Refusal('validation_failed', { pointers: ['/from'] });
   const skipped = stored - from;
   const news = pieces.slice(skipped);
-  const before = isKnown ? task.questions : keepAnswered(task);
+  const before = isKnown ? task.questions : withdrawOpen(task);
   const { questions, answers } = askQuestions(before, news, skipped);
   if (!isKnown && output.pieces.length > 0) output.pieces.push({ reset: true, agent_id });
   if (!isKnown) output.replaced = [output.writer, ...output.replaced].slice(0, 10);

@@ -37,11 +37,15 @@ export function askQuestions(
     const { key, prompt, schema } = question as Question['content'];
     const content = { key, prompt, ...(schema && { schema }) };
     const known = questions.get(key);
-    if (known ? !isSame(known.content, content) : questions.size === QUESTIONS_MAX) {
-      const pointers = [`/pieces/${skipped + index}/question/key`];
-      throw new Refusal('validation_failed', { pointers });
+    const pointers = [`/pieces/${skipped + index}/question/key`];
+    if (known && !isSame(known.content, content)) throw new Refusal('validation_failed', { pointers });
+    if (!known || known.isWithdrawn) {
+      questions.delete(key);
+      const [oldest] = [...questions].find(([, { isWithdrawn }]) => isWithdrawn) ?? [];
+      if (questions.size === QUESTIONS_MAX && oldest !== undefined) questions.delete(oldest);
+      if (questions.size === QUESTIONS_MAX) throw new Refusal('validation_failed', { pointers });
+      questions.set(key, { content, askedMs: Date.now() });
     }
-    if (!known) questions.set(key, { content, askedMs: Date.now() });
     if (known?.answer) answers.push({ answer: { key, answer: known.answer.value } });
   }
   return { questions, answers };
@@ -54,7 +58,7 @@ function answerTask(call: Call): Reply {
   const { key, answer = null } = body as { readonly key: string; readonly answer?: unknown };
   const question = task.questions.get(key);
   const isOther = question?.answer && !isSame(question.answer.value, answer);
-  if (!question || isOther) throw new Refusal('not_asked');
+  if (!question || question.isWithdrawn || isOther) throw new Refusal('not_asked');
   if (!question.answer) {
     const pointers = findWrongAnswer(question, answer);
     if (pointers.length > 0) throw new Refusal('validation_failed', { pointers });
@@ -79,7 +83,7 @@ async function claimAnswer(call: Call): Promise<Reply> {
     const task = requireOwnTask(call);
     if (state.isOver(task)) throw new Refusal('task_terminal');
     const question = task.questions.get(key);
-    if (!question) throw new Refusal('not_asked');
+    if (!question || question.isWithdrawn) throw new Refusal('not_asked');
     return question;
   };
   const isDecided = (): boolean => {

@@ -12,8 +12,9 @@ type Registration = Schemas['AgentRegistration'];
 /** A piece of output, without its number. */
 export type Piece = Readonly<Record<string, unknown>>;
 
-/** A question that waits for its answer, or has it. One that is withdrawn is forgotten. */
+/** A question that waits for its answer, has it, or is withdrawn: then its key is still that of its content. */
 export type Question = {
+  readonly isWithdrawn?: true;
   readonly content: Schemas['Question'];
   readonly askedMs: number;
   readonly answer?: { readonly value: unknown };
@@ -58,8 +59,10 @@ export type Agent = {
 };
 
 /** The questions of a task whose agent, or writer, is another one now: no one waits for the others. */
-export function keepAnswered({ questions }: Task): Task['questions'] {
-  return new Map([...questions].filter(([, { answer }]) => answer));
+export function withdrawOpen({ questions }: Task): Task['questions'] {
+  return new Map(
+    [...questions].map(([key, one]) => [key, one.answer ? one : { ...one, isWithdrawn: true as const }]),
+  );
 }
 
 /** All tasks, agents and events. What waits for a change listens to all changes. */
@@ -181,7 +184,7 @@ export class State {
       mayMove: false,
       attempts: 0,
     });
-    task.questions = keepAnswered(task);
+    task.questions = withdrawOpen(task);
     agent.assigned = ++this.#count;
     if (agent.registration.endpoint !== 'pull') void this.push(task, agent_id);
     this.wake();

@@ -97,7 +97,9 @@ function listTasks({ state, query }: Call): Reply {
 
 /** When the first of its open questions was asked; `Infinity` if it does not wait for an answer. */
 function askedMs({ info, questions }: Task): number {
-  const open = [...questions.values()].filter(({ answer }) => info.status === 'running' && !answer);
+  const open = [...questions.values()].filter(
+    ({ answer, isWithdrawn }) => info.status === 'running' && !answer && !isWithdrawn,
+  );
   return Math.min(...open.map((one) => one.askedMs));
 }
 

@@ -190,9 +190,12 @@ function createWriteLog(log: Log, state: ConnectionState): WriteLog {
   };
 }
 
-/** Sends a call again when its reply was lost. All attempts together have no more time than one call. */
+/**
+ * Sends a call again when its reply was lost. All attempts together have no more time than one call. A reply
+ * that comes later names changes which nobody here was notified of: all listeners look again.
+ */
 async function callWithRetry(
-  { clock }: Pick<ConnectionDeps, 'clock'>,
+  { clock, onReopened }: Pick<ConnectionDeps, 'clock' | 'onReopened'>,
   state: ConnectionState,
   call: () => Promise<Reply>,
 ): Promise<Reply> {
@@ -201,8 +204,9 @@ async function callWithRetry(
   const callInTime = async (): Promise<Reply> => {
     const replied = call().then((reply) => ({ reply }));
     const result = await waitAtMost(clock, untilMs - clock.monotonicMs(), replied);
-    if (result === 'late') throw new StoreUnavailable('Redis is not available: it has not replied in time.');
-    return result.reply;
+    if (result !== 'late') return result.reply;
+    replied.then(onReopened, () => undefined);
+    throw new StoreUnavailable('Redis is not available: it has not replied in time.');
   };
   let attempt = call();
   for (;;) {

@@ -1,11 +1,15 @@
 /**
  * Sends calls of one kind as one script: those of one tick of the event loop, or all that come while two
- * scripts are under way. Equal calls are sent once. For example, when ten streams read one task in a tick, it
- * is read once. A call is sent after it is made, so its reply is never older than the call.
+ * scripts are under way. If more wait than one script takes, their callers come in rotation. Equal calls are
+ * sent once. For example, when ten streams read one task in a tick, it is read once. A call is sent after it
+ * is made, so its reply is never older than the call.
  */
+import { createRotation } from '../../../async/rotation.ts';
+import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
+
 export type CallBatches<T> = {
-  /** Makes a call by its arguments. If an equal call waits to be sent, both share its result. */
-  run(args: readonly string[]): Promise<T>;
+  /** Makes a call by its arguments. If an equal call waits to be sent, both share its result and its place. */
+  run(args: readonly string[], caller?: Caller): Promise<T>;
 };
 
 /** Calls of one script: as many as one reply has room for. */
@@ -19,6 +23,7 @@ export function createCallBatches<T>(
   send: (args: readonly string[]) => Promise<readonly T[]>,
 ): CallBatches<T> {
   const waiting = new Map<string, Call<T>>();
+  const places = createRotation<string>();
   let underWay = 0;
   let isScheduled = false;
 
@@ -32,9 +37,14 @@ export function createCallBatches<T>(
   }
 
   function takeSome(): readonly Call<T>[] {
-    const some = [...waiting].slice(0, CALLS_MAX);
-    for (const [name] of some) waiting.delete(name);
-    return some.map(([, call]) => call);
+    const some: Call<T>[] = [];
+    for (let name = places.take(); name !== undefined; name = places.take()) {
+      const call = waiting.get(name);
+      waiting.delete(name);
+      if (call) some.push(call);
+      if (some.length === CALLS_MAX) break;
+    }
+    return some;
   }
 
   async function sendSome(some: readonly Call<T>[]): Promise<void> {
@@ -50,12 +60,13 @@ export function createCallBatches<T>(
   }
 
   return {
-    run(args) {
+    run(args, caller = UNNAMED_CALLER) {
       const name = JSON.stringify(args);
       const shared = waiting.get(name);
       if (shared) return shared.promise;
       const call = { ...Promise.withResolvers<T>(), args };
       waiting.set(name, call);
+      places.add(caller, name);
       schedule();
       return call.promise;
     },

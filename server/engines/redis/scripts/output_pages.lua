@@ -2,15 +2,16 @@
 -- page begins, how many pieces at most. Returns for each the revision of the task, how its output stands, and
 -- of each write the number of its last piece and its pieces; no writes if the reply has no room left.
 
-local ENTRIES_PER_SLICE = 16
+-- The first slice is short, because four entries may fill a page; each next one has twice as many.
+local ENTRIES_MIN, ENTRIES_MAX = 4, 64
 local REPLY_BYTES = 4 * OUTPUT_PAGE_BYTES
 
 local bytes = 0
 
 local function read_entries(key, after, limit)
-  local entries, page_bytes, from = {}, 0, digits(after + 1)
+  local entries, page_bytes, from, count = {}, 0, digits(after + 1), ENTRIES_MIN
   while bytes < REPLY_BYTES do
-    local slice = redis.call('XRANGE', key, from, '+', 'COUNT', ENTRIES_PER_SLICE)
+    local slice = redis.call('XRANGE', key, from, '+', 'COUNT', count)
     for _, entry in ipairs(slice) do
       local pieces = entry[2][2]
       if #entries > 0 and page_bytes + #pieces > OUTPUT_PAGE_BYTES then
@@ -24,10 +25,11 @@ local function read_entries(key, after, limit)
         return entries
       end
     end
-    if #slice < ENTRIES_PER_SLICE then
+    if #slice < count then
       return entries
     end
     from = '(' .. slice[#slice][1]
+    count = math.min(2 * count, ENTRIES_MAX)
   end
   return entries
 end
