@@ -3,12 +3,19 @@
  * sweeper's look and its commit wins.
  */
 import { describe, expect, test } from 'vitest';
-import type { Batch, Store } from '../../server/ports/store.ts';
+import { type Batch, type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { BROKEN, BUSY, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { listAgents } from '../harness/listings.ts';
 import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
-import { read, submitLong as submit } from '../harness/world-calls.ts';
+import {
+  ownerOf,
+  passOnline,
+  pushesTo,
+  read,
+  registerAnswering as register,
+  submitLong as submit,
+} from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
 const A = 'http://A.test/tasks';
@@ -255,4 +262,41 @@ describeEachStore('on %s', (_name, open) => {
       expect(most).toBeLessThanOrEqual(500);
     });
   });
+});
+
+describeEachStore('on %s, while nothing sweeps', (_name, open) => {
+  const start = useWorlds(open);
+
+  test.each(['this process stands still', 'the store is out'] as const)(
+    'no agent is gone: %s for 100 s',
+    async (why) => {
+      let isOut = false;
+      const world = await start({
+        wrap: (store) => ({
+          ...store,
+          takeDue: async (limit) => {
+            if (isOut) throw new StoreUnavailable('out');
+            return await store.takeDue(limit);
+          },
+        }),
+      });
+      await register(world, 'A', BROKEN);
+      const id = await submit(world);
+      await register(world, 'B', TAKEN);
+      // A becomes offline, and could still call for 90 s before it counts as gone.
+      await passOnline(world, 100_000, 'B');
+      expect((await world.store.getAgentStatus('A'))?.record.offlineMs).not.toBeNull();
+      isOut = why === 'the store is out';
+      for (let ms = 0; ms < 100_000; ms += 400) {
+        await world.clock.advance(400);
+        if (isOut) await world.duties.runDuePass().catch(() => 0);
+      }
+      isOut = false;
+      await world.gateway.heartbeatAgent({ agent_id: 'B' });
+      await world.pass(2_000);
+      expect([await ownerOf(world, id), pushesTo(world, 'B')]).toEqual(['A', 0]);
+      await passOnline(world, 100_000, 'B');
+      expect(await ownerOf(world, id)).toBe('B');
+    },
+  );
 });

@@ -12,7 +12,7 @@ type Registration = Schemas['AgentRegistration'];
 /** A piece of output, without its number. */
 export type Piece = Readonly<Record<string, unknown>>;
 
-/** A question that waits for its answer, has it, or is withdrawn: then its key is still that of its content. */
+/** A question that waits for its answer, has it, or is withdrawn: its key is still that of its content. */
 export type Question = {
   readonly isWithdrawn?: true;
   readonly content: Schemas['Question'];

@@ -192,7 +192,7 @@ function createWriteLog(log: Log, state: ConnectionState): WriteLog {
 
 /**
  * Sends a call again when its reply was lost. All attempts together have no more time than one call. A reply
- * that comes later names changes which nobody here was notified of: all listeners look again.
+ * that comes later says what has changed, and its caller is gone: all listeners look for themselves.
  */
 async function callWithRetry(
   { clock, onReopened }: Pick<ConnectionDeps, 'clock' | 'onReopened'>,

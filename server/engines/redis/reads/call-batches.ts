@@ -8,7 +8,7 @@ import { createRotation } from '../../../async/rotation.ts';
 import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
 
 export type CallBatches<T> = {
-  /** Makes a call by its arguments. If an equal call waits to be sent, both share its result and its place. */
+  /** Makes a call by its arguments. If an equal call waits to be sent, both share its result. */
   run(args: readonly string[], caller?: Caller): Promise<T>;
 };
 
@@ -23,7 +23,7 @@ export function createCallBatches<T>(
   send: (args: readonly string[]) => Promise<readonly T[]>,
 ): CallBatches<T> {
   const waiting = new Map<string, Call<T>>();
-  const places = createRotation<string>();
+  const order = createRotation<string>();
   let underWay = 0;
   let isScheduled = false;
 
@@ -38,7 +38,7 @@ export function createCallBatches<T>(
 
   function takeSome(): readonly Call<T>[] {
     const some: Call<T>[] = [];
-    for (let name = places.take(); name !== undefined; name = places.take()) {
+    for (let name = order.take(); name !== undefined; name = order.take()) {
       const call = waiting.get(name);
       waiting.delete(name);
       if (call) some.push(call);
@@ -66,7 +66,7 @@ export function createCallBatches<T>(
       if (shared) return shared.promise;
       const call = { ...Promise.withResolvers<T>(), args };
       waiting.set(name, call);
-      places.add(caller, name);
+      order.add(caller, name);
       schedule();
       return call.promise;
     },
