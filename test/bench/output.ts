@@ -8,7 +8,6 @@ import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { startGateway } from '../harness/gateway-process.ts';
 import { INSPECTED, measureHeapOf } from '../harness/heap.ts';
-import { readRssKiB } from '../resilience/process-cost.ts';
 import type { StoreLocation } from './growth.ts';
 import { SECRET } from './parties.ts';
 import { readCpuMs, sumOver } from './process-figures.ts';
@@ -145,7 +144,7 @@ async function runRound(
   return { cpuUs, writes, plain: { alone, beside: await run(tasks * WRITES_PER_SECOND, PLAIN_PER_SECOND) } };
 }
 
-/** What the process of a gateway keeps. */
+/** What the process of a gateway keeps, once everything is collected that can be. */
 export type OutputMemory = { readonly name: string; readonly readerKib: number; readonly taskBytes: number };
 
 /** What each of many readers, and each of as many tasks that are written to, takes of a gateway. */
@@ -162,14 +161,17 @@ export async function measureOutputMemory(
   const load = await startProcess([gateway.baseUrl]);
   try {
     await load.obey({ op: 'submit', tasks });
-    const beforeBytes = await measureHeapOf(gateway);
+    const openBytes = await measureHeapOf(gateway);
     await load.obey({ op: 'write' });
-    const taskBytes = ((await measureHeapOf(gateway)) - beforeBytes) / tasks;
-    const beforeKib = readRssKiB(gateway.pid);
+    const writtenBytes = await measureHeapOf(gateway);
     await load.obey({ op: 'follow' });
-    const readerKib = (readRssKiB(gateway.pid) - beforeKib) / tasks;
+    const followedBytes = await measureHeapOf(gateway);
     await load.end();
-    return { name, readerKib, taskBytes };
+    return {
+      name,
+      readerKib: (followedBytes - writtenBytes) / tasks / 1_024,
+      taskBytes: (writtenBytes - openBytes) / tasks,
+    };
   } finally {
     await gateway.stop();
   }
