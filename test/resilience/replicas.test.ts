@@ -123,7 +123,8 @@ describe.each(REDIS_COMMANDS)('three replicas on %s', (command) => {
     await post(c(), '/api/agent/unregister', { auth: SECRET, agent_id: 'flood' });
   });
 
-  test('a push that a killed replica had under way is made again by another within two seconds, under the same id', async () => {
+  /** Twelve pushes that get no response, by any of the replicas; more of them come to the same list. */
+  async function pushToSilent(agent_id: string) {
     const arrived: { readonly id: string; readonly atMs: number }[] = [];
     const server = createServer((incoming) => {
       arrived.push({ id: String(incoming.headers['webhook-id']), atMs: performance.now() });
@@ -134,11 +135,17 @@ describe.each(REDIS_COMMANDS)('three replicas on %s', (command) => {
       () => server.close(),
     );
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/tasks`;
-    const agent = { auth: SECRET, agent_id: 'silent', endpoint, agent_tags: ['silent'], max_concurrent: 100 };
+    const agent = { auth: SECRET, agent_id, endpoint, agent_tags: [agent_id], max_concurrent: 100 };
     await post(b(), '/api/agent/register', agent);
-    // Any replica may push, so several tasks are needed for the killed ones to have some.
-    for (let index = 0; index < 12; index += 1) await submit(a(), { task_tags: ['silent'] });
+    // Any replica may push, so several tasks are needed for each of them to have some.
+    for (let index = 0; index < 12; index += 1)
+      await submit(replicas.urls[index % 3] ?? '', { task_tags: [agent_id] });
     await vi.waitFor(() => expect(arrived).toHaveLength(12), WAIT);
+    return arrived;
+  }
+
+  test('a push that a killed replica had under way is made again by another within two seconds, under the same id', async () => {
+    const arrived = await pushToSilent('silent');
     const known = new Set(arrived.map(({ id }) => id));
     await replicas.kill(0);
     await replicas.kill(1);
@@ -150,6 +157,18 @@ describe.each(REDIS_COMMANDS)('three replicas on %s', (command) => {
     await replicas.restart(0);
     await replicas.restart(1);
     await post(c(), '/api/agent/unregister', { auth: SECRET, agent_id: 'silent' });
+  });
+
+  test('pushes under way are not made again by another after an outage of Redis in which their leases ran out', async () => {
+    const arrived = await pushToSilent('hanging');
+    await redis.kill();
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await redis.restart();
+    for (const url of replicas.urls)
+      await vi.waitFor(async () => expect((await get(url, '/readyz')).status).toBe(200), WAIT);
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    expect(arrived).toHaveLength(12);
+    await post(c(), '/api/agent/unregister', { auth: SECRET, agent_id: 'hanging' });
   });
 
   test(`${KILLS} kills of one in three under load break no promise`, {

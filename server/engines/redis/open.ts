@@ -36,6 +36,7 @@ import type { Slice } from './reads/feed.ts';
 import { createValues } from './reads/values.ts';
 import { createWrittenTasks } from './reads/written-tasks.ts';
 import { loadScripts, runScript, scripts } from './scripts.ts';
+import { createSparedLeases } from './spared-leases.ts';
 import { createRedisStore, type Engine } from './store.ts';
 
 export type RedisDeps = {
@@ -76,7 +77,18 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const channel = channelOf(deps.address.database);
   const ownChannel = `${channel}/${processName}`;
   const writtenTasks = createWrittenTasks(time.nowMs, deps.durability !== 'replica');
-  const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName, writtenTasks };
+  const sparedLeases = createSparedLeases(clock);
+  const parts = {
+    notifications,
+    slices,
+    nextDue,
+    dueTimer,
+    time,
+    clock,
+    processName,
+    writtenTasks,
+    sparedLeases,
+  };
   const onMessage = createMessageHandler(parts);
   /** After a time in which this process could not read: changes may have been missed. */
   const onReadable = (): void => {
@@ -92,7 +104,10 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
     timeArgument: time.argument,
     guardTime: time.guard,
     open: createOpener({ ...deps, prefix, time, channel, ownChannel, onMessage, onReadable }),
-    onReopened: onReadable,
+    onReopened() {
+      sparedLeases.noteReopened();
+      onReadable();
+    },
   });
   const values = createValues({ connection, clock, prefix });
   const onApplied = createApplyHandler(parts);

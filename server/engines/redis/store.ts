@@ -57,6 +57,7 @@ import { createOutputReads } from './reads/output.ts';
 import type { Found, Values } from './reads/values.ts';
 import type { WrittenTasks } from './reads/written-tasks.ts';
 import { scripts } from './scripts.ts';
+import type { SparedLeases } from './spared-leases.ts';
 
 /** The parts of a running engine. */
 export type Engine = {
@@ -73,6 +74,7 @@ export type Engine = {
   readonly clock: Clock;
   readonly time: StoreClock;
   readonly nextDue: NextDue;
+  readonly sparedLeases: SparedLeases;
   /** Names this process among those that share the store; no other ever has the same name. */
   readonly processName: string;
 };
@@ -155,7 +157,7 @@ function createWrites(
   engine: Engine,
 ): Pick<Store, 'commit' | 'appendOutput' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
   const { connection, values, groups, inspection, dueTimer, clock, time, nextDue } = engine;
-  const { processName, writtenTasks } = engine;
+  const { processName, writtenTasks, sparedLeases } = engine;
   let names = 0;
   /** A name that was never used before, for a revision or for leases. */
   const createName = (): string => {
@@ -188,6 +190,7 @@ function createWrites(
     },
 
     async takeDue(limit) {
+      if (sparedLeases.areSpared()) return [];
       const inspected = inspection.update();
       const noteNext = nextDue.begin();
       const sentMs = clock.monotonicMs();
@@ -197,6 +200,7 @@ function createWrites(
         noteNext(nextDue.ms());
         throw error;
       });
+      sparedLeases.noteSweep();
       const [reading, nextMs, taken] = reply as readonly Reply[];
       time.learn(reading, sentMs, (setting) => connection.call(scripts.setClock, setting));
       noteNext(nextMs === '' ? undefined : Number(nextMs));
