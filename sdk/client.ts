@@ -36,10 +36,11 @@ export type TaskGatewayClient = Calls & {
    * Submits a task, waits by stream or by polling until it reaches a terminal state, and returns it. A
    * submission without `queue_timeout` waits for an agent for 30 seconds, or for `timeout` if that is less;
    * with `queue_timeout: 0` it fails at once if no agent is free. One without `cli_session_id` gets a session
-   * of this client. Throws `TaskFailedError` with the task when it failed (or its subclasses
-   * `TaskCancelledError`, `TaskTimeoutError`, `NoAgentAvailableError`), and what the calls throw; after the
-   * submission each error has the task's `request_id`. `Result` is the caller's word: it is not checked. The
-   * first run loads the code for runs; in a bundle whose file for it is missing: `chunk_not_loaded`.
+   * of this client, or none if the options have an `idempotencyKey`. Throws `TaskFailedError` with the task
+   * when it failed (or its subclasses `TaskCancelledError`, `TaskTimeoutError`, `NoAgentAvailableError`), and
+   * what the calls throw; after the submission each error has the task's `request_id`. `Result` is the
+   * caller's word: it is not checked. The first run loads the code for runs; in a bundle whose file for it is
+   * missing: `chunk_not_loaded`.
    */
   runTask<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
     submission: TaskSubmission<Payload>,

@@ -5,8 +5,8 @@
  * All runs share the stream of the client's session, but those that show how their task goes: each of them
  * follows the stream of its own task, and no other. Stream open: gets the task when its event comes, after
  * each reconnection or gap, and once a minute in any case. Stream down, a gateway that has no such stream, or
- * a session of the caller's: polls; the gateway holds each poll until the task is settled. During an outage
- * of the gateway it keeps polling until the task must have timed out.
+ * a session or a key of the caller's: polls; the gateway holds each poll until the task is settled. During an
+ * outage of the gateway it keeps polling until the task must have timed out.
  *
  * When the signal fires, the run rejects at once. Only the cancellation goes on, if the caller asked for it.
  */
@@ -39,8 +39,8 @@ import type { CallOptions } from './transport.ts';
 export type RunOptions = CallOptions &
   RunCallbacks & {
     /**
-     * Identifies this task: a second run with the same key and content finds the task that the first one
-     * created.
+     * Identifies this task: a second run with the same key and content, also of another process, finds the
+     * task that the first one created. Without a `cli_session_id` such a task has no session.
      */
     readonly idempotencyKey?: string | undefined;
     /** Whether the signal also cancels the task. Default: the task continues. */
@@ -55,7 +55,7 @@ export type RunTask = <Payload extends JsonObject, Result extends JsonResult>(
 
 type RunDeps = FollowDeps & {
   readonly feeds: SharedFeeds;
-  /** The session of tasks submitted without one. */
+  /** The session of tasks submitted without one and without a key. */
   readonly ownSession: string;
 };
 
@@ -103,7 +103,9 @@ async function runTask<Payload extends JsonObject, Result extends JsonResult>(
   options: RunOptions = {},
 ): Promise<SuccessfulTask<Payload, Result>> {
   const { signal, cancelOnAbort, idempotencyKey = createId(), headers } = options;
-  const cli_session_id = submission.cli_session_id || deps.ownSession;
+  // With a key of the caller's another process finds the task: it has another session of its own.
+  const ownSession = options.idempotencyKey === undefined ? deps.ownSession : '';
+  const cli_session_id = submission.cli_session_id || ownSession;
   const follows = Boolean(options.onProgress ?? options.onOutput ?? options.onQuestion);
   // A session of the caller's may have a long history, all of which a stream would send first.
   const hasStream = cli_session_id === deps.ownSession && !follows;

@@ -82,6 +82,19 @@ describe('run --stream', () => {
     ]);
   });
 
+  test('finds the task of an earlier process by its key, which need not have been given to that one', async () => {
+    const words = ['run', 'write', '-t', 'write', '-o', 'json'];
+    const ids: string[] = [];
+    for (let times = 0; times < 2; times += 1) {
+      const { code, stdout } = await run(...words, '--idempotency-key', 'k1');
+      expect(code).toBe(0);
+      ids.push(JSON.parse(stdout).request_id);
+    }
+    expect(ids[1]).toBe(ids[0]);
+    // A key that the command has made itself goes with no session either: the same words find its task.
+    expect(JSON.parse((await run(...words)).stdout)).toMatchObject({ cli_session_id: '' });
+  });
+
   test('prints while the task runs; a task that fails has the exit code and the reason of any', async () => {
     const held = startCommand(['run', 'held', '-t', 'write', '--stream'], { env });
     started.push(held);

@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Handler } from '../../sdk/agent/index.ts';
-import { createClient, type OutputPiece, type Question } from '../../sdk/index.ts';
+import { createClient, type OutputPiece, type Question, type TaskGatewayClient } from '../../sdk/index.ts';
 import { until } from './sdk-clock.ts';
 import { client, proxy, readAll, startAgent, taskOf, throughProxy } from './story-fixture.ts';
 
@@ -117,12 +117,12 @@ test('answerTask: the first answer counts, the same again is a success, and what
   });
 });
 
-test('Of two runs of one task both may answer: one answer counts, and both succeed.', async () => {
+test('Of two runs of one task, by two clients, both may answer: one answer counts, and both succeed.', async () => {
   await startAgent('two', deploy);
-  const task = Object.assign(taskOf('two'), { cli_session_id: 'two' });
-  const run = (approve: boolean) =>
-    client.runTask(task, { idempotencyKey: 'two', onQuestion: () => ({ approve }) });
-  const [one, other] = await Promise.all([run(true), run(false)]);
+  const run = (by: TaskGatewayClient, approve: boolean) =>
+    by.runTask(taskOf('two'), { idempotencyKey: 'two', onQuestion: () => ({ approve }) });
+  const [one, other] = await Promise.all([run(client, true), run(createClient(throughProxy()), false)]);
+  expect(one.request_id).toBe(other.request_id);
   expect(one.result).toEqual(other.result);
 });
 

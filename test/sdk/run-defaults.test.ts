@@ -42,6 +42,19 @@ test('A submission by itself is what the caller sent.', async () => {
   ]);
 });
 
+test('A run with a key of the caller’s names no session of its client: with another client it is the same.', async () => {
+  const bodies: unknown[] = [];
+  for (let process = 0; process < 2; process += 1) {
+    const { gateway, error } = await startRun({ idempotencyKey: 'report-47' });
+    bodies.push(gateway.submits()[0]?.body);
+    expect(gateway.streams).toHaveLength(0);
+    gateway.succeed();
+    expect(await elapse(gateway.clock, error)).toBeUndefined();
+  }
+  expect(bodies[0]).toMatchObject({ cli_session_id: '' });
+  expect(bodies[1]).toEqual(bodies[0]);
+});
+
 test('The error of a run without an agent says in English what to do.', async () => {
   const { gateway, error } = await startRun();
   gateway.state.task = someTask({ status: 'failed', error_info: '无可用 Agent' });

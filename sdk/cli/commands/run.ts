@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { TaskGatewayClient } from '../../client.ts';
 import type { OutputPiece, Question, Task, TaskSubmission } from '../../contract.ts';
 import { AbortError, TaskGatewayError } from '../../errors.ts';
+import { createId } from '../../ids.ts';
 import { isSettled, outcomeOf } from '../../settled.ts';
 import { NoAgentAvailableError, TaskFailedError } from '../../task-errors.ts';
 import { createAgentsWatch } from '../agents-watch.ts';
@@ -83,7 +84,8 @@ async function runUntilSettled(
   options: RunOptions & { readonly format: OutputFormat },
 ): Promise<RunOutcome> {
   const { client } = connection;
-  const { idempotencyKey, wait } = options;
+  // A key of its own, too, is one that another process finds the task with: see `readAfterCancel`.
+  const { idempotencyKey = createId(), wait } = options;
   const { first } = context.interrupts;
   const spinner = startSpinner(context.terminal, context.env);
   const showAgents = createAgentsWatch(connection, spinner, first);
