@@ -16,7 +16,8 @@ import type { AgentId, Question, RequestId, WrittenPiece } from '../contract.ts'
 import { AbortError, ApiError, InvalidOptionError, ValidationError } from '../errors.ts';
 import { createId } from '../ids.ts';
 import type { TraceOptions } from '../transport.ts';
-import { choosePauseMs, isTransient } from '../waiting.ts';
+import { isTransient } from '../waiting.ts';
+import { attemptInTime, pauseInTime } from './hurry.ts';
 import { createUnsent, type Sent, toWritten } from './unsent.ts';
 
 export type OutputWriter = {
@@ -35,7 +36,7 @@ export type OutputWriter = {
    * Takes nothing more, and sends what is left. Resolves when the gateway has it, when nothing more is taken
    * there, or when the signal fires. Once `hurry` has fired, an attempt that fails is the last one.
    */
-  finish(signal: AbortSignal, hurry: AbortSignal): Promise<void>;
+  finish(signal: AbortSignal): Promise<void>;
   /** Sends nothing more, and aborts the call under way. */
   stop(): void;
 };
@@ -50,6 +51,8 @@ export type OutputWriterDeps = {
   readonly onUnwanted: () => void;
   /** Called with why pieces are not stored: at the first failure, not at those that follow it at once. */
   readonly onFailure: (error: unknown) => void;
+  /** Fires when little time is left: pauses are short from then on, and so is a wait for a response. */
+  readonly hurry: AbortSignal;
 };
 
 /** The task, who writes its output, and the trace that the calls belong to. */
@@ -67,8 +70,6 @@ const BACKOFF = { firstMs: 500, maxMs: 8_000 };
 /** Once the handler has ended, the gateway may refuse the rest this often: the result matters more. */
 const LAST_REFUSALS_MAX = 5;
 
-type Ending = { readonly signal: AbortSignal; readonly hurry: AbortSignal };
-
 /** Creates the writer of one task. */
 export function createOutputWriter(deps: OutputWriterDeps, key: OutputKey): OutputWriter {
   const { clock } = deps;
@@ -78,13 +79,13 @@ export function createOutputWriter(deps: OutputWriterDeps, key: OutputKey): Outp
   const unsent = createUnsent();
   let joinsUntilMs = 0;
   let stopJoining: () => void = () => undefined;
-  let ending: Ending | undefined;
+  let isEnding = false;
   let sending: Promise<void> = Promise.resolve();
   let isSending = false;
   let hasLimit = false;
 
   function take(piece: string | object): void {
-    if (ending || stopping.signal.aborted || hasLimit || piece === '') return;
+    if (isEnding || stopping.signal.aborted || hasLimit || piece === '') return;
     if (unsent.isEmpty()) joinsUntilMs = readMonotonicMs(clock) + JOIN_MS;
     unsent.add(piece);
     send();
@@ -98,14 +99,14 @@ export function createOutputWriter(deps: OutputWriterDeps, key: OutputKey): Outp
   async function sendAll(): Promise<void> {
     isSending = true;
     while (!unsent.isEmpty() && !stopping.signal.aborted) {
-      if (!ending && unsent.canGrow()) {
+      if (!isEnding && unsent.canGrow()) {
         const joining = linkSignals(stopping.signal);
         stopJoining = joining.abort;
         await clock.sleep(joinsUntilMs - readMonotonicMs(clock), joining.signal);
         joining.abort();
       }
       const batch = unsent.takeBatch();
-      const sent = await sendBatch(batch.map(toWritten), () => ending);
+      const sent = await sendBatch(batch.map(toWritten), () => isEnding);
       if (sent === 'over') stopping.abort();
       for (const { onSent } of batch) onSent?.(sent);
       joinsUntilMs = readMonotonicMs(clock) + JOIN_MS;
@@ -124,7 +125,7 @@ export function createOutputWriter(deps: OutputWriterDeps, key: OutputKey): Outp
       const written = (async () => {
         take(piece);
         await pace.yieldOften();
-        if (unsent.isFull() && !ending && !stopping.signal.aborted) await pace.waitForSpace();
+        if (unsent.isFull() && !isEnding && !stopping.signal.aborted) await pace.waitForSpace();
       })();
       // Who waits for it gets the error; who does not is not ended by it.
       written.catch(() => undefined);
@@ -132,7 +133,7 @@ export function createOutputWriter(deps: OutputWriterDeps, key: OutputKey): Outp
     },
     async ask(question) {
       throwRefusal(stopping.signal);
-      if (ending || stopping.signal.aborted) return;
+      if (isEnding || stopping.signal.aborted) return;
       const asked = new Promise<Sent>((onSent) => {
         unsent.addQuestion(question, onSent);
         stopping.signal.addEventListener('abort', () => onSent('over'));
@@ -144,8 +145,8 @@ export function createOutputWriter(deps: OutputWriterDeps, key: OutputKey): Outp
         throw new InvalidOptionError('The output of the task has no room for the question.');
       throwRefusal(stopping.signal);
     },
-    async finish(signal, hurry) {
-      ending = { signal, hurry };
+    async finish(signal) {
+      isEnding = true;
       const linked = linkSignals(signal);
       linked.signal.addEventListener('abort', () => stopping.abort());
       if (signal.aborted) stopping.abort();
@@ -185,16 +186,19 @@ function throwRefusal({ reason }: AbortSignal): void {
 /** Creates the function that sends pieces until they are stored, or will never be. */
 function createSendBatch(deps: OutputWriterDeps, key: OutputKey, stopping: AbortController) {
   const { signal } = stopping;
-  const { calls, clock } = deps;
+  const { calls, clock, hurry } = deps;
+  const signals = { signal, hurry };
   const { request_id, agent_id, trace } = key;
   const writer = createId();
   let from = 0;
-  return async (pieces: readonly WrittenPiece[], ending: () => Ending | undefined): Promise<Sent> => {
+  return async (pieces: readonly WrittenPiece[], isEnding: () => boolean): Promise<Sent> => {
     let lastRefusals = 0;
     for (let failures = 0; ; failures += 1) {
       try {
         const write = { agent_id, request_id, writer, from, pieces };
-        const receipt = await calls.writeOutput(write, { signal, maxRetries: 0, ...trace });
+        const receipt = await attemptInTime(clock, signals, (limited) =>
+          calls.writeOutput(write, { signal: limited, maxRetries: 0, ...trace }),
+        );
         from = receipt.accepted ? from + pieces.length : receipt.next;
         if (receipt.accepted) return 'stored';
         return receipt.status === 'running' ? 'full' : 'over';
@@ -212,15 +216,12 @@ function createSendBatch(deps: OutputWriterDeps, key: OutputKey, stopping: Abort
           stopping.abort(error);
           return 'over';
         }
-        const { hurry } = ending() ?? {};
-        if (hurry && error instanceof ApiError) lastRefusals += 1;
-        if (hurry?.aborted || lastRefusals >= LAST_REFUSALS_MAX) return 'over';
+        if (isEnding() && error instanceof ApiError) lastRefusals += 1;
+        if (isEnding() && (hurry.aborted || lastRefusals >= LAST_REFUSALS_MAX)) return 'over';
         const askedMs = error instanceof ApiError ? error.retryAfterMs : undefined;
-        const pause = linkSignals(signal, hurry);
         if (!isUnknown || failures > 0) {
-          await clock.sleep(choosePauseMs(clock, BACKOFF, failures, askedMs), pause.signal);
+          await pauseInTime(clock, signals, BACKOFF, failures, askedMs);
         }
-        pause.release();
         if (signal.aborted) return 'over';
       }
     }

@@ -53,9 +53,9 @@ export function createParts(options: AgentOptions, settings: AgentSettings) {
     maxConcurrent,
     isBusy,
     reports,
-    createOutput(key, onUnwanted) {
+    createOutput(key, onUnwanted, hurry) {
       const onFailure = logFailure('output');
-      const deps = { calls, clock, registerAgain, isUnwanted, onUnwanted, onFailure };
+      const deps = { calls, clock, registerAgain, isUnwanted, onUnwanted, onFailure, hurry };
       const writer = createOutputWriter(deps, key);
       return { ...writer, askQuestion: createAskQuestion(deps, key, writer) };
     },

@@ -3,12 +3,12 @@
  * harmless, a lost outcome is not. Progress is sent once, and a failure to send it is ignored.
  */
 import type { Calls } from '../calls.ts';
-import { type Clock, linkSignals } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { AgentId, RequestId } from '../contract.ts';
 import { AbortError, ApiError } from '../errors.ts';
 import type { TraceOptions } from '../transport.ts';
-import { choosePauseMs } from '../waiting.ts';
 import { describeFailure } from './handler.ts';
+import { attemptInTime, pauseInTime, type Signals } from './hurry.ts';
 import type { LogEvent } from './log-events.ts';
 import type { KeptReport } from './outbox.ts';
 import type { ProgressUpdate } from './progress.ts';
@@ -19,7 +19,8 @@ type DeliveryResult = 'delivered' | 'unwanted' | 'unfinished';
 export type Reports = {
   /**
    * Reports an outcome until the gateway has responded or the signal fires. When `hurry` fires, the next
-   * attempt is made at once, and what the gateway asks for no longer counts: little time is left.
+   * attempt is made at once, one without a response is soon repeated, and what the gateway asks for no longer
+   * counts: little time is left.
    */
   deliver(
     report: KeptReport,
@@ -58,13 +59,15 @@ export function createReports(deps: ReportsDeps): Reports {
    */
   async function deliverOnce(
     report: KeptReport,
-    signal: AbortSignal,
+    signals: Signals,
     trace: TraceOptions,
   ): Promise<'delivered' | 'unwanted' | 'rejected' | number> {
     const { request_id, status, error_info = null } = report;
     try {
       // The pauses are made here, where `hurry` ends them.
-      const { accepted } = await calls.reportResult(report, { signal, maxRetries: 0, ...trace });
+      const { accepted } = await attemptInTime(clock, signals, (signal) =>
+        calls.reportResult(report, { signal, maxRetries: 0, ...trace }),
+      );
       logEvent({ kind: 'reported', request_id, status, accepted, error_info });
       return 'delivered';
     } catch (error) {
@@ -74,7 +77,8 @@ export function createReports(deps: ReportsDeps): Reports {
         return 'unwanted';
       }
       logEvent({ kind: 'failure', during: 'report', error });
-      if (error instanceof ApiError && error.code === 'agent_not_found') await deps.registerAgain(signal);
+      if (error instanceof ApiError && error.code === 'agent_not_found')
+        await deps.registerAgain(signals.signal);
       if (!(error instanceof ApiError)) return 0;
       return isRejected(error) ? 'rejected' : (error.retryAfterMs ?? 0);
     }
@@ -83,8 +87,9 @@ export function createReports(deps: ReportsDeps): Reports {
   return {
     async deliver(outcome, signal, hurry, trace = {}) {
       let report = outcome;
+      const signals = { signal, hurry };
       for (let attempts = 0; !signal.aborted; attempts += 1) {
-        const result = await deliverOnce(report, signal, trace);
+        const result = await deliverOnce(report, signals, trace);
         if (result === 'delivered' || result === 'unwanted') return result;
         if (result === 'rejected') {
           // A rejected result must still end the task: it is reported as failed. If that is rejected too,
@@ -93,11 +98,7 @@ export function createReports(deps: ReportsDeps): Reports {
           const reason = 'the gateway refused the result: see the log of the agent';
           report = { ...describeFailure(report.request_id, reason), agent_id: report.agent_id };
         } else {
-          const isHurried = hurry.aborted;
-          const pause = isHurried ? linkSignals(signal) : linkSignals(signal, hurry);
-          const ms = choosePauseMs(clock, BACKOFF, isHurried ? 0 : attempts, isHurried ? 0 : result);
-          await clock.sleep(ms, pause.signal);
-          pause.release();
+          await pauseInTime(clock, signals, BACKOFF, attempts, result);
         }
       }
       return 'unfinished';

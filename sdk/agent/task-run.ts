@@ -70,9 +70,11 @@ export type TaskRun = TaskRunKey & {
 
 export type TaskRunDeps = HandlerLimitDeps & {
   readonly handler: Handler;
+  /** `hurry` fires when the agent stops. */
   readonly createOutput: (
     key: TaskRunKey,
     onUnwanted: () => void,
+    hurry: AbortSignal,
   ) => OutputWriter & { readonly askQuestion: AskQuestion };
   readonly reports: Reports;
   readonly outbox: Pick<Outbox, 'keep' | 'remove'>;
@@ -111,7 +113,7 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
   }
 
   const dropUnwanted = (): void => drop(new WorkStoppedError('task_cancelled', UNWANTED));
-  const output = deps.createOutput(key, dropUnwanted);
+  const output = deps.createOutput(key, dropUnwanted, hurrying.signal);
 
   return {
     ...key,
@@ -152,7 +154,7 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
 
     async deliver() {
       if (isAbandoned) return 'unfinished';
-      await output.finish(delivering.signal, hurrying.signal);
+      await output.finish(delivering.signal);
       const report = outcome && !isDropped ? { ...outcome, agent_id } : undefined;
       isReporting = true;
       const result = report && (await reports.deliver(report, delivering.signal, hurrying.signal, trace));
@@ -168,7 +170,7 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
       output.stop();
       const failure = { ...describeFailure(request_id, STOPPED), agent_id };
       await outbox.keep(failure);
-      const result = await reports.deliver(failure, signal, signal, trace);
+      const result = await reports.deliver(failure, signal, hurrying.signal, trace);
       if (result !== 'unfinished') await outbox.remove(request_id);
     },
   };

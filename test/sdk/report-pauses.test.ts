@@ -51,6 +51,57 @@ test('An agent that stops reports a finished result at once, however long a paus
   expect(clock.nowMs() - startMs).toBeLessThan(2_500);
 });
 
+const never = () => new Promise<Response>(() => undefined);
+
+test.each([
+  ['does not respond to', never],
+  ['asked for a long pause after', busy('60')],
+])(
+  'An agent that stops reports a finished result also while the gateway %s its output.',
+  async (_what, respond) => {
+    await startPulling({
+      async handler(_task, { write }) {
+        await write('the last words');
+        await clock.sleep(500);
+        return 'done';
+      },
+    });
+    gateway.respondToWrite = respond;
+    await offer('t1');
+    await pass(clock, 1_000);
+    expect(gateway.bodies('result')).toEqual([]);
+    await elapse(clock, agent?.stop({ drainMs: 0 }) ?? Promise.resolve());
+    expect(gateway.bodies('output').length).toBeLessThanOrEqual(2);
+    expect(gateway.bodies('result')).toEqual([expect.objectContaining({ status: 'success' })]);
+  },
+);
+
+test('An agent that stops sends a report again that gets no response, the one under way and those after it.', async () => {
+  await startPulling();
+  let reports = 0;
+  gateway.respondToReport = () => {
+    reports += 1;
+    return reports <= 2 ? never() : undefined;
+  };
+  await offer('t1');
+  await elapse(clock, agent?.stop({ drainMs: 0 }) ?? Promise.resolve());
+  expect(reports).toBe(3);
+  expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
+});
+
+test('So is the report of a task whose handler does not end.', async () => {
+  await startPulling({ handler: () => new Promise(() => undefined) });
+  let reports = 0;
+  gateway.respondToReport = () => {
+    reports += 1;
+    return reports === 1 ? never() : undefined;
+  };
+  await offer('t1');
+  await elapse(clock, agent?.stop({ drainMs: 0, graceMs: 100 }) ?? Promise.resolve());
+  expect(reports).toBe(2);
+  expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'failed' });
+});
+
 test('Until then it does not report again before the time that the gateway asked for.', async () => {
   await startPulling();
   const reports = respondFirst(1, busy('30'));

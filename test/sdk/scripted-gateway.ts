@@ -18,7 +18,9 @@ export type ScriptedGateway = {
     | ((report: Record<string, unknown>) => Response | Promise<Response> | undefined)
     | undefined;
   /** Returns the response to a write, while it is set; null: it is stored, and no response comes. */
-  respondToWrite: ((write: Record<string, unknown>) => Response | null | undefined) | undefined;
+  respondToWrite:
+    | ((write: Record<string, unknown>) => Response | Promise<Response> | null | undefined)
+    | undefined;
   /** The pieces that are stored, and how many each writer has stored. */
   readonly pieces: Record<string, unknown>[];
   readonly written: Map<string, number>;
@@ -70,7 +72,7 @@ export function createScriptedGateway(): ScriptedGateway {
     return json({ ok: true, request_id, status, accepted });
   }
 
-  function write(body: Record<string, unknown>): Response {
+  function write(body: Record<string, unknown>): Response | Promise<Response> {
     const response = gateway.respondToWrite?.(body);
     if (response) return response;
     const { request_id, writer, from, pieces } = body as {
