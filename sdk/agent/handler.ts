@@ -27,7 +27,7 @@ export type HandlerContext = {
    * most 60,000 bytes as JSON). Text is joined to pieces. Await it: it resolves when there is room for more,
    * and a handler that writes on while 1 MiB waits loses what it writes then; the output says how much. All
    * is sent before the result. When the gateway takes no more (the task is over, or has 4 MiB), it does
-   * nothing.
+   * nothing; when the handler should stop, it waits no longer.
    */
   write(piece: string | object): Promise<void>;
   /**

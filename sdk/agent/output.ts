@@ -22,8 +22,8 @@ import { createUnsent, type Sent, toWritten } from './unsent.ts';
 
 export type OutputWriter = {
   /**
-   * Adds a text, or data. Resolves when there is room for more, and at once if nothing more is taken. Rejects
-   * with `InvalidOptionError` for data that JSON can't write or that is too large.
+   * Adds a text, or data. Resolves when there is room for more, and at once if nothing more is taken or once
+   * `hurry` has fired. Rejects with `InvalidOptionError` for data that JSON can't write or that is too large.
    */
   write(piece: string | object): Promise<void>;
   /**
@@ -51,7 +51,10 @@ export type OutputWriterDeps = {
   readonly onUnwanted: () => void;
   /** Called with why pieces are not stored: at the first failure, not at those that follow it at once. */
   readonly onFailure: (error: unknown) => void;
-  /** Fires when little time is left: pauses are short from then on, and so is a wait for a response. */
+  /**
+   * Fires when the agent stops, and little time is left: pauses are short from then on, and so is a wait for
+   * a response.
+   */
   readonly hurry: AbortSignal;
 };
 
@@ -72,7 +75,7 @@ const LAST_REFUSALS_MAX = 5;
 
 /** Creates the writer of one task. */
 export function createOutputWriter(deps: OutputWriterDeps, key: OutputKey): OutputWriter {
-  const { clock } = deps;
+  const { clock, hurry } = deps;
   const stopping = new AbortController();
   const pace = createPace();
   const sendBatch = createSendBatch(deps, key, stopping);
@@ -118,14 +121,15 @@ export function createOutputWriter(deps: OutputWriterDeps, key: OutputKey): Outp
     isSending = false;
   }
 
-  stopping.signal.addEventListener('abort', pace.letOn);
+  for (const one of [stopping.signal, hurry]) one.addEventListener('abort', pace.letOn);
 
   return {
     write(piece) {
       const written = (async () => {
         take(piece);
         await pace.yieldOften();
-        if (unsent.isFull() && !isEnding && !stopping.signal.aborted) await pace.waitForSpace();
+        if (unsent.isFull() && !isEnding && !stopping.signal.aborted && !hurry.aborted)
+          await pace.waitForSpace();
       })();
       // Who waits for it gets the error; who does not is not ended by it.
       written.catch(() => undefined);

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Calls } from '../calls.ts';
-import { type Clock, linkSignals, readMonotonicMs } from '../clock.ts';
+import { type Clock, linkSignals, readMonotonicMs, untilAborted } from '../clock.ts';
 import type { AnswerSchema, Question } from '../contract.ts';
 import { AbortError, ApiError, InvalidOptionError } from '../errors.ts';
 import { choosePauseMs, HELD_EVERY_MS } from '../waiting.ts';
@@ -78,7 +78,9 @@ export function createAskQuestion(
 ): AskQuestion {
   const { calls, clock } = deps;
   return async (question, signal) => {
-    await writer.ask(question);
+    await untilAborted(signal, () => writer.ask(question)).catch((error: unknown) => {
+      throw error instanceof AbortError ? (signal.reason ?? error) : error;
+    });
     const claim = { agent_id, request_id, key: question.key, wait: CLAIM_SECONDS };
     for (let failures = 0; ; ) {
       signal.throwIfAborted();

@@ -1,6 +1,7 @@
 /**
  * A handler's `ask`: the question goes behind all that was written, its answer is claimed until one comes,
- * and it ends when the handler should stop. Its key is the same in a handler that is started again.
+ * and it ends when the handler should stop, as a `write` does that waits. Its key is the same in a handler
+ * that is started again.
  */
 import { expect, test } from 'vitest';
 import type { AgentOptions, HandlerContext } from '../../sdk/agent/index.ts';
@@ -233,13 +234,34 @@ test('A question ends with its handler, whether that waits for it or not.', asyn
   expect(claims()).toHaveLength(before);
 });
 
-test('A question rejects when the agent stops.', async () => {
+test.each([
+  ['it waits for its answer', () => undefined],
+  ['the gateway can’t be reached', () => Response.error()],
+])('A question rejects at once when the agent stops, also while %s.', async (_when, respond) => {
   const { ask, end } = await startTask();
+  gateway.respondToWrite = respond;
   const asked = ask('Why?', { key: 'k' }).catch((error: unknown) => error);
   await pass(clock, 2_000);
+  const startMs = clock.nowMs();
   void agent?.stop({ drainMs: 0, graceMs: 1_000 });
   expect(await elapse(clock, asked)).toMatchObject({ name: 'WorkStoppedError', code: 'agent_stopped' });
+  expect(clock.nowMs() - startMs).toBeLessThanOrEqual(100);
   await end();
+});
+
+test('A handler that waits for write goes on when the agent stops.', async () => {
+  const { write, end } = await startTask();
+  gateway.respondToWrite = () => Response.error();
+  const written = write('x'.repeat(2_000_000));
+  await pass(clock, 2_000);
+  const startMs = clock.nowMs();
+  const stopped = agent?.stop({ drainMs: 0, graceMs: 60_000 });
+  await elapse(clock, written);
+  await write('y');
+  expect(clock.nowMs() - startMs).toBeLessThanOrEqual(100);
+  await end();
+  await elapse(clock, stopped ?? Promise.resolve());
+  expect(outcome()).toMatchObject({ status: 'success' });
 });
 
 test('What can’t be a question is an error of the call.', async () => {
