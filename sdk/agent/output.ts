@@ -48,6 +48,7 @@ export type OutputWriterDeps = {
   readonly registerAgain: (signal: AbortSignal) => Promise<void>;
   /** Whether an error says that the task is no longer this agent's to work on. */
   readonly isUnwanted: (error: unknown) => boolean;
+  /** Called when the gateway says so, or that the task is over. */
   readonly onUnwanted: () => void;
   /** Called with why pieces are not stored: at the first failure, not at those that follow it at once. */
   readonly onFailure: (error: unknown) => void;
@@ -205,7 +206,9 @@ function createSendBatch(deps: OutputWriterDeps, key: OutputKey, stopping: Abort
         );
         from = receipt.accepted ? from + pieces.length : receipt.next;
         if (receipt.accepted) return 'stored';
-        return receipt.status === 'running' ? 'full' : 'over';
+        if (receipt.status === 'running') return 'full';
+        deps.onUnwanted();
+        return 'over';
       } catch (error) {
         if (error instanceof AbortError) return 'over';
         if (deps.isUnwanted(error)) {

@@ -226,10 +226,16 @@ test.each([
   },
 );
 
-test.each(['task_not_found', 'agent_mismatch'])('On %s the task is dropped.', async (code) => {
+test.each([
+  ['task_not_found', () => json(problem(404, 'task_not_found'), 404)],
+  ['agent_mismatch', () => json(problem(400, 'agent_mismatch'), 400)],
+  [
+    'a receipt of a task that is over',
+    () => json({ ok: true, request_id: 'task-1', status: 'failed', accepted: false, next: 0 }),
+  ],
+])('On %s the task is dropped.', async (_what, respond) => {
   const task = await startTask();
-  gateway.respondToWrite = () =>
-    json(problem(code === 'task_not_found' ? 404 : 400, code), code === 'task_not_found' ? 404 : 400);
+  gateway.respondToWrite = respond;
   await task.write('lost');
   await pass(clock, 1_000);
   expect(task.signal.aborted).toBe(true);
