@@ -24,18 +24,19 @@ export type HandlerContext = {
   progress(percent: number): void;
   /**
    * Adds to the task's output, which its readers follow while the task runs: a text, or an object as data (at
-   * most 60,000 bytes as JSON). Text is joined to pieces. Await it: it resolves when there is room for more,
-   * and a handler that writes on while 1 MiB waits loses what it writes then; the output says how much. All
-   * is sent before the result. When the gateway takes no more (the task is over, or has 4 MiB), it does
-   * nothing; when the handler should stop, it waits no longer.
+   * most 60,000 bytes as JSON, and 97 levels). Text is joined to pieces. Await it: it resolves when there is
+   * room for more, and a handler that writes on while 1 MiB waits loses what it writes then; the output says
+   * how much. All is sent before the result. When the gateway takes no more (the task is over, or has 4 MiB),
+   * it does nothing; when the handler should stop, it waits no longer.
    */
   write(piece: string | object): Promise<void>;
   /**
    * Asks the task's clients a question, behind all it has written, and resolves with the answer. `Answer` is
    * the caller's word; the gateway takes no answer that violates the schema. The task's time runs on
    * meanwhile. It rejects with the signal's reason when the handler should stop, and with `ValidationError`
-   * if the gateway refuses the question. A handler that is started again and asks the same gets the answer at
-   * once. Every reader of the task sees the answer: ask for no secrets.
+   * if the gateway refuses the question, or `InvalidOptionError` if it is too large for a call. A handler that
+   * is started again and asks the same gets the answer at once. Every reader of the task sees the answer: ask
+   * for no secrets.
    */
   ask<Answer = unknown>(prompt: string, options?: QuestionOptions): Promise<Answer>;
   /** Reports the first complete reply. It becomes the result's `reply` unless the result has its own. */

@@ -10,6 +10,7 @@ import type { AnswerSchema, Question } from '../contract.ts';
 import { AbortError, ApiError, InvalidOptionError } from '../errors.ts';
 import { choosePauseMs, HELD_EVERY_MS } from '../waiting.ts';
 import { isRefusal, type OutputKey, type OutputWriter, type OutputWriterDeps } from './output.ts';
+import { requireSendable } from './unsent.ts';
 
 /** The answers to a question, and its name. */
 export type QuestionOptions = {
@@ -46,6 +47,7 @@ export function createAsk(askQuestion: AskQuestion, signal: AbortSignal) {
       const asked = (async () => {
         const content = writeContent(prompt, schema);
         const question = { ...JSON.parse(content), key: key ?? nameQuestion(content) } as Question;
+        requireSendable({ question }, 'A question, with its schema,');
         return (await askQuestion(question, linked.signal)) as Answer;
       })();
       // Who waits for it gets the error; who does not is not ended by it.

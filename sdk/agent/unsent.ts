@@ -7,9 +7,11 @@ import { type ApiError, InvalidOptionError } from '../errors.ts';
 
 /** A text of this many characters is a piece. As JSON none is larger than a call, whatever it holds. */
 const TEXT_CHARS_MAX = 4_096;
-/** The bytes of one call's pieces as JSON, and so the largest data. The gateway takes 64 KiB. */
+/** The bytes of one call's pieces as JSON, and so of data or a question. The gateway takes 64 KiB. */
 const CALL_BYTES_MAX = 60_000;
 const CALL_PIECES_MAX = 100;
+/** The levels of one piece. The gateway takes a body of 100, of which the body and its `pieces` are two. */
+const PIECE_DEPTH_MAX = 98;
 /** How many characters may be unsent before `write` waits. */
 const UNSENT_MAX = 1_048_576;
 
@@ -132,10 +134,20 @@ export function copyData(value: object): { readonly data: unknown; readonly char
   }
   if (json === undefined) throw new InvalidOptionError('The data of an output can’t be written as JSON.');
   const data: unknown = JSON.parse(json);
-  if (countBytes({ data }) > CALL_BYTES_MAX) {
-    throw new InvalidOptionError(
-      `The data of one piece of output is at most ${CALL_BYTES_MAX} bytes as JSON.`,
-    );
-  }
+  requireSendable({ data }, 'The data of one piece of output');
   return { data, chars: json.length };
+}
+
+/** Throws if no call can hold the piece: the gateway would refuse the call, and with it all the rest. */
+export function requireSendable(piece: WrittenPiece, what: string): void {
+  if (countBytes(piece) <= CALL_BYTES_MAX && !isDeeper(piece, PIECE_DEPTH_MAX)) return;
+  throw new InvalidOptionError(
+    `${what} has at most ${CALL_BYTES_MAX} bytes as JSON, and at most ${PIECE_DEPTH_MAX - 1} levels of objects and arrays.`,
+  );
+}
+
+/** Whether a value has more levels of objects and arrays than these. Goes no deeper itself. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1));
 }

@@ -270,6 +270,7 @@ test('What can’t be a question is an error of the call.', async () => {
   const { error_info, questions } = await runHandler(async (_task, { ask }) => {
     await expect(ask('')).rejects.toThrow(/must be a text that is not empty/);
     await expect(ask('Why?', { schema: circle as never })).rejects.toThrow(/can’t be written as JSON/);
+    await expect(ask('字'.repeat(30_000))).rejects.toThrow(/question.*at most 60000 bytes/);
     await ask('Why?');
   });
   expect(error_info).toContain('The handler asks "Why?": give runHandler the answer in answers.');

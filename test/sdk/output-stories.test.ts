@@ -36,6 +36,24 @@ test('A run gets the output as it comes; readers behind it get the rest, and not
   expect(await readAll(request_id, { after: 3 })).toEqual([]);
 });
 
+test('Data and a question that are refused end nothing: what follows is stored, data as deep as any.', async () => {
+  const nest = (levels: number): object => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+  const errors: unknown[] = [];
+  await startAgent('deep', async (_task, { write, ask }) => {
+    for (const refused of [ask('x'.repeat(70_000)), ask('x'.repeat(50_000)), write(nest(98))])
+      await refused.catch(({ code }: { code?: string }) => errors.push(code));
+    await write(nest(97));
+    await write('behind');
+  });
+  const { request_id } = await client.submitTask(taskOf('deep'));
+  const pieces = await readAll(request_id);
+  expect(errors).toEqual(['invalid_option', 'validation_failed', 'invalid_option']);
+  expect(pieces.slice(0, -1)).toEqual([
+    { n: 1, data: nest(97) },
+    { n: 2, text: 'behind' },
+  ]);
+});
+
 test('A write whose response is lost is sent again and stored once; a network that is gone loses nothing.', async () => {
   const faults = ['cut-after', 'cut-before', 'reset', 'refuse'] as const;
   await startBehindProxy('faulty', async (_task, { write }) => {

@@ -34,6 +34,8 @@ async function startTask(options: Partial<AgentOptions> = {}) {
   };
 }
 
+/** Data of this many levels. */
+const nest = (levels: number): object => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 const writes = () => gateway.bodies('output');
 const textOf = (pieces: readonly Record<string, unknown>[]) =>
   pieces.map(({ text, data }) => text ?? JSON.stringify(data)).join('');
@@ -275,12 +277,13 @@ test('An agent that stops at once does not wait for a gateway that takes no piec
   expect(outcome()).toMatchObject({ status: 'success' });
 });
 
-test('Data that JSON can’t write, or above 60,000 bytes, fails the handler that waits for it and no other.', async () => {
+test('Data that JSON can’t write, above 60,000 bytes or too deep fails the handler that waits for it and no other.', async () => {
   const task = await startTask();
   const circle: Record<string, unknown> = {};
   circle.self = circle;
   await expect(task.write(circle)).rejects.toThrow(/can’t be written as JSON/);
   await expect(task.write({ text: '字'.repeat(30_000) })).rejects.toThrow(/at most 60000 bytes/);
+  await expect(task.write(nest(98))).rejects.toThrow(/at most 97 levels/);
   // The handler does not wait for it: it ends nothing.
   void task.write(circle);
   const changed = { page: 1 };
