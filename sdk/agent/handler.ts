@@ -34,9 +34,9 @@ export type HandlerContext = {
    * Asks the task's clients a question, behind all it has written, and resolves with the answer. `Answer` is
    * the caller's word; the gateway takes no answer that violates the schema. The task's time runs on
    * meanwhile. It rejects with the signal's reason when the handler should stop, and with `ValidationError`
-   * if the gateway refuses the question, or `InvalidOptionError` if it is too large for a call. A handler that
-   * is started again and asks the same gets the answer at once. Every reader of the task sees the answer: ask
-   * for no secrets.
+   * if the gateway refuses the question, or `InvalidOptionError` if it is too large for a call. A handler
+   * that is started again and asks the same gets the answer at once. Every reader of the task sees the
+   * answer: ask for no secrets.
    */
   ask<Answer = unknown>(prompt: string, options?: QuestionOptions): Promise<Answer>;
   /** Reports the first complete reply. It becomes the result's `reply` unless the result has its own. */

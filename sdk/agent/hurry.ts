@@ -1,6 +1,6 @@
 /**
- * The attempts of an agent once it stops: it has little time left, and no call without a response may take all
- * of it.
+ * The attempts of an agent once it stops: it has little time left, and no call without a response may take
+ * all of it.
  */
 import { type Clock, linkSignals } from '../clock.ts';
 import { ConnectionError } from '../errors.ts';
@@ -13,8 +13,8 @@ export type Signals = { readonly signal: AbortSignal; readonly hurry: AbortSigna
 const HURRIED_MS = 2_000;
 
 /**
- * Makes one attempt, which ends when `signal` fires. Once `hurry` fires, it has two seconds left; if `hurry` has
- * fired before, it has two seconds in all. Then it rejects with a `ConnectionError`.
+ * Makes one attempt, which ends when `signal` fires. Once `hurry` fires, it has two seconds left; if `hurry`
+ * has fired before, it has two seconds in all. Then it rejects with a `ConnectionError`.
  */
 export async function attemptInTime<T>(
   clock: Clock,

@@ -73,6 +73,13 @@ const YIELD_EVERY = 100;
 const BACKOFF = { firstMs: 500, maxMs: 8_000 };
 /** Once the handler has ended, the gateway may refuse the rest this often: the result matters more. */
 const LAST_REFUSALS_MAX = 5;
+/**
+ * Its store may refuse it this often, for some 40 s: if the store is out, the result has to wait too, but a
+ * store with little space takes the result.
+ */
+const LAST_STORE_REFUSALS_MAX = 10;
+/** The statuses with which a proxy may refuse a body. With the gateway's own refusal comes a problem. */
+const PROXY_STATUSES: ReadonlySet<number> = new Set([400, 415, 422]);
 
 /** Creates the writer of one task. */
 export function createOutputWriter(deps: OutputWriterDeps, key: OutputKey): OutputWriter {
@@ -223,8 +230,9 @@ function createSendBatch(deps: OutputWriterDeps, key: OutputKey, stopping: Abort
           stopping.abort(error);
           return 'over';
         }
-        if (isEnding() && error instanceof ApiError) lastRefusals += 1;
-        if (isEnding() && (hurry.aborted || lastRefusals >= LAST_REFUSALS_MAX)) return 'over';
+        const refusalsMax = findRefusalsMax(error);
+        if (isEnding() && refusalsMax < Infinity) lastRefusals += 1;
+        if (isEnding() && (hurry.aborted || lastRefusals >= refusalsMax)) return 'over';
         const askedMs = error instanceof ApiError ? error.retryAfterMs : undefined;
         if (!isUnknown || failures > 0) {
           await pauseInTime(clock, signals, BACKOFF, failures, askedMs);
@@ -237,14 +245,27 @@ function createSendBatch(deps: OutputWriterDeps, key: OutputKey, stopping: Abort
 
 /**
  * Whether the gateway refuses the call for good. After a 401 the secret may be about to change, and a
- * function for the secret may fail once: neither ends anything.
+ * function for the secret may fail once: neither ends anything, nor does what only a proxy has seen.
  */
 export function isRefusal(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.status !== 401 && !isTransient(error.status);
+  if (!(error instanceof ApiError) || isFromProxy(error)) return false;
+  return error.status !== 401 && !isTransient(error.status);
+}
+
+function isFromProxy({ status, problem }: ApiError): boolean {
+  return problem === undefined && PROXY_STATUSES.has(status);
+}
+
+/** How often the last pieces may fail like this: without end in an outage, which takes no result either. */
+function findRefusalsMax(error: unknown): number {
+  if (!(error instanceof ApiError)) return Infinity;
+  if (error.problem === undefined && isTransient(error.status)) return Infinity;
+  return error.code === 'store_unavailable' ? LAST_STORE_REFUSALS_MAX : LAST_REFUSALS_MAX;
 }
 
 /** Whether the gateway refuses the question itself. A fault of `from` says that the writer was replaced. */
 function isRefusedQuestion(pieces: readonly WrittenPiece[], error: unknown): error is ApiError {
-  if (!(error instanceof ValidationError) || !pieces.some((piece) => 'question' in piece)) return false;
+  if (!(error instanceof ValidationError) || isFromProxy(error)) return false;
+  if (!pieces.some((piece) => 'question' in piece)) return false;
   return !error.errors.some(({ pointer }) => pointer === '/from');
 }

@@ -234,6 +234,25 @@ test('A question ends with its handler, whether that waits for it or not.', asyn
   expect(claims()).toHaveLength(before);
 });
 
+test('A question that a proxy refuses is asked again, and its answer claimed again.', async () => {
+  const { ask, end } = await startTask();
+  const refusals = [400, 422, 415, 422];
+  const refuse = (): Response | undefined => {
+    const status = refusals.pop();
+    return status ? new Response('<html>', { status }) : undefined;
+  };
+  gateway.respondToWrite = refuse;
+  const asked = ask('Why?', { key: 'why' });
+  await pass(clock, 10_000);
+  expect(gateway.pieces).toHaveLength(1);
+  refusals.push(422, 400);
+  gateway.respondToClaim = refuse;
+  gateway.answers.set('why', 'because');
+  expect(await elapse(clock, asked)).toBe('because');
+  expect(refusals).toEqual([]);
+  await end();
+});
+
 test.each([
   ['it waits for its answer', () => undefined],
   ['the gateway can’t be reached', () => Response.error()],

@@ -1,4 +1,7 @@
-/** How an agent goes on with a report that the gateway does not take: its pauses, and how it ends in time. */
+/**
+ * How an agent goes on with a report, or the output before it, while the gateway does not take it: its
+ * pauses, and how it ends in time.
+ */
 import { expect, test } from 'vitest';
 import { createReports } from '../../sdk/agent/reports.ts';
 import type { AgentId, RequestId } from '../../sdk/contract.ts';
@@ -123,3 +126,55 @@ test.each([400, 415, 422])(
     expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
   },
 );
+
+/** Lets an agent take a task whose handler writes and ends, while the gateway responds so to its output. */
+async function writeLast(respond: () => Response): Promise<void> {
+  await startPulling({
+    async handler(_task, { write }) {
+      await write('the last words');
+      return 'done';
+    },
+  });
+  gateway.respondToWrite = respond;
+  await offer('t1');
+}
+
+const fromProxy = (status: number) => () => new Response('<html>', { status });
+
+test.each([
+  ['no response', 120, () => Response.error()],
+  ['502 of a proxy', 120, fromProxy(502)],
+  ['504 of a proxy', 120, fromProxy(504)],
+  ['store_unavailable', 20, () => json(problem(503, 'store_unavailable'), 503)],
+])('The last output outlasts an outage: %s for %i s. The result follows it.', async (_what, s, respond) => {
+  await writeLast(respond);
+  await pass(clock, s * 1_000, 500);
+  expect(gateway.bodies('result')).toEqual([]);
+  gateway.respondToWrite = undefined;
+  await pass(clock, 10_000, 500);
+  expect(gateway.pieces).toEqual([{ text: 'the last words' }]);
+  expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
+});
+
+test.each([400, 415, 422])(
+  'Output that a proxy refuses with %i is sent again; in the end the result goes without it.',
+  async (status) => {
+    await writeLast(fromProxy(status));
+    await pass(clock, 1_500);
+    gateway.respondToWrite = undefined;
+    await pass(clock, 5_000);
+    expect(gateway.pieces).toEqual([{ text: 'the last words' }]);
+    gateway.respondToWrite = fromProxy(status);
+    await offer('t2');
+    await pass(clock, 60_000, 500);
+    expect(gateway.pieces).toHaveLength(1);
+    expect(gateway.outcomes.get('t2')).toMatchObject({ status: 'success' });
+  },
+);
+
+test.each([404, 405, 413, 501])('Output that is refused with %i is not sent again.', async (status) => {
+  await writeLast(fromProxy(status));
+  await pass(clock, 1_000);
+  expect(gateway.bodies('output')).toHaveLength(1);
+  expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
+});

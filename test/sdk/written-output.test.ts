@@ -246,9 +246,12 @@ test.each([
   expect(outcome()).toBeUndefined();
 });
 
-test('A gateway that refuses the last pieces again and again gets the result all the same.', async () => {
+test.each([
+  ['busy', 'again and again'],
+  ['store_unavailable', 'for a minute, as one whose store is nearly full'],
+])('A gateway that refuses the last pieces with %s, %s, gets the result all the same.', async (code) => {
   const task = await startTask();
-  gateway.respondToWrite = () => json(problem(503, 'store_unavailable'), 503);
+  gateway.respondToWrite = () => json(problem(503, code), 503);
   void task.write('refused');
   await task.end();
   expect(outcome()).toBeUndefined();
