@@ -6,6 +6,7 @@ import { createRandom, drawSeed, endingOf, submit, until } from './store-under-t
 import type { SuiteContext } from './suite-context.ts';
 
 const ROUNDS = 15;
+const ROUNDS_MAX = 60;
 const CALLS = 24;
 
 type Random = ReturnType<typeof createRandom>;
@@ -18,7 +19,9 @@ export function describeOutputRaces({ store, reopen }: SuiteContext): void {
     const random = createRandom(seed);
     let accepted = 0;
     let refused = 0;
-    for (let round = 0; round < ROUNDS; round += 1) {
+    // Races that all go the same way try little: where replies are slow, most writes come behind the end.
+    const isEnough = (): boolean => Math.min(accepted, refused) > ROUNDS;
+    for (let round = 0; round < ROUNDS || (!isEnough() && round < ROUNDS_MAX); round += 1) {
       const id = `race-${round}`;
       await submit(store(), id);
       const ending = new AbortController();
@@ -35,8 +38,7 @@ export function describeOutputRaces({ store, reopen }: SuiteContext): void {
       accepted += outcome.accepted.flat().length;
       refused += outcome.refused.length;
     }
-    // Races that all go the same way try little.
-    expect(Math.min(accepted, refused)).toBeGreaterThan(ROUNDS);
+    expect(isEnough()).toBe(true);
   });
 }
 
