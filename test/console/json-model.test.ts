@@ -88,11 +88,23 @@ describe('the pairs of a preview', () => {
     expect(['', '[1]', 'nonsense', '"text"'].map(readPairs)).toEqual([null, null, null, null]);
   });
 
-  test('any object, cut anywhere, is read without throwing', () => {
+  test('an object that is cut within its first pair has none, as it is not empty', () => {
+    const cut = ['{', '{"mod', '{"model"', '{"model":', '{"model":tr', '{"model":-', '{"a":{"b":{"c":'];
+    expect(cut.map(readPairs)).toEqual(cut.map(() => null));
+  });
+
+  test('any object, cut anywhere, has its first pairs as they are, and none only if it is empty', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(240), (value, cut) => {
-        const pairs = readPairs(JSON.stringify(value).slice(0, Math.max(cut, 1)));
-        expect(pairs === null || Array.isArray(pairs)).toBe(true);
+        const preview = JSON.stringify(value).slice(0, Math.max(cut, 1));
+        const pairs = readPairs(preview);
+        if (pairs === null) return;
+        expect(pairs.length === 0).toBe(preview === '{}');
+        const whole = Object.entries(value).map(([key, one]) => ({
+          key,
+          text: typeof one === 'string' ? one : JSON.stringify(one),
+        }));
+        expect(pairs.slice(0, -1)).toEqual(whole.slice(0, Math.max(pairs.length - 1, 0)));
       }),
     );
   });

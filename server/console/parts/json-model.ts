@@ -100,9 +100,10 @@ export function readPairs(
   preview: string,
 ): readonly { readonly key: string; readonly text: string }[] | null {
   const whole = parseObject(preview);
-  const value = whole ?? parseObject(closeCut(preview));
-  if (value === null) return null;
-  return Object.entries(value).map(([key, one]) => ({
+  const pairs = Object.entries(whole ?? parseObject(closeCut(preview)) ?? {});
+  // Cut within its first pair, an object is not empty.
+  if (whole === null && pairs.length === 0) return null;
+  return pairs.map(([key, one]) => ({
     key,
     text: typeof one === 'string' ? one : JSON.stringify(one),
   }));
