@@ -71,6 +71,16 @@ test('the counter, the causes, the list and its button have one number, and a ca
   await context.close();
 });
 
+test('the tasks that found no agent are counted where they are listed: by when they ended', async () => {
+  const { page, context } = await openConsole(browser, gateway.baseUrl);
+  const inRow = page.locator('[data-l="no agent"] a').filter({ hasText: /^1$/ }).first();
+  await inRow.waitFor();
+  expect(await inRow.getAttribute('href')).toMatch(/outcome=no_agent&ended=15m&tag=(misspelt|too)$/);
+  await inRow.click();
+  await page.getByText('1 task matches').waitFor();
+  await context.close();
+});
+
 test('the failing agent is a problem with a way to its tasks; a tag that was misspelt is only noted', async () => {
   const { page, context } = await openConsole(browser, gateway.baseUrl);
   await page.getByRole('link', { name: '1 problem now' }).waitFor();

@@ -31,6 +31,15 @@ function textsOf(child: ComponentChild): readonly string[] {
 }
 const textOf = (child: VNode): string => textsOf(child).join(' ').replace(/\s+/g, ' ');
 
+/** The values of an attribute of all elements that a part shows. */
+function valuesOf(child: ComponentChild, name: string): readonly unknown[] {
+  if (Array.isArray(child)) return child.flatMap((one) => valuesOf(one, name));
+  if (child === null || typeof child !== 'object' || !('type' in child)) return [];
+  const { type, props } = child as VNode<Record<string, ComponentChild>>;
+  if (typeof type === 'function') return valuesOf((type as (given: object) => ComponentChild)(props), name);
+  return [...(name in props ? [props[name]] : []), ...valuesOf(props.children, name)];
+}
+
 describe('a duration', () => {
   test.each([
     [0, '< 1 ms'],
@@ -96,6 +105,16 @@ describe('the counters', () => {
     const few = show({ ended, failures: { ...OVERVIEW.failures, ended: 500, failed: 70, since: 1 } });
     expect(few).toContain('Failed in 15 min 70 of the last 500 that ended');
     expect(text).toContain('Found no agent in 15 min 7 ');
+  });
+
+  test('lead to the tasks that ended in the window, where these are counted', () => {
+    const counters = Counters({ overview: OVERVIEW as unknown as GatewayOverview, now: OVERVIEW.time });
+    expect(valuesOf(counters, 'href')).toEqual(
+      [
+        ...['waiting=true', 'status=running&waiting=false', 'outcome=success&ended=15m'],
+        ...['outcome=failed,timeout,agent_lost&ended=15m', 'outcome=no_agent&ended=15m'],
+      ].map((search) => `/console/tasks?${search}`),
+    );
   });
 
   test('say how many a minute succeeded, and how many in all where that is less than one', () => {

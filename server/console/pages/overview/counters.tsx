@@ -16,7 +16,7 @@ type Props = {
 export function Counters({ overview, now }: Props): VNode {
   const { tasks, slots, ended, failures, series, window: span, median_seconds } = overview;
   const minutes = Math.round(span / 60);
-  const since = `since=${minutes}m`;
+  const inWindow = `ended=${minutes}m`;
   return (
     <dl class="panel counters" aria-label={`Counters, last ${minutes} minutes`}>
       <Counter label="Waiting for an agent" value={tasks.waiting} search="?waiting=true">
@@ -30,7 +30,7 @@ export function Counters({ overview, now }: Props): VNode {
       <Counter
         label={`Succeeded in ${minutes} min`}
         value={ended.success}
-        search={`?outcome=success&${since}`}
+        search={`?outcome=success&${inWindow}`}
       >
         <Sparkline values={series.success} />
         {describeSpeed(ended.success, minutes, median_seconds)}
@@ -39,7 +39,7 @@ export function Counters({ overview, now }: Props): VNode {
         label={`Failed in ${minutes} min`}
         value={failures.failed}
         href={failures.failed > 0 ? `${hrefOf({ page: 'overview' })}#failing` : undefined}
-        search={`?outcome=${FAILED_OUTCOMES}&ended=${minutes}m`}
+        search={`?outcome=${FAILED_OUTCOMES}&${inWindow}`}
       >
         <Sparkline values={series.failed} tone={failures.failed > 0 ? 'bad' : undefined} />
         {describeFailed(overview)}
@@ -47,7 +47,7 @@ export function Counters({ overview, now }: Props): VNode {
       <Counter
         label={`Found no agent in ${minutes} min`}
         value={ended.no_agent}
-        search={`?outcome=no_agent&${since}`}
+        search={`?outcome=no_agent&${inWindow}`}
       >
         <Sparkline values={series.no_agent} tone={ended.no_agent > 0 ? 'bad' : undefined} />
         {describeMissed(overview)}

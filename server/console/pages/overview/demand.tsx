@@ -81,7 +81,6 @@ function DemandRow(props: { readonly tag: TagDemand; readonly now: number; reado
   const query = `tag=${encodeURIComponent(tag.tag)}`;
   const tasks = (search: string): string => hrefOf({ page: 'tasks' }, `?${search}&${query}`);
   const agents = hrefOf({ page: 'agents' }, `?${query}`);
-  const minutes = `since=15m`;
   return (
     <Row href={tasks('status=pending,running')} rowId={tag.tag} class={need === 'ok' ? '' : `row-${need}`}>
       <Cell>
@@ -101,7 +100,7 @@ function DemandRow(props: { readonly tag: TagDemand; readonly now: number; reado
       </Cell>
       <Cell class="num" label="no agent">
         {tag.no_agent > 0 && (
-          <a class={`b ${need === 'bad' ? tone : ''}`} href={tasks(`outcome=no_agent&${minutes}`)}>
+          <a class={`b ${need === 'bad' ? tone : ''}`} href={tasks('outcome=no_agent&ended=15m')}>
             {formatNumber(tag.no_agent)}
           </a>
         )}
