@@ -1,7 +1,8 @@
-/** The numbers that the console shows: durations, counters, slots. */
+/** The numbers that the console shows: durations, counters, slots, pushes. */
 import type { ComponentChild, VNode } from 'preact';
 import { describe, expect, test, vi } from 'vitest';
-import type { GatewayOverview } from '../../server/console/gateway/shapes.ts';
+import type { AgentDetail, GatewayOverview } from '../../server/console/gateway/shapes.ts';
+import { PushPanel } from '../../server/console/pages/agent/pushes.tsx';
 import { Counters } from '../../server/console/pages/overview/counters.tsx';
 import { TaskAbout } from '../../server/console/pages/task/task-head.tsx';
 import {
@@ -155,6 +156,28 @@ describe('the slots of an agent', () => {
       expect(Object.values(counts).reduce((sum, boxes) => sum + boxes, 0)).toBe(4);
       expect(counts.free).toBe(0);
     }
+  });
+});
+
+describe('the pushes to an agent', () => {
+  const push = { last_status: 202, last_error: null, last_ms: 3, failures: 0, failing_since: null };
+  const draw = (more: object): VNode => {
+    const agent = { endpoint: 'http://a', pushes: [], unacknowledged: 1 };
+    const all = { ...agent, push: { ...push, next_attempt_time: null, ...more } };
+    return PushPanel({ agent: all as unknown as AgentDetail, now: NOW });
+  };
+
+  test('are taken, fail so often, or find the agent busy, and the next attempt has a time', () => {
+    expect(textOf(draw({}))).toContain('Pushes are taken.');
+    expect(textOf(draw({ last_status: null }))).toContain('Nothing was pushed to it yet.');
+    const failing = { last_error: 'connection refused', failures: 41, next_attempt_time: NOW + 8 };
+    expect(textOf(draw(failing))).toMatch(/onnection refused , 41 times in a row .* Next attempt in 8 s\./);
+    const busy = draw({ last_status: 503, last_error: 'answered 503: busy', next_attempt_time: NOW + 1 });
+    expect(textOf(busy)).toContain(
+      'nswered 503: busy . The endpoint takes no more tasks for now: it says that it is full. Next attempt in 1 s.',
+    );
+    expect(valuesOf(busy, 'class')).toContain('hint t-wait');
+    expect(valuesOf(draw(failing), 'class')).not.toContain('hint t-wait');
   });
 });
 

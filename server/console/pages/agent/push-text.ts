@@ -30,6 +30,7 @@ export function adviseOnPush(error: string): string {
   if (/time|respon/i.test(error)) {
     return 'The endpoint does not respond in time. An agent responds with 202 first and works then.';
   }
+  if (/busy/.test(error)) return 'The endpoint takes no more tasks for now: it says that it is full.';
   if (/HTTP/i.test(error)) return 'The endpoint responds, but does not take the task. Its log says why.';
   return 'The agent’s log may say more.';
 }

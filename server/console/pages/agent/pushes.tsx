@@ -56,17 +56,19 @@ export function PushPanel({ agent, now }: Props): VNode {
 function Summary({ agent, now }: Props): VNode {
   const { push, unacknowledged } = agent;
   const { failures, failing_since, last_error, last_status, next_attempt_time } = push;
-  if (failures === 0) {
+  if (failures === 0 && last_error === null) {
     const text = last_status === null ? 'Nothing was pushed to it yet.' : 'Pushes are taken.';
     return <p class={last_status === null ? 'muted' : 'hint'}>{text}</p>;
   }
   const error = last_error ?? `HTTP ${last_status}`;
   const times = failures === 1 ? 'once' : `${formatNumber(failures)} times in a row`;
+  const isBusy = failures === 0;
   return (
     <>
-      <p class="hint">
+      <p class={isBusy ? 'hint t-wait' : 'hint'}>
         {error.charAt(0).toUpperCase()}
-        {error.slice(1)}, {times}
+        {error.slice(1)}
+        {!isBusy && `, ${times}`}
         {failing_since !== null && `, since ${formatClock(failing_since)} UTC`}.
       </p>
       <p class="sub muted">
