@@ -1,5 +1,6 @@
 /** The buttons above the list of tasks: what a filter shows, what a press makes of it, and the counts. */
 import { describe, expect, test } from 'vitest';
+import { canGroup, isGrouped } from '../../server/console/pages/tasks/causes.tsx';
 import {
   countSegment,
   readSegments,
@@ -57,6 +58,18 @@ test.each<[string, TaskSegment, string]>([
 
 test('What a press shows is what its button then says.', () => {
   for (const name of ALL) expect(readSegments(toggleSegment([], name))).toEqual([name]);
+});
+
+test('Failed tasks are grouped by cause where groups can have the filter, and the window of the groups.', () => {
+  const offered = (more: string) => canGroup(tokensOf(`?${FAILED}${more}`));
+  expect(['', '&type=a&agent=b', '&ended=15m', '&since=1h', '&ended=1h'].map(offered)).toEqual(
+    Array(5).fill(true),
+  );
+  expect(['&tag=gpu', '&session=s', '&id=12345678', '&error=e'].map(offered)).toEqual(Array(4).fill(false));
+  const grouped = (more: string) => isGrouped(tokensOf(`?outcome=timeout${more}`));
+  expect(['&ended=15m', '', '&ended=1h', '&ended=15m&since=1h', '&ended=15m&tag=gpu'].map(grouped)).toEqual([
+    ...[true, false, false, false, false],
+  ]);
 });
 
 describe('counts', () => {

@@ -28,7 +28,7 @@ import {
 } from '../routing/filter.ts';
 import { address, changeSearch, hrefOf, navigate } from '../routing/routes.ts';
 import { writeFormQuery } from './task/verdicts.ts';
-import { CausePanel, CauseSwitch, canGroup } from './tasks/causes.tsx';
+import { CausePanel, CauseSwitch, canGroup, isGrouped } from './tasks/causes.tsx';
 import { NoRows } from './tasks/no-rows.tsx';
 import { isByCreation, Pager } from './tasks/pager.tsx';
 import {
@@ -51,7 +51,7 @@ export function TasksPage(): VNode {
   const tokens = readTokens(search, TASK_KEYS);
   const parameters = new URLSearchParams(search);
   const cursor = parameters.get('cursor');
-  const isByCause = parameters.get('by') === 'cause' && canGroup(tokens);
+  const isByCause = parameters.get('by') === 'cause' && isGrouped(tokens);
   const fault = findFault(tokens, TASK_KEYS);
   usePageTitle('Tasks');
   const change = (next: readonly Token[]): void => changeSearch(writeTokens(next, TASK_KEYS));

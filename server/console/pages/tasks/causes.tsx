@@ -5,10 +5,19 @@ import { readValue, type Token } from '../../routing/filter.ts';
 import { FailureTable } from '../overview/failure-table.tsx';
 import { readSegments } from './task-segments.ts';
 
-/** Whether the filter shows failed tasks alone: these can be grouped. */
+/** What a group has, and what all failed tasks have in common. The two times become `ended=15m`. */
+const GROUPED_KEYS = 'type agent outcome status waiting waiting_for_answer since ended'.split(' ');
+
+/** Whether the filter shows failed tasks alone, by what a group has: these can be grouped. */
 export function canGroup(tokens: readonly Token[]): boolean {
   const segments = readSegments(tokens);
-  return segments.length === 1 && segments[0] === 'failed';
+  const isOfGroups = tokens.every(({ key }) => GROUPED_KEYS.includes(key));
+  return isOfGroups && segments.length === 1 && segments[0] === 'failed';
+}
+
+/** Whether it shows just the tasks that the groups count. */
+export function isGrouped(tokens: readonly Token[]): boolean {
+  return canGroup(tokens) && readValue(tokens, 'since') === null && readValue(tokens, 'ended') === '15m';
 }
 
 type SwitchProps = { readonly isOn: boolean; readonly onToggle: () => void };
