@@ -1,4 +1,5 @@
 /** The pure parts of the console's frame: addresses, where the field leads, orders, bars, lines, words. */
+import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import type { TaskRow } from '../../server/console/gateway/shapes.ts';
 import { describeWillingness } from '../../server/console/pages/agent/about.tsx';
@@ -9,6 +10,7 @@ import {
   classifyDemand,
   measureDemand,
 } from '../../server/console/pages/overview/demand-scale.ts';
+import { writeCommands } from '../../server/console/pages/overview/first-steps.tsx';
 import { plotPoints } from '../../server/console/pages/overview/sparkline.tsx';
 import { describeReason } from '../../server/console/pages/tasks/payload-or-error.tsx';
 import { patchCancelled, stateOfRow } from '../../server/console/pages/tasks/task-rows.ts';
@@ -204,6 +206,20 @@ describe('bars of demand', () => {
   ] as const)('%o is %s', (tag, need) => {
     expect(classifyDemand(tag)).toBe(need);
   });
+});
+
+test('The command to begin with has the default secret where none is set, unless the reader has another one.', () => {
+  const run = (gatewaySecret: string, env: Readonly<Record<string, string>>) => {
+    const { submit } = writeCommands('http://g', gatewaySecret);
+    const script = `curl() { while [ $# -gt 1 ]; do shift; done; printf %s "$1"; }; ${submit}`;
+    const { status, stdout, stderr } = spawnSync('sh', ['-c', script], { env, encoding: 'utf8' });
+    return status === 0 ? JSON.parse(stdout).auth : stderr;
+  };
+  expect(run('', {})).toBe('task-gateway-default-secret');
+  expect(run('task-gateway-default-secret', {})).toBe('task-gateway-default-secret');
+  expect(run('', { GATEWAY_AUTH: 'my own' })).toBe('my own');
+  expect(run('my own', { GATEWAY_AUTH: 'my own' })).toBe('my own');
+  expect(run('my own', {})).toContain('GATEWAY_AUTH: must be set to the secret of the gateway');
 });
 
 test('A line begins at the left, ends at the right, and its highest value touches the top.', () => {

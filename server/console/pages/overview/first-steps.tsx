@@ -1,12 +1,21 @@
 /** Says how to start an agent and a task, while the gateway has had neither. */
 import type { VNode } from 'preact';
+import { secrets } from '../../gateway/secrets.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { gatewayUrl, hrefOf } from '../../routing/routes.ts';
 
-/** The commands to begin with. */
-function writeCommands(url: string): { readonly agent: string; readonly submit: string } {
-  const body = `{"auth":"'"$GATEWAY_AUTH"'","task_type":"hello","task_tags":["demo"],"queue_timeout":60,"payload":{"text":"你好"}}`;
+/** The public secret of a gateway that was given none. */
+const DEFAULT_AUTH = 'task-gateway-default-secret';
+
+/** The commands to begin with. A gateway secret other than the default one comes from the reader's shell. */
+export function writeCommands(
+  url: string,
+  gatewaySecret: string,
+): { readonly agent: string; readonly submit: string } {
+  const isDefault = gatewaySecret === '' || gatewaySecret === DEFAULT_AUTH;
+  const absent = isDefault ? `-${DEFAULT_AUTH}` : '?must be set to the secret of the gateway';
+  const body = `{"auth":"'"\${GATEWAY_AUTH:${absent}}"'","task_type":"hello","task_tags":["demo"],"queue_timeout":60,"payload":{"text":"你好"}}`;
   return {
     agent: `npx task-gateway agent exec --url ${url} --tag demo -- cat`,
     submit: `curl -sS ${url}/api/cli/tasks -H 'content-type: application/json' \\\n  -d '${body}'`,
@@ -16,7 +25,7 @@ function writeCommands(url: string): { readonly agent: string; readonly submit: 
 /** The page. */
 export function FirstSteps(): VNode {
   const url = gatewayUrl();
-  const { agent, submit } = writeCommands(url);
+  const { agent, submit } = writeCommands(url, secrets.value?.gateway ?? '');
   return (
     <>
       <div class="head">

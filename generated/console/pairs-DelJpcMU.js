@@ -1,1 +1,0 @@
-import{Bt as e,T as t,w as n}from"./parts-BFDhwwjd.js";function r({text:r}){let i=n(r);return i===null?e(`span`,{class:`cut payload`},t(r)):i.length===0?e(`span`,{class:`faint`},`{}`):e(`span`,{class:`cut kv`},i.map(({key:n,text:r},i)=>e(`span`,{key:n},i>0&&e(`b`,null),e(`i`,null,t(n)),` `,t(r))))}export{r as t};
