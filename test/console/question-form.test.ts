@@ -101,6 +101,25 @@ test('The overview says that a task waits for an answer, and leads to the tasks 
   await context.close();
 });
 
+test('The form of a question that was withdrawn is gone, though the output has nothing behind it.', async () => {
+  const request_id = await askAt(client, { key: 'forgotten', prompt: 'Why?' });
+  const { page, context } = await openConsole(browser, gateway.baseUrl, { path: `tasks/${request_id}` });
+  const form = page.getByRole('form', { name: 'Question' });
+  await form.waitFor();
+  // It registers again and names no task: it has forgotten this one.
+  await client.registerAgent({
+    agent_id: AGENT,
+    agent_tags: ['w'],
+    endpoint: 'pull',
+    max_concurrent: 50,
+    request_ids: [],
+  });
+  await expect.poll(async () => (await client.explainTask(request_id)).questions).toEqual([]);
+  await expect.poll(() => form.count(), { timeout: 20_000 }).toBe(0);
+  await page.getByText('Asks: Why?').waitFor();
+  await context.close();
+});
+
 test('A console that only reads shows the question and no form.', async () => {
   const reading = await startGateway({ CONSOLE: 'read-only' });
   try {

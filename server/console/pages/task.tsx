@@ -66,7 +66,7 @@ export function TaskPage({ request_id }: { readonly request_id: string }): VNode
               <PartFailed what="what happened to the task" failure={explanationWatch.failure.value} />
             </Panel>
           )}
-          <OutputPanel request_id={request_id} />
+          <OutputPanel request_id={request_id} questions={explanation?.questions} />
         </div>
         <div class="stack">
           {task.error_info !== null && <ErrorPanel task={task} explanation={explanation} />}

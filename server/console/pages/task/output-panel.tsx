@@ -2,7 +2,7 @@
  * The output of a task: its end, followed while the task runs. A script of its own, which the page loads
  * behind all else; without output it shows nothing.
  */
-import type { OutputEnd, OutputPiece, RequestId } from '@task-gateway/sdk';
+import type { OutputEnd, OutputPiece, RequestId, TaskExplanation } from '@task-gateway/sdk';
 import type { VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useConsole } from '../../gateway/console.ts';
@@ -21,8 +21,14 @@ const END_PX = 24;
 
 type Reading = { readonly tail: Tail; readonly note: string };
 
+type OutputProps = {
+  readonly request_id: RequestId;
+  /** Those of the explanation: one that was withdrawn is an open one in the output. */
+  readonly questions: TaskExplanation['questions'] | undefined;
+};
+
 /** The panel. */
-export function OutputPanel({ request_id }: { readonly request_id: string }): VNode | null {
+export function OutputPanel({ request_id, questions }: OutputProps): VNode | null {
   const { polling, overview } = useConsole();
   const { tail, note } = useOutput(request_id, polling.isPaused.value);
   const box = useRef<HTMLDivElement>(null);
@@ -32,11 +38,13 @@ export function OutputPanel({ request_id }: { readonly request_id: string }): VN
   }, [tail]);
   const missing = tail.end?.missing ?? null;
   if (tail.blocks.length === 0 && missing === null) return null;
+  const open = tail.open.filter(
+    ({ key }) => questions?.some((one) => one.key === key && one.answered_time === null) ?? true,
+  );
   const canWrite = overview.value.value !== undefined && overview.value.value.console !== 'read-only';
   return (
     <>
-      {canWrite &&
-        tail.open.map((question) => <QuestionForm key={question.key} {...{ request_id, question }} />)}
+      {canWrite && open.map((question) => <QuestionForm key={question.key} {...{ request_id, question }} />)}
       <Panel
         title="Output"
         note={tail.end ? describeCount(tail.end) : note}
