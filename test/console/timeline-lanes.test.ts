@@ -191,6 +191,11 @@ describe('lanes', () => {
     expect(phases.run).toBe(0);
   });
 
+  test('of a question and its answer: marks with words for each', () => {
+    expect(describeEvent('asked')).toMatchObject({ title: 'Asked a question', tone: 'wait' });
+    expect(describeEvent('answered')).toMatchObject({ title: 'Answered' });
+  });
+
   test('of an event of a later gateway: a mark in the present lane', () => {
     const history = [entry('submitted', 0), entry('assigned', 0, on('a')), entry('napped', 5, on('a'))];
     const { lanes } = drawHistory(history, T0 + 9, null);

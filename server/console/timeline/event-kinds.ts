@@ -24,6 +24,8 @@ const KINDS: Readonly<Record<string, EventKind>> = {
   push_unknown: { icon: 'info', title: 'Push without response', tone: 'wait', markTone: 'wait' },
   acknowledged: { icon: 'check', title: 'Acknowledged', tone: 'ink', markTone: 'run' },
   progress: { icon: 'running', title: 'Progress', tone: 'ink', markTone: 'run' },
+  asked: { icon: 'info', title: 'Asked a question', tone: 'wait', markTone: 'wait' },
+  answered: { icon: 'check', title: 'Answered', tone: 'ink', markTone: 'run' },
   // Its mark begins the lane of the next agent, as an assignment does.
   moved: { icon: 'move', title: 'Moved to another agent', tone: 'wait', markTone: 'ink' },
   offered_again: { icon: 'again', title: 'Offered again', tone: 'wait', markTone: 'wait' },
