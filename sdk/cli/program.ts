@@ -1,5 +1,6 @@
 /** The whole command line: its options and commands, and how a run of it ends. */
 import { Command, CommanderError, Option } from 'commander';
+import { AbortError } from '../errors.ts';
 import type { CommandContext } from './command-context.ts';
 import { addAgentExec } from './commands/agent-exec.ts';
 import { addAgentList } from './commands/agent-list.ts';
@@ -109,11 +110,12 @@ export async function runProgram(context: CommandContext, words: readonly string
     return EXIT_CODES.ok;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
-    const { exitCode, text, hint } = describeError(error);
+    const failure = describeError(error);
+    const { text, hint } = failure;
     terminal.logLines(`${terminal.err.paint('red', `${NAME}:`)} ${indentLines(text)}`);
     if (hint) terminal.log(`  ${hint}`);
     if (program.opts<GlobalOptions>().debug && error instanceof Error) terminal.logLines(error.stack ?? '');
-    return exitCode;
+    return error instanceof AbortError ? context.interrupts.exitCode() : failure.exitCode;
   }
 }
 

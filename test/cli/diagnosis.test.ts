@@ -195,6 +195,22 @@ test('Ctrl-C during an outage says that the task may continue, with exit code 13
   );
 });
 
+test('SIGTERM ends a wait with exit code 143, and the task continues', async () => {
+  const { request_id } = await client.submitTask({
+    task_type: 'x',
+    task_tags: ['no-agent'],
+    payload: {},
+    queue_timeout: 60,
+  });
+  const waiting = startCommand(['task', 'wait', request_id, '--debug'], { env });
+  await waiting.waitForLog('> GET http://');
+  waiting.child.kill('SIGTERM');
+  const { code, stderr } = await waiting.waitForExit();
+  expect({ code, stderr }).toEqual({ code: 143, stderr: expect.stringContaining('Interrupted.') });
+  expect((await client.getTask(request_id)).status).toBe('pending');
+  await client.cancelTask(request_id);
+});
+
 test('a reader that closes standard output early is not a failure, and the SDK’s log is kept off standard output', async () => {
   writeLauncher(folder);
   for (let count = 0; count < 40; count += 1) {
