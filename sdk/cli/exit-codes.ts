@@ -33,6 +33,8 @@ export const EXIT_CODES = {
   notFound: 7,
   /** Ctrl-C. */
   interrupted: 130,
+  /** Nothing reads the output of a command whose exit code says how a task ended. */
+  readerGone: 141,
 } as const;
 
 /** Ends the command with an exit code; the message is written to standard error. */

@@ -1,7 +1,8 @@
 /**
  * Handles Ctrl-C (SIGINT), SIGTERM and a closed terminal (SIGHUP). The first signal asks the command to stop
  * in an orderly way; a later one ends the process at once. npm and npx signal only the shell in which they
- * start a command: there the end of that shell counts as SIGTERM.
+ * start a command: there the end of that shell counts as SIGTERM. For a command that needs a reader of its
+ * output, a reader that goes away counts as SIGPIPE, which Node itself ignores.
  *
  *     running ──1st──▶ stopping ──2nd──▶ exit at once
  *                          └── 2nd, after allowSecond() ──▶ stopping faster ──3rd──▶ exit at once
@@ -9,6 +10,7 @@
  * Until a command has asked for a signal, the system ends the process at the first one: while files of
  * secrets and contexts are read, and programs that print secrets run, no code of this process could act.
  */
+import { EXIT_CODES } from './exit-codes.ts';
 
 export type Interrupts = {
   /** Aborts at the first signal. */
@@ -17,16 +19,25 @@ export type Interrupts = {
   readonly second: AbortSignal;
   /** Lets the command handle the second signal too; the third then ends the process. Idempotent. */
   allowSecond(): void;
-  /** The exit code for the latest signal: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP. */
+  /** Lets the command stop as at a signal when nothing reads its output any more. Idempotent. */
+  needReader(): void;
+  /** Nothing reads the output any more. Returns whether the command needs a reader, and so stops. */
+  loseReader(): boolean;
+  /** The exit code for the latest signal: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP, else 141. */
   exitCode(): number;
 };
 
-type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGPIPE';
 
 /** The part of `process` in use here. */
 export type SignalSource = { on(signal: SignalName, listener: () => void): unknown };
 
-const SIGNAL_EXIT_CODES: Readonly<Record<SignalName, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
+const SIGNAL_EXIT_CODES: Readonly<Record<SignalName, number>> = {
+  SIGINT: EXIT_CODES.interrupted,
+  SIGTERM: 143,
+  SIGHUP: 129,
+  SIGPIPE: EXIT_CODES.readerGone,
+};
 
 export type InterruptOptions = {
   readonly hasTerminal?: boolean;
@@ -51,6 +62,7 @@ export function createInterrupts(
   const second = new AbortController();
   let received = 0;
   let handledMax = 1;
+  let needsReader = false;
   let exitCode = SIGNAL_EXIT_CODES.SIGINT;
 
   function handleSignal(signal: SignalName): void {
@@ -94,6 +106,14 @@ export function createInterrupts(
     allowSecond() {
       listen();
       handledMax = 2;
+    },
+    needReader() {
+      needsReader = true;
+    },
+    loseReader() {
+      // Each further write fails too.
+      if (needsReader && received === 0) handleSignal('SIGPIPE');
+      return needsReader;
     },
     exitCode: () => exitCode,
   };

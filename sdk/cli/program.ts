@@ -35,7 +35,7 @@ Environment:
 
 Exit codes:
   0 success   1 other failure   2 wrong usage   3 wait timed out   4 secret missing or wrong
-  5 task failed   6 no agent available   7 task not found   130 Ctrl-C
+  5 task failed   6 no agent available   7 task not found   130 Ctrl-C   141 output not read
 
 Examples:
   $ ${NAME} doctor
@@ -122,10 +122,11 @@ export async function runProgram(context: CommandContext, words: readonly string
 /** Runs the command of this process, then exits. */
 export async function main(): Promise<void> {
   const { stdout, stderr, stdin, env } = process;
-  // The reader of standard output may close it early, as `head` does: that is not a failure.
-  stdout.on('error', (error: NodeJS.ErrnoException) =>
-    process.exit(error.code === 'EPIPE' ? EXIT_CODES.ok : EXIT_CODES.other),
-  );
+  // The reader of standard output may close it early, as `head` does: mostly that is not a failure.
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') process.exit(EXIT_CODES.other);
+    if (!interrupts.loseReader()) process.exit(EXIT_CODES.ok);
+  });
   stderr.on('error', () => undefined);
   const terminal = createTerminal(stdout, stderr, env);
   const exitNow = (exitCode: number): void => {
@@ -140,6 +141,6 @@ export async function main(): Promise<void> {
   });
   const exitCode = await runProgram({ terminal, env, stdin, interrupts }, process.argv.slice(2));
   // Writes complete in order, so this one completes after all earlier ones.
-  await terminal.print('');
+  await terminal.print('').catch(() => undefined);
   process.exit(exitCode);
 }

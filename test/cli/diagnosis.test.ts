@@ -12,6 +12,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Agent, createAgent } from '../../sdk/agent/index.ts';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
+import { systemClock } from '../../sdk/clock.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import {
   type CommandExit,
@@ -224,4 +225,34 @@ test('a reader that closes standard output early is not a failure, and the SDKâ€
   const logged = { ...env, TASK_GATEWAY_LOG: 'debug', PATH: `${folder}:${process.env.PATH}` };
   const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-c', script], { env: logged });
   expect({ stdout, stderr }).toEqual({ stdout: '{"request_id":"\n0 0 0\n', stderr: '' });
+});
+
+test('`run` whose reader has gone cancels its task and has exit code 141, as has `task wait`', async () => {
+  writeLauncher(folder);
+  const talker = createAgent({
+    baseUrl: gateway.baseUrl,
+    auth: SECRET,
+    agentId: 'talker',
+    tags: ['talk'],
+    async handler({ task_type }, { signal, write }) {
+      if (task_type === 'brief') return 'done';
+      while (!signal.aborted) await Promise.all([write('on and on\n'), systemClock.sleep(20, signal)]);
+      return null;
+    },
+  });
+  await talker.start();
+  const shell = { env: { ...env, PATH: `${folder}:${process.env.PATH}` } };
+  const pipe = (words: string, reader: string) =>
+    promisify(execFile)(
+      ...(['bash', ['--norc', '-c', `task-gateway ${words} | ${reader}; echo "\${PIPESTATUS[0]}"`]] as const),
+      shell,
+    );
+  const streamed = await pipe('run x -t talk --stream', 'head -1');
+  expect(streamed.stdout).toBe('on and on\n141\n');
+  const [, id = ''] = /^task-gateway: Cancelled task (\S+)\.\n$/.exec(streamed.stderr) ?? [];
+  expect(await client.getTask(id)).toMatchObject({ error_info: 'cancelled by user' });
+  const brief = await client.submitTask({ task_type: 'brief', task_tags: ['talk'], payload: {} });
+  const said = 'task-gateway: Nothing reads standard output any more.\n';
+  expect(await pipe(`task wait ${brief.request_id}`, 'true')).toEqual({ stdout: '141\n', stderr: said });
+  await talker.stop({ drainMs: 0 });
 });

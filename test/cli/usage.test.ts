@@ -151,6 +151,16 @@ describe('Ctrl-C', () => {
     expect(without.send.SIGHUP).toBeDefined();
   });
 
+  test('and a reader of the output that goes away count as one, if the command needs the reader', () => {
+    const { exits, interrupts } = listen();
+    expect([interrupts.first.aborted, interrupts.loseReader(), interrupts.first.aborted]).toEqual([
+      ...[false, false, false],
+    ]);
+    interrupts.needReader();
+    expect([interrupts.loseReader(), interrupts.loseReader()]).toEqual([true, true]);
+    expect([interrupts.first.aborted, interrupts.exitCode(), exits]).toEqual([true, 141, []]);
+  });
+
   test('and the end of the shell that started it counts as one signal, however long the command goes on', () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());

@@ -32,8 +32,8 @@ Prints the text of the result; with -o json, prints the whole task. With --strea
 writes it, and not the result: text as it is, data as lines of JSON; with -o json each piece is an object on a line. What the
 agent asks, it asks you on a terminal; elsewhere it says how to answer ("task answer"). If no agent is free, the task waits
 for one for 30 s, or as long as --queue-timeout says; with --queue-timeout 0 it fails at once. Ctrl-C cancels the task and
-waits until it is cancelled; a second Ctrl-C exits at once. Exit codes: 0 the task succeeded, 5 it failed, 6 no agent was
-available, 3 --wait timed out.
+waits until it is cancelled; a second Ctrl-C exits at once. A reader of the output that goes away, as head does, cancels the
+task too. Exit codes: 0 the task succeeded, 5 it failed, 6 no agent was available, 3 --wait timed out, 141 the reader is gone.
 
 Examples:
   $ task-gateway run greet name=世界 --tag hello
@@ -56,6 +56,7 @@ export function addRunCommand(program: Command, context: CommandContext): void {
     .option('--stream', 'print what the agent writes while it works, instead of the result')
     .addHelpText('after', EXAMPLES)
     .action(async (type: string, parts: string[], options: RunOptions, command: Command) => {
+      context.interrupts.needReader();
       const connection = connectCommand(context, command);
       const submission = addQueueTimeout(await readSubmission(context, type, parts, options));
       const format = getOutputFormat(command);

@@ -90,6 +90,7 @@ function addTaskWait(parent: Command, context: CommandContext): void {
     .option('--for <seconds>', 'stop waiting after this time, with exit code 3', parseSecondsOrZero)
     .addHelpText('after', '\nExample:\n  $ task-gateway task wait "$id" --for 60 || echo "no result: $?"')
     .action(async (id: string, options: { for?: number }, command: Command) => {
+      interrupts.needReader();
       const connection = connectCommand(context, command);
       const { client } = connection;
       const request_id = await resolveTaskId(connection, id, interrupts.first);

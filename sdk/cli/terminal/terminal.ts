@@ -8,6 +8,7 @@
  * counted.
  */
 import { createId } from '../../ids.ts';
+import { CommandError, EXIT_CODES } from '../exit-codes.ts';
 import { redactSecrets } from './redaction.ts';
 import { cleanText } from './safe-text.ts';
 
@@ -106,13 +107,19 @@ export function createTerminal(stdout: OutStream, stderr: OutStream, env: Enviro
       showStatus('');
       const rendered = out.isTty ? out.setColours(cleanText(text, true)) : text;
       return new Promise((resolve, reject) => {
-        stdout.write(rendered, (error) => (error ? reject(error) : resolve()));
+        stdout.write(rendered, (error) => (error ? reject(explainUnwritten(error)) : resolve()));
       });
     },
     redact(more) {
       for (const secret of more) secrets.add(secret);
     },
   };
+}
+
+/** The error for a reader that has gone says so. */
+function explainUnwritten(error: NodeJS.ErrnoException): Error {
+  if (error.code !== 'EPIPE') return error;
+  return new CommandError(EXIT_CODES.readerGone, 'Nothing reads standard output any more.');
 }
 
 /**
