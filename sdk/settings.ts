@@ -180,7 +180,7 @@ function readLevel({ value, name }: Given<string>, byDefault: LogLevel): LogLeve
 }
 
 /** Reads lines of `Name: value`. The errors do not quote them: they may contain a secret. */
-function readHeaders(text: string): Record<string, string> {
+export function readHeaders(text: string): Record<string, string> {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   return Object.fromEntries(
     lines.map((line) => {

@@ -5,6 +5,7 @@
  */
 import { createClient, type TaskGatewayClient } from '../client.ts';
 import { AuthenticationError } from '../errors.ts';
+import { readHeaders } from '../settings.ts';
 import { readAuthFile } from './auth-file.ts';
 import { readContextSecret, type SecretKind } from './context-secrets.ts';
 import { type GatewayContext, readContexts, requireContext } from './contexts.ts';
@@ -50,8 +51,8 @@ type SdkOptions = {
   readonly auth: string;
   readonly fetch: (request: Request, init?: RequestInit) => Promise<Response>;
   readonly logLevel: 'off';
-  /** Absent: those of the environment. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Those of the environment, if they are for this gateway. */
+  readonly headers: Readonly<Record<string, string>>;
 };
 
 export const DEFAULT_URL = 'http://127.0.0.1:8080';
@@ -135,7 +136,7 @@ export function connect(
     auth,
     fetch,
     logLevel: 'off',
-    ...(!target.hasHeaders && { headers: {} }),
+    headers: target.hasHeaders ? readHeaders(env.TASK_GATEWAY_HEADERS ?? '') : {},
   };
   const client = createClient({ ...sdkOptions, adminAuth, maxRetries: RETRIES_MAX });
   return { ...target, sdkOptions, client };

@@ -23,7 +23,7 @@ function connectionTo(respond: () => Response | Promise<Response>): Pick<Connect
   const fetch = async () => respond();
   return {
     url: 'http://gateway/under/',
-    sdkOptions: { baseUrl: 'http://gateway', auth: 'x', logLevel: 'off', fetch },
+    sdkOptions: { baseUrl: 'http://gateway', auth: 'x', logLevel: 'off', headers: {}, fetch },
   };
 }
 

@@ -3,8 +3,9 @@
  * `doctor`.
  */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -155,6 +156,29 @@ describe('doctor', () => {
     expect(missing.stdout).toMatch(
       /– No admin secret was given, so the agents were not checked\. Set TASK_GATEWAY_ADMIN_AUTH, or use --auth-file,/,
     );
+  });
+
+  test('sends the extra headers with every request: a proxy that asks for them lets all through', async () => {
+    const proxy = createServer((incoming, answer) => {
+      const { method, url = '', headers } = incoming;
+      if (headers['x-edge'] !== 'open') return void answer.writeHead(403).end();
+      const onward = request(`${gateway.baseUrl}${url}`, { method, headers }, (response) => {
+        answer.writeHead(response.statusCode ?? 502, response.headers);
+        response.pipe(answer);
+      });
+      onward.on('error', () => answer.destroy());
+      incoming.pipe(onward);
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const { port } = proxy.address() as AddressInfo;
+    const words = ['doctor', '--url', `http://127.0.0.1:${port}`];
+    const [open, shut] = await Promise.all([
+      run(words, { env: { TASK_GATEWAY_HEADERS: 'X-Edge: open' } }),
+      run(words),
+    ]);
+    proxy.close();
+    expect(open).toMatchObject({ code: 0, stdout: expect.stringMatching(/^(✓ .*\n){8}$/) });
+    expect(shut).toMatchObject({ code: 1, stdout: expect.stringContaining('status 403') });
   });
 
   test('says that there is no server or another server, with exit code 1', async () => {

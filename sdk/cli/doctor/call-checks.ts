@@ -73,7 +73,9 @@ async function checkStream(
 ): Promise<Finding> {
   const startMs = readMonotonicMs(systemClock);
   const address = `${url.replace(/\/+$/, '')}/api/cli/events?cli_session_id=doctor-${createId()}`;
-  const headers = { authorization: `Bearer ${auth}`, accept: 'text/event-stream' };
+  const headers = new Headers(sdkOptions.headers);
+  headers.set('authorization', `Bearer ${auth}`);
+  headers.set('accept', 'text/event-stream');
   const closing = new AbortController();
   try {
     const response = await sdkOptions.fetch(new Request(address, { headers, redirect: 'manual' }), {

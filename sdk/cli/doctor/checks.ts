@@ -46,7 +46,8 @@ function sendProbe(
   signal: AbortSignal,
 ): Promise<Response> {
   const address = `${url.replace(/\/+$/, '')}/readyz`;
-  return sdkOptions.fetch(new Request(address, { redirect: 'manual' }), {
+  const { headers } = sdkOptions;
+  return sdkOptions.fetch(new Request(address, { headers, redirect: 'manual' }), {
     signal: AbortSignal.any([signal, AbortSignal.timeout(RESPONSE_TIMEOUT_MS)]),
   });
 }
