@@ -85,6 +85,20 @@ describe('a program as an agent', () => {
     expect((await client.listAgents()).agents.map(({ agent_id }) => agent_id)).not.toContain('代理');
   });
 
+  test('has more output than a result may have cut by default, also where its JSON is longer, and succeeds', async () => {
+    const fill = `if [ "$TASK_TYPE" = plain ]; then tr '\\0' x; else cat; fi`;
+    await startAgent('large', `head -c 1500000 /dev/zero | ${fill}`);
+    for (const [task_type, character] of [['plain', 'x'] as const, ['escaped', '\0'] as const]) {
+      const { status, result } = await runTask('large', { task_type });
+      expect(status).toBe('success');
+      expect(result).toEqual({ output: expect.any(String), truncated: true });
+      const output = String(result?.output);
+      expect(output).toBe(character.repeat(output.length));
+      const bytes = JSON.stringify(output).length;
+      expect([bytes > 999_990, bytes <= 1_000_000]).toEqual([true, true]);
+    }
+  });
+
   test('starts beside a file of contexts that can’t be used, and says what that means', async () => {
     const file = join(folder, 'damaged.json');
     writeFileSync(file, '{');

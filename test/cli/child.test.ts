@@ -292,6 +292,14 @@ describe('an exit becomes the result of the task or the reason of its failure', 
     expect(readResult({ ...success, ...exit }, 'prog', kind)).toEqual(result);
   });
 
+  test('a text is cut to what its JSON may have, never inside a character', () => {
+    const output = `"${'👋'.repeat(300_000)}`;
+    expect(readResult({ ...success, output }, 'prog', 'text')).toEqual({
+      output: `"${'👋'.repeat(249_999)}`,
+      truncated: true,
+    });
+  });
+
   test.each([
     [{ exitCode: 2 }, 'text', 'prog ended with exit code 2'],
     [{ exitCode: 2, errorTail: 'disk full' }, 'text', 'disk full'],

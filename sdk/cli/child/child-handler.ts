@@ -40,6 +40,8 @@ export type ChildHandler = {
   waitForRuns(): Promise<void>;
 };
 
+/** The most of an output as JSON: a report has at most 1 MiB, with all else that is in it. */
+export const OUTPUT_BYTES_MAX = 1_000_000;
 /** Variables that the program must not inherit. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   ...['TASK_GATEWAY_AUTH', 'TASK_GATEWAY_ADMIN_AUTH', 'TASK_GATEWAY_PUSH_SECRET', 'TASK_GATEWAY_HEADERS'],
@@ -147,13 +149,30 @@ export function readResult(
   }
   // Drops the final line break, as a shell does in $(…).
   const text = output.replace(/\r?\n$/, '');
-  if (kind === 'text') return truncated ? { output: text, truncated } : { output: text };
+  if (kind === 'text') {
+    const fitting = cutToFit(text);
+    return truncated || fitting !== text ? { output: fitting, truncated: true } : { output: text };
+  }
   if (truncated) throw new Error(`${program} wrote more than --output-max, so its JSON is incomplete`);
   const value = parseResult(text.replace(/^\ufeff/, ''), program);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new Error(`${program} wrote JSON that is not an object`);
   }
   return { ...value };
+}
+
+/** The text, or as much of its beginning as has JSON of the allowed size; no half of a character. */
+function cutToFit(text: string): string {
+  const fits = (length: number): boolean =>
+    Buffer.byteLength(JSON.stringify(text.slice(0, length))) <= OUTPUT_BYTES_MAX;
+  if (fits(text.length)) return text;
+  let [length, tooLong] = [0, text.length];
+  while (tooLong - length > 1) {
+    const middle = Math.floor((length + tooLong) / 2);
+    if (fits(middle)) length = middle;
+    else tooLong = middle;
+  }
+  return text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
 }
 
 function parseResult(text: string, program: string): unknown {

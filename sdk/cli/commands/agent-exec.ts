@@ -7,7 +7,7 @@ import { type Command, Option } from 'commander';
 import { type Agent, createAgent, type ListenOptions } from '../../agent/index.ts';
 import { collectValue, parseCount, parseSecondsOrZero } from '../arguments/option-values.ts';
 import { type AgentLog, createAgentLog } from '../child/agent-log.ts';
-import { createChildHandler } from '../child/child-handler.ts';
+import { createChildHandler, OUTPUT_BYTES_MAX } from '../child/child-handler.ts';
 import { canRun } from '../child/executables.ts';
 import { type CommandContext, connectCommand } from '../command-context.ts';
 import { listSecretNames } from '../context-secrets.ts';
@@ -32,7 +32,6 @@ type ExecOptions = {
   readonly outbox?: string;
 };
 
-const OUTPUT_BYTES_MAX = 1_048_576;
 const KILL_AFTER_SECONDS = 5;
 const DRAIN_SECONDS = 30;
 /** How long an agent that never had a response takes to stop. */
@@ -82,7 +81,12 @@ export function addAgentExec(parent: Command, context: CommandContext): void {
         .default('text'),
     )
     .option('--stream', 'also write standard output to the output of the task while the program runs')
-    .option('--output-max <bytes>', 'cut standard output to this size', parseCount, OUTPUT_BYTES_MAX)
+    .option(
+      '--output-max <bytes>',
+      `cut standard output to this size, and never to more than ${OUTPUT_BYTES_MAX} bytes as JSON`,
+      parseCount,
+      OUTPUT_BYTES_MAX,
+    )
     .option('--kill-after <seconds>', 'time from SIGTERM to SIGKILL', parseSecondsOrZero, KILL_AFTER_SECONDS)
     .option('--outbox <file>', 'keep outcomes that could not be reported, and report them at the next start')
     .option(
@@ -119,7 +123,7 @@ async function runExec(
     streams: options.stream === true,
     secretNames,
     killAfterMs: options.killAfter * 1_000,
-    outputBytesMax: options.outputMax,
+    outputBytesMax: Math.min(options.outputMax, OUTPUT_BYTES_MAX),
   });
   const log = createAgentLog(terminal, { url, tags, slots: options.max });
   const agent = createAgent({
