@@ -4,6 +4,7 @@
  * nothing.
  */
 import { setTimeout } from 'node:timers/promises';
+import { isatty } from 'node:tty';
 import closeWithGrace from 'close-with-grace';
 import { START_COMMAND } from './commands.ts';
 import { composeGateway } from './compose.ts';
@@ -74,6 +75,8 @@ function explainOptions(words: readonly string[]): string {
 
 /** A person or a supervisor sends one of these to stop it; a second one ends it at once. */
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+/** Without a terminal SIGHUP is ignored, as `nohup` asks: Node does not keep that setting. */
+const IGNORED_SIGNALS = [0, 1, 2].some((one) => isatty(one)) ? [] : (['SIGHUP'] as const);
 /** npm passes on a signal that the terminal has sent to all: so soon, a second one is the same Ctrl-C. */
 const SAME_PRESS_MS = 2_000;
 
@@ -83,9 +86,14 @@ async function startGateway(
   secretFile: string | undefined,
   limits: Partial<HttpLimits>,
 ): Promise<void> {
+  for (const signal of IGNORED_SIGNALS) process.on(signal, () => undefined);
   const running = await composeGateway(config, log, limits);
   let asked: { readonly signal: string; readonly atMs: number } | undefined;
-  const options = { delay: config.shutdownMs + 1_000, logger: false as const, skip: [...STOP_SIGNALS] };
+  const options = {
+    delay: config.shutdownMs + 1_000,
+    logger: false as const,
+    skip: [...STOP_SIGNALS, ...IGNORED_SIGNALS],
+  };
   // Before the address is printed: a reader of the address may stop the gateway at once.
   const grace = closeWithGrace(options, async ({ signal = asked?.signal, err }) => {
     asked ??= { signal: `${signal}`, atMs: performance.now() };

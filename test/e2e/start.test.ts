@@ -204,6 +204,14 @@ test('on a terminal its warnings come before its message', async () => {
   expect(shown).toContain('stopped');
 });
 
+test('without a terminal it goes on when a terminal is closed elsewhere, as `nohup` asks', async () => {
+  const gateway = await start({});
+  process.kill(gateway.pid, 'SIGHUP');
+  expect((await fetch(`${gateway.baseUrl}/readyz`)).status).toBe(200);
+  expect(await gateway.stop()).toBe(0);
+  expect(gateway.output()).toMatch(/"signal":"SIGTERM","msg":"shutting down"/);
+});
+
 test('whose terminal was closed ends', async () => {
   const command = `echo "id $$"; exec '${process.execPath}' server/main.ts`;
   const env = { PATH: process.env.PATH ?? '', PORT: '0', STORE: 'memory:' };
