@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import type { TaskRow } from '../../server/console/gateway/shapes.ts';
 import { describeWillingness } from '../../server/console/pages/agent/about.tsx';
+import { adviseOnPush } from '../../server/console/pages/agent/push-text.ts';
 import { listSessions } from '../../server/console/pages/events/recent-sessions.tsx';
 import { readTypes } from '../../server/console/pages/events/task-type-lookup.ts';
 import {
@@ -236,4 +237,16 @@ test.each([
   ['ready', false, false, 'yes'],
 ])('An agent that is %s (full: %s, failing: %s) takes new tasks: %s.', (...[state, full, failing, words]) => {
   expect(describeWillingness({ state, full, failing })).toBe(words);
+});
+
+test.each([
+  ['connection refused', 'Nothing listens'],
+  ['DNS: no response', 'no way to the endpoint'],
+  ['host unreachable', 'no way to the endpoint'],
+  ['answered 503: busy', 'it is full'],
+  ['answered 502', 'does not take the task'],
+  ['no connection in time', 'does not respond in time'],
+  ['TLS: self-signed certificate', 'log may say more'],
+])('the advice on the push error “%s”', (error, advice) => {
+  expect(adviseOnPush(error)).toContain(advice);
 });

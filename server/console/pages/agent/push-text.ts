@@ -24,14 +24,14 @@ export function adviseOnPush(error: string): string {
   if (/refused/i.test(error)) {
     return 'Nothing listens at the endpoint. Is the agent running, and is its port open to the gateway?';
   }
-  if (/unreach|ENOTFOUND|resolve|name/i.test(error)) {
+  if (/unreach|DNS/.test(error)) {
     return 'The gateway finds no way to the endpoint. Is its name right, and its network open to the gateway?';
   }
+  if (/busy/.test(error)) return 'The endpoint takes no more tasks for now: it says that it is full.';
+  if (/answered \d/.test(error)) return 'The endpoint responds, but does not take the task. Its log says why.';
   if (/time|respon/i.test(error)) {
     return 'The endpoint does not respond in time. An agent responds with 202 first and works then.';
   }
-  if (/busy/.test(error)) return 'The endpoint takes no more tasks for now: it says that it is full.';
-  if (/HTTP/i.test(error)) return 'The endpoint responds, but does not take the task. Its log says why.';
   return 'The agent’s log may say more.';
 }
 
