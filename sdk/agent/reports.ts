@@ -5,7 +5,7 @@
 import type { Calls } from '../calls.ts';
 import type { Clock } from '../clock.ts';
 import type { AgentId, RequestId } from '../contract.ts';
-import { AbortError, ApiError } from '../errors.ts';
+import { AbortError, ApiError, InternalError } from '../errors.ts';
 import type { TraceOptions } from '../transport.ts';
 import { describeFailure } from './handler.ts';
 import { attemptInTime, pauseInTime, type Signals } from './hurry.ts';
@@ -13,7 +13,10 @@ import type { LogEvent } from './log-events.ts';
 import type { KeptReport } from './outbox.ts';
 import type { ProgressUpdate } from './progress.ts';
 
-/** `unwanted`: the gateway does not want the outcome. `unfinished`: the signal fired before it responded. */
+/**
+ * `unwanted`: the gateway does not want the outcome. `unfinished`: the signal fired before it took it, or it
+ * failed at it time after time.
+ */
 type DeliveryResult = 'delivered' | 'unwanted' | 'unfinished';
 
 export type Reports = {
@@ -46,6 +49,11 @@ export type ReportsDeps = {
 };
 
 const BACKOFF = { firstMs: 1_000, maxMs: 30_000 };
+/**
+ * After so many faults of the gateway in a row, in about eight minutes, its slot takes another task: the task
+ * may be damaged there. An outbox has the outcome for the next start.
+ */
+const FAULTS_MAX = 20;
 /** With these the gateway rejects the report itself: the same one would be rejected again. */
 const REJECTED_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
@@ -54,14 +62,14 @@ export function createReports(deps: ReportsDeps): Reports {
   const { calls, clock, agent_id, logEvent } = deps;
 
   /**
-   * Makes one attempt. `rejected`: the same report would be rejected again. A number: another attempt may
-   * succeed; the gateway asks for a pause of this many milliseconds before it.
+   * Makes one attempt. `rejected`: the same report would be rejected again. `fault`: the gateway failed at
+   * it. A number: another attempt may succeed; the gateway asks for a pause of this many milliseconds.
    */
   async function deliverOnce(
     report: KeptReport,
     signals: Signals,
     trace: TraceOptions,
-  ): Promise<'delivered' | 'unwanted' | 'rejected' | number> {
+  ): Promise<'delivered' | 'unwanted' | 'rejected' | 'fault' | number> {
     const { request_id, status, error_info = null } = report;
     try {
       // The pauses are made here, where `hurry` ends them.
@@ -80,6 +88,7 @@ export function createReports(deps: ReportsDeps): Reports {
       if (error instanceof ApiError && error.code === 'agent_not_found')
         await deps.registerAgain(signals.signal);
       if (!(error instanceof ApiError)) return 0;
+      if (error instanceof InternalError && error.problem) return 'fault';
       return isRejected(error) ? 'rejected' : (error.retryAfterMs ?? 0);
     }
   }
@@ -88,8 +97,10 @@ export function createReports(deps: ReportsDeps): Reports {
     async deliver(outcome, signal, hurry, trace = {}) {
       let report = outcome;
       const signals = { signal, hurry };
-      for (let attempts = 0; !signal.aborted; attempts += 1) {
+      let faults = 0;
+      for (let attempts = 0; !signal.aborted && faults < FAULTS_MAX; attempts += 1) {
         const result = await deliverOnce(report, signals, trace);
+        faults = result === 'fault' ? faults + 1 : 0;
         if (result === 'delivered' || result === 'unwanted') return result;
         if (result === 'rejected') {
           // A rejected result must still end the task: it is reported as failed. If that is rejected too,
@@ -98,8 +109,12 @@ export function createReports(deps: ReportsDeps): Reports {
           const reason = 'the gateway refused the result: see the log of the agent';
           report = { ...describeFailure(report.request_id, reason), agent_id: report.agent_id };
         } else {
-          await pauseInTime(clock, signals, BACKOFF, attempts, result);
+          await pauseInTime(clock, signals, BACKOFF, attempts, result === 'fault' ? 0 : result);
         }
+      }
+      if (faults === FAULTS_MAX) {
+        const reason = `the gateway failed ${faults} times at its report: see its log`;
+        logEvent({ kind: 'dropped', request_id: report.request_id, reason });
       }
       return 'unfinished';
     },

@@ -1,7 +1,7 @@
 /**
  * What gateways of each format wrote into a Redis is opened by this one, as `stored-sqlite.test.ts` says of
  * files; and a store whose format a later gateway raises is left by those that run on it.
- * `STORED=write npm test -- test/engines/stored-redis.test.ts` writes the newest of `stored/` anew.
+ * `STORED=write npm test -- test/engines/stored-redis.test.ts` writes the file of the present format.
  * @module-tag redis
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -101,7 +101,8 @@ async function restore(file: string): Promise<string> {
 
 test('this gateway writes what the newest file holds', async () => {
   const lines = await writeLines(await fill());
-  const newest = join(FOLDER, FILES.at(-1) ?? 'redis-2.txt');
+  const [, format] = /\["format",\["string","(\d+)"\]\]/.exec(lines) ?? [];
+  const newest = join(FOLDER, `redis-${format}.txt`);
   if (process.env.STORED === 'write') writeFileSync(newest, lines);
   expect(lines).toBe(readFileSync(newest, 'utf8'));
 });

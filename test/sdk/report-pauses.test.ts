@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { createReports } from '../../sdk/agent/reports.ts';
 import type { AgentId, RequestId } from '../../sdk/contract.ts';
 import { ConnectionError } from '../../sdk/errors.ts';
-import { agent, clock, gateway, offer, startPulling } from './agent-fixture.ts';
+import { agent, clock, events, gateway, offer, startPulling } from './agent-fixture.ts';
 import { json } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
 import { createSdkClock, elapse, pass } from './sdk-clock.ts';
@@ -52,6 +52,25 @@ test('An agent that stops reports a finished result at once, however long a paus
   await elapse(clock, agent?.stop({ drainMs: 0, graceMs: 2_000 }) ?? Promise.resolve());
   expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
   expect(clock.nowMs() - startMs).toBeLessThan(2_500);
+});
+
+test('A report at which the gateway fails for ever gives its slot to another task.', async () => {
+  await startPulling();
+  const reports = respondFirst(Number.POSITIVE_INFINITY, () => json(problem(500, 'internal'), 500));
+  await offer('t1');
+  const claims = gateway.bodies('claim').length;
+  await pass(clock, 60_000);
+  expect(gateway.bodies('claim')).toHaveLength(claims);
+  await pass(clock, 10 * 60_000);
+  expect(reports()).toBe(20);
+  expect(events).toContainEqual(
+    expect.objectContaining({
+      kind: 'dropped',
+      request_id: 't1',
+      reason: expect.stringContaining('failed 20 times'),
+    }),
+  );
+  expect(gateway.bodies('claim').length).toBeGreaterThan(claims);
 });
 
 const never = () => new Promise<Response>(() => undefined);

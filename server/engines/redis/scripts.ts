@@ -67,6 +67,7 @@ import { join } from 'node:path';
 import { STEP_MS, STEP_TAGS_MAX, STEPS_MAX } from '../../domain/activity.ts';
 import { HANDED_OUT_MAX, STORE_LIMITS } from '../../ports/limits.ts';
 import type { RedisClient, Reply } from './client/client.ts';
+import { LEASE_GAP_MS } from './spared-leases.ts';
 
 export type Script = {
   readonly text: string;
@@ -91,6 +92,7 @@ export const CONTACT_GRAIN_MS = 250;
 /** The numbers of the store port, under the names that the scripts use. */
 const LIMITS = {
   LEASE_MS: STORE_LIMITS.leaseMs,
+  LEASE_GAP_MS,
   SWEEP_GAP_MS: STORE_LIMITS.sweepGapMs,
   UNREPORTED_MS: STORE_LIMITS.unreportedMs,
   REMOVED_AGENTS_MAX: STORE_LIMITS.removedAgentsMax,

@@ -1,38 +1,47 @@
 /**
  * The leases after an outage. No process could renew one meanwhile, so all have run out, although those that
- * hold them go on with what they do, such as a push that waits for its response. So a process whose sweeps
- * had no reply for about as long as a lease takes nothing when it is connected again, until each other one
- * had the time to renew its own.
+ * hold them go on with what they do, such as a push that waits for its response. So a process takes nothing
+ * for a moment after it, in which each other one can renew its own:
+ *
+ *   the connection was lost    from when there is one again
+ *   Redis stood still          from the late reply; the call itself takes nothing (`scripts/take_due.lua`)
  */
 import type { Clock } from '../../ports/clock.ts';
 import { STORE_LIMITS } from '../../ports/limits.ts';
 
 export type SparedLeases = {
-  /** Notes that a sweep had its reply. */
-  noteSweep(): void;
+  /** Notes the reply to a sweep that was sent at this monotonic time. */
+  noteSwept(sentMs: number): void;
   /** Notes that there is a connection again. */
   noteReopened(): void;
   /** Whether nothing is taken now. */
   areSpared(): boolean;
 };
 
-/** Others connect again within a pause between attempts, and renew within this after it. */
-const SPARED_MS = 2 * STORE_LIMITS.renewLeaseEveryMs;
-/** After a gap in which no lease ran out there is nothing to spare. */
-const GAP_MS = STORE_LIMITS.leaseMs - STORE_LIMITS.renewLeaseEveryMs;
+/** After a gap that is shorter no lease has run out. */
+export const LEASE_GAP_MS = STORE_LIMITS.leaseMs - STORE_LIMITS.renewLeaseEveryMs;
+/**
+ * How long a process may take to renew after another one is connected again: a pause between attempts to
+ * connect (0.4 s), a pause after a duty that failed (0.25 s), and the time between two renewals.
+ */
+const SPARED_MS = 650 + STORE_LIMITS.renewLeaseEveryMs;
 
 /** Creates it: the process has just begun, and spares none. */
 export function createSparedLeases(clock: Clock): SparedLeases {
   let sweptMs = clock.monotonicMs();
   let untilMs = Number.NEGATIVE_INFINITY;
+
+  function noteGap(sinceMs: number): void {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - sinceMs >= LEASE_GAP_MS) untilMs = nowMs + SPARED_MS;
+  }
+
   return {
-    noteSweep() {
+    noteSwept(sentMs) {
+      noteGap(sentMs);
       sweptMs = clock.monotonicMs();
     },
-    noteReopened() {
-      const nowMs = clock.monotonicMs();
-      if (nowMs - sweptMs >= GAP_MS) untilMs = nowMs + SPARED_MS;
-    },
+    noteReopened: () => noteGap(sweptMs),
     areSpared: () => clock.monotonicMs() < untilMs,
   };
 }

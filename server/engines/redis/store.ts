@@ -195,12 +195,12 @@ function createWrites(
       const noteNext = nextDue.begin();
       const sentMs = clock.monotonicMs();
       const latest = countLatestDue(limit);
-      const args = [String(limit - latest), createName(), String(latest)];
+      const args = [String(limit - latest), createName(), String(latest), String(time.nowMs())];
       const reply = await connection.call(scripts.takeDue, args).catch((error: unknown) => {
         noteNext(nextDue.ms());
         throw error;
       });
-      sparedLeases.noteSweep();
+      sparedLeases.noteSwept(sentMs);
       const [reading, nextMs, taken] = reply as readonly Reply[];
       time.learn(reading, sentMs, (setting) => connection.call(scripts.setClock, setting));
       noteNext(nextMs === '' ? undefined : Number(nextMs));

@@ -1,8 +1,9 @@
 -- Takes what is due. ARGV[3] is how many entries at most of those due for longest, ARGV[4] what the
--- names of the leases begin with, ARGV[5] how many at most of those due last.
+-- names of the leases begin with, ARGV[5] how many at most of those due last, ARGV[6] when the caller began.
 -- Each call is a sweep; after a long gap without one it notes when sweeping resumed, because no agent's
 -- contact counts as older than that. Returns what is known of the clock, the time of the next entry (empty
--- without one), then each ref and its lease.
+-- without one), then each ref and its lease. A call that was on its way for so long that leases may have run
+-- out meanwhile takes nothing: their holders could not renew them either.
 
 -- The time of a sweep is noted no more often than this, because every note is a write.
 local SWEEP_NOTE_MS = 1000
@@ -14,6 +15,10 @@ if not swept or now - swept > SWEEP_GAP_MS then
 end
 if not swept or math.abs(now - swept) >= SWEEP_NOTE_MS then
   redis.call('HSET', PREFIX .. 'meta', 'swept', digits(now))
+end
+
+if now - ARGV[6] >= LEASE_GAP_MS then
+  return { clock_reading(), '', {} }
 end
 
 local taken = {}
