@@ -50,8 +50,8 @@ export type ReportsDeps = {
 
 const BACKOFF = { firstMs: 1_000, maxMs: 30_000 };
 /**
- * After so many faults of the gateway in a row, in about eight minutes, its slot takes another task: the task
- * may be damaged there. An outbox has the outcome for the next start.
+ * If the gateway fails this often in a row, in about eight minutes, the slot takes another task: this one may
+ * be damaged there. An outbox has the outcome for the next start.
  */
 const FAULTS_MAX = 20;
 /** With these the gateway rejects the report itself: the same one would be rejected again. */
