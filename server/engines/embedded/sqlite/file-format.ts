@@ -13,10 +13,10 @@
  * with each log that begins. The first transaction of a log writes it, so the log of another database, or of
  * a later state of this one, is never read into a file.
  *
- * What a new version means: gateways before it would read the file wrongly, or lose what they write anew. So
- * its first opening raises the version of the file, and they refuse it from then on. Rows stay as they are: a
- * field that they lack has a default. For example, if version 4 adds a kind of row that ends with its task,
- * a gateway of version 3 must not trim that task.
+ * There is a new version where older gateways would read the file wrongly, or drop a part of a row when they
+ * write it again. A gateway of the new version raises that of the file when it first opens it; from then on
+ * older ones refuse the file. Rows stay as they are: a field that they lack has a default. For example, if
+ * version 4 adds a kind of row that ends with its task, a gateway of version 3 must not trim that task.
  */
 import { randomInt } from 'node:crypto';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';

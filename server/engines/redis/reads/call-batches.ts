@@ -63,10 +63,11 @@ export function createCallBatches<T>(
     run(args, caller = UNNAMED_CALLER) {
       const name = JSON.stringify(args);
       const shared = waiting.get(name);
+      // The first of its callers that is next takes it along; then nothing is left for the others to take.
+      order.add(caller, name);
       if (shared) return shared.promise;
       const call = { ...Promise.withResolvers<T>(), args };
       waiting.set(name, call);
-      order.add(caller, name);
       schedule();
       return call.promise;
     },

@@ -13,7 +13,7 @@ import { createCallBatches } from './call-batches.ts';
 /** As `scripts/output_pages.lua` has a page. */
 type PageReply = readonly [revision: string | null, output: string | null, entries: readonly string[]];
 
-/** A page of which nothing came in so many replies is not there: each reply has some of those asked for. */
+/** If nothing of a page came in this many replies, it is not there: a reply has the pages asked for first. */
 const TRIES_MAX = 1_000;
 
 /** Creates the reads over the connection. */

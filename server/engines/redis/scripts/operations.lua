@@ -96,8 +96,8 @@ local function change_agent(id)
   return agent
 end
 
--- Whether the task holds a slot of the agent. It is also asked what the slots of this agent will be: the
--- checks plan those that the commit grants and releases.
+-- Whether the task holds a slot of the agent. The checks of a commit also count what it grants and releases,
+-- so two grants of one commit do not take the same slot.
 local function check_slot(letter, at)
   local id = ARGV[at]
   found[at] = redis.call('ZSCORE', PREFIX .. 'slots:' .. id, task.id)
