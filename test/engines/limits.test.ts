@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { STEP_MS, STEP_TAGS_MAX, STEPS_MAX } from '../../server/domain/activity.ts';
 import { CLOCK_STEP_MS, CONTACT_GRAIN_MS, scripts } from '../../server/engines/redis/scripts.ts';
+import { LEASE_GAP_MS } from '../../server/engines/redis/spared-leases.ts';
 import { HANDED_OUT_MAX, STORE_LIMITS, TIME_BUDGETS } from '../../server/ports/limits.ts';
 
 const LUA_FOLDER = new URL('../../server/engines/redis/scripts', import.meta.url).pathname;
@@ -50,10 +51,11 @@ describe('the scripts of Redis', () => {
     const { outputReplacedMax, outputPageBytes, outputFilledShareMax } = STORE_LIMITS;
     for (const { text } of Object.values(scripts)) {
       expect(text.split('\n')[1]).toBe(
-        'local LEASE_MS, SWEEP_GAP_MS, UNREPORTED_MS, REMOVED_AGENTS_MAX, ENDED_MAX, ' +
+        'local LEASE_MS, LEASE_GAP_MS, SWEEP_GAP_MS, UNREPORTED_MS, REMOVED_AGENTS_MAX, ENDED_MAX, ' +
           'OUTPUT_BYTES_MAX, OUTPUT_PIECE_BYTES, OUTPUT_RESERVE_BYTES, OUTPUT_REPLACED_MAX, OUTPUT_PAGE_BYTES, ' +
           'OUTPUT_FILLED_SHARE_MAX, HANDED_OUT_MAX, CONTACT_GRAIN_MS, ' +
-          `CLOCK_STEP_MS, STEP_MS, STEPS_MAX, STEP_TAGS_MAX = ${leaseMs}, ${sweepGapMs}, ${unreportedMs}, ` +
+          `CLOCK_STEP_MS, STEP_MS, STEPS_MAX, STEP_TAGS_MAX = ${leaseMs}, ${LEASE_GAP_MS}, ` +
+          `${sweepGapMs}, ${unreportedMs}, ` +
           `${removedAgentsMax}, ${endedMax}, ${outputBytesMax}, ${outputPieceBytes}, ${outputReserveBytes}, ` +
           `${outputReplacedMax}, ${outputPageBytes}, ${outputFilledShareMax}, ${HANDED_OUT_MAX}, ` +
           `${CONTACT_GRAIN_MS}, ` +

@@ -3,7 +3,7 @@
 -- of each write the number of its last piece and its pieces; no writes if the reply has no room left.
 
 -- The first slice is short, because four entries may fill a page; each next one has twice as many.
-local ENTRIES_MIN, ENTRIES_MAX = 4, 64
+local ENTRIES_MIN, ENTRIES_MAX = 4, 128
 local REPLY_BYTES = 4 * OUTPUT_PAGE_BYTES
 
 local bytes = 0
