@@ -2,13 +2,17 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
+import type { Log } from '../../server/ports/log.ts';
 import { type Store, StoreDamaged } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { createTestFolder } from './embedded-under-test.ts';
+import { changeOutput } from './output-calls.ts';
 import {
   buildState,
+  endingOf,
   finish,
+  must,
   readFeed,
   readState,
   register,
@@ -20,19 +24,25 @@ import {
 let testFolder: ReturnType<typeof createTestFolder>;
 let clock: FakeClock;
 let opened: Store[];
+let logged: string[];
+const DAY_MS = 24 * 3_600_000;
+const PIECE = { pieces: ['{"text":"a"}'], by: { writer: 'w', from: 0 } };
 
 beforeEach(() => {
   testFolder = createTestFolder();
   clock = createFakeClock();
   opened = [];
+  logged = [];
 });
 afterEach(async () => {
   for (const store of opened) await store.close();
   testFolder.remove();
 });
 
+const LOG: Log = { ...SILENT, error: (_fields, message) => void logged.push(message) };
+
 async function open(): Promise<Store> {
-  const store = await openEmbeddedStore({ storage: `sqlite:${testFolder.path}`, clock, log: SILENT });
+  const store = await openEmbeddedStore({ storage: `sqlite:${testFolder.path}`, clock, log: LOG });
   opened.push(store);
   return store;
 }
@@ -125,4 +135,31 @@ test('damage is detected when a value is stored under the key of another', async
   await store.close();
   runSql("UPDATE kv SET key = 'task/t2/done' WHERE key = 'task/t1/done'");
   await expect((await open()).get('task', 't2')).rejects.toThrow(/"task\/t2\/done".*is damaged/);
+});
+
+test('a damaged row does not keep retention from the others: it goes, and the log names it', async () => {
+  const store = await open();
+  for (const id of ['t1', 't2', 't3', 't4']) {
+    await submit(store, id, { cli_session_id: id });
+    must(await changeOutput(store, id, { begins: { writer: 'w' }, append: PIECE }));
+    must(await store.commit(await endingOf(store, id)));
+  }
+  const value = { request_id: 't1', fingerprint: 'f', create_time: 1 };
+  for (const id of ['k1', 'k2'])
+    must(await store.commit({ writes: [{ kind: 'key', id, expect: 'absent', value, keepMs: 1_000 }] }));
+  await store.close();
+  // Of each kind that retention reads, the first that it comes to, and others behind it.
+  for (const key of ['task/t1/done', 'feed/t2/%', 'key/k1', 'output/t3/%', 'feed/t4/%', 'ended/%/t4'])
+    runSql(`UPDATE kv SET value = value || ' ' WHERE key LIKE '${key}'`);
+  const again = await open();
+  await clock.advance(2 * DAY_MS);
+  const retention = { keepTasksMs: DAY_MS, sessionEventsMax: 5, outputBytesMax: 2 ** 20 };
+  while ((await again.trim(retention, 100)) > 0);
+  await clock.advance(2 * DAY_MS);
+  while ((await again.trim(retention, 100)) > 0);
+  for (const id of ['t1', 't2', 't3']) expect(await again.get('task', id)).toBeUndefined();
+  for (const id of ['k1', 'k2']) expect(await again.get('key', id)).toBeUndefined();
+  expect(logged).toContain('a damaged row was removed: what it held is past its time, or cannot be read');
+  await finish(again, 'after');
+  expect((await readState(again, 'after')).value.status).toBe('success');
 });

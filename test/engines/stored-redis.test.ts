@@ -10,7 +10,7 @@ import { inspect } from 'node:util';
 import { createClient } from '@redis/client';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { parseRedisAddress } from '../../server/engines/redis/client/address.ts';
-import type { Formats } from '../../server/engines/redis/connection/format.ts';
+import { FORMATS_OF_THIS, type Formats } from '../../server/engines/redis/connection/format.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
 import type { Log } from '../../server/ports/log.ts';
 import { StoreUnavailable } from '../../server/ports/store.ts';
@@ -21,11 +21,18 @@ import { createWallClock, SILENT } from '../harness/silent-log.ts';
 import { createWorld, type World } from '../harness/world.ts';
 import { until } from './store-under-test.ts';
 import { type Client, readKeys, writeKeys } from './stored-keys.ts';
-import { describeWorld, endWorld, FILLED_MS, fillWorld } from './stored-world.ts';
+import {
+  describeWorld,
+  endWorld,
+  FILLED_MS,
+  fillWorld,
+  readReadings,
+  STORED_FOLDER,
+  writeReadings,
+} from './stored-world.ts';
 
-const FOLDER = join(import.meta.dirname, 'stored');
-const FILES = readdirSync(FOLDER)
-  .filter((file) => file.endsWith('.txt'))
+const FILES = readdirSync(STORED_FOLDER)
+  .filter((file) => /^redis-\d+\.txt$/.test(file))
   .sort();
 
 let redis: RedisProcess;
@@ -94,24 +101,29 @@ async function fill(): Promise<string> {
 
 async function restore(file: string): Promise<string> {
   const prefix = namePrefix();
-  const lines = readFileSync(join(FOLDER, file), 'utf8').trimEnd().split('\n');
+  const lines = readFileSync(join(STORED_FOLDER, file), 'utf8').trimEnd().split('\n');
   await writeKeys(client, prefix, new Map(lines.map((line) => JSON.parse(line))));
   return prefix;
 }
 
 test('this gateway writes what the newest file holds', async () => {
-  const lines = await writeLines(await fill());
+  const prefix = await fill();
+  const lines = await writeLines(prefix);
   const [, format] = /\["format",\["string","(\d+)"\]\]/.exec(lines) ?? [];
-  const newest = join(FOLDER, `redis-${format}.txt`);
-  if (process.env.STORED === 'write') writeFileSync(newest, lines);
+  const newest = join(STORED_FOLDER, `redis-${format}.txt`);
+  const readings = await describeWorld(await openWorld(prefix, FILLED_MS));
+  if (process.env.STORED === 'write') {
+    writeFileSync(newest, lines);
+    writeReadings(newest, readings);
+  }
+  expect(readings).toMatchObject(readReadings(newest));
   expect(lines).toBe(readFileSync(newest, 'utf8'));
 });
 
 test.each(FILES)('%s is opened, says the same, goes on, and leaves nothing behind', async (file) => {
   const prefix = await restore(file);
   const world = await openWorld(prefix, FILLED_MS);
-  const readings = await describeWorld(world);
-  expect([...readings]).toEqual([...(await describeWorld(await openWorld(await fill(), FILLED_MS)))]);
+  expect(await describeWorld(world)).toMatchObject(readReadings(file));
   await endWorld(world);
   await world.store.close();
   const left = [...(await readKeys(client, prefix)).keys()].filter(
@@ -122,18 +134,20 @@ test.each(FILES)('%s is opened, says the same, goes on, and leaves nothing behin
 
 test('a later gateway raises the format of a store; those that run on it stop, and say why', async () => {
   const prefix = await restore(FILES.at(-1) ?? '');
+  const { written } = FORMATS_OF_THIS;
+  const [next, beyond] = [written + 1, written + 2];
   const running = await openWorld(prefix, FILLED_MS);
-  await expect(openWorld(prefix, FILLED_MS, { written: 4, oldest: 3 })).rejects.toThrow(
-    /has format version 2, this gateway reads versions 3 to 4\./,
+  await expect(openWorld(prefix, FILLED_MS, { written: beyond, oldest: next })).rejects.toThrow(
+    `has format version ${written}, this gateway reads versions ${next} to ${beyond}.`,
   );
   expect(await running.gateway.cancelTask('task-000012')).toMatchObject({ ok: true });
-  const later = await openWorld(prefix, FILLED_MS, { written: 3, oldest: 2 });
+  const later = await openWorld(prefix, FILLED_MS, { written: next, oldest: written });
   await expect(running.gateway.cancelTask('task-000013')).rejects.toThrow(StoreUnavailable);
   await until('its log says why', async () => {
     await running.clock.advance(100);
-    return /has format version 3, this gateway reads version 2\./.test(logged.join('\n'));
+    return logged.join('\n').includes(`has format version ${next}, this gateway reads`);
   });
   expect(running.store.health()).toMatchObject({ ok: false, outage: { kind: 'wrong_settings' } });
-  await expect(openWorld(prefix, FILLED_MS)).rejects.toThrow(/has format version 3/);
+  await expect(openWorld(prefix, FILLED_MS)).rejects.toThrow(`has format version ${next}`);
   expect(await later.gateway.cancelTask('task-000013')).toMatchObject({ ok: true });
 });

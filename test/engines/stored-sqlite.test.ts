@@ -13,17 +13,24 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openFileHere } from '../../server/engines/embedded/open.ts';
-import { prepareFormat } from '../../server/engines/embedded/sqlite/file-format.ts';
+import { prepareFormat, VERSIONS_OF_THIS } from '../../server/engines/embedded/sqlite/file-format.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { createWallClock, SILENT } from '../harness/silent-log.ts';
 import { createWorld, type World } from '../harness/world.ts';
 import { createTestFolder } from './embedded-under-test.ts';
-import { describeWorld, endWorld, FILLED_MS, fillWorld } from './stored-world.ts';
+import {
+  describeWorld,
+  endWorld,
+  FILLED_MS,
+  fillWorld,
+  readReadings,
+  STORED_FOLDER,
+  writeReadings,
+} from './stored-world.ts';
 
 const SERVER = join(import.meta.dirname, '../../server');
-const FOLDER = join(import.meta.dirname, 'stored');
-const FILES = readdirSync(FOLDER)
+const FILES = readdirSync(STORED_FOLDER)
   .filter((file) => file.endsWith('.sql'))
   .sort();
 /** The identity of a database is a random number. */
@@ -100,9 +107,13 @@ async function fill() {
 }
 
 test('this gateway writes what the newest file holds', async () => {
-  const { sql } = await fill();
-  const newest = join(FOLDER, `sqlite-${Number(IDENTITY.exec(sql)?.[1]) % 256}.sql`);
-  if (process.env.STORED === 'write') writeFileSync(newest, sql);
+  const { sql, readings } = await fill();
+  const newest = join(STORED_FOLDER, `sqlite-${Number(IDENTITY.exec(sql)?.[1]) % 256}.sql`);
+  if (process.env.STORED === 'write') {
+    writeFileSync(newest, sql);
+    writeReadings(newest, readings);
+  }
+  expect(readings).toMatchObject(readReadings(newest));
   expect(sql.replace(IDENTITY, '')).toBe(readFileSync(newest, 'utf8').replace(IDENTITY, ''));
   const layout = readFileSync(join(SERVER, 'engines/embedded/storage/row-keys.ts'), 'utf8');
   const kinds = [...layout.matchAll(/^ \* {3}([a-z-]+)\/|, ([a-z-]+)\/ID {2}/gm)].map(([, a, b]) => a ?? b);
@@ -111,29 +122,30 @@ test('this gateway writes what the newest file holds', async () => {
 });
 
 test.each(FILES)('%s is opened, says the same, goes on, and leaves nothing behind', async (file) => {
-  runSql(readFileSync(join(FOLDER, file), 'utf8'));
+  runSql(readFileSync(join(STORED_FOLDER, file), 'utf8'));
   const world = await openWorld(testFolder.path, FILLED_MS);
-  const readings = await describeWorld(world);
-  expect([...readings]).toEqual([...(await fill()).readings]);
+  expect(await describeWorld(world)).toMatchObject(readReadings(file));
   await endWorld(world);
   await world.store.close();
   expect(writeSql(testFolder.path).match(/^INSERT INTO \w+ VALUES \('(?!meta|activity)[^']*/gm)).toBeNull();
 });
 
 test('a later gateway raises the version of a file; this one refuses it then, and it stays as it is', async () => {
-  runSql(readFileSync(join(FOLDER, FILES.at(-1) ?? ''), 'utf8'));
+  runSql(readFileSync(join(STORED_FOLDER, FILES.at(-1) ?? ''), 'utf8'));
   const before = readNumber('user_version');
   const later = new DatabaseSync(testFolder.path);
-  expect(() => prepareFormat(later, testFolder.path, { written: 5, oldest: 4 })).toThrow(
-    /has format version 3, this gateway reads versions 4 to 5\./,
+  const { written } = VERSIONS_OF_THIS;
+  const [next, beyond] = [written + 1, written + 2];
+  expect(() => prepareFormat(later, testFolder.path, { written: beyond, oldest: next })).toThrow(
+    `has format version ${written}, this gateway reads versions ${next} to ${beyond}.`,
   );
   expect(readNumber('user_version')).toBe(before);
-  prepareFormat(later, testFolder.path, { written: 4, oldest: 3 });
+  prepareFormat(later, testFolder.path, { written: next, oldest: written });
   later.close();
   // One more, and the next identity: it may be the first transaction of a log.
   const raised = readNumber('user_version');
   expect(raised).toBe(before + 257);
-  await expect(openWorld()).rejects.toThrow(/has format version 4, this gateway reads version 3\./);
+  await expect(openWorld()).rejects.toThrow(`has format version ${next}, this gateway reads`);
   expect(readNumber('user_version')).toBe(raised);
   expect(existsSync(`${testFolder.path}-wal`)).toBe(false);
 });

@@ -2,6 +2,8 @@
  * A world in which tasks and agents stand in every way that is stored, what a gateway says of them, and how
  * all of them end. The files in `stored/` hold such a world, as a gateway of their format wrote it.
  */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { expect } from 'vitest';
 import type { Gateway } from '../../server/ports/gateway.ts';
 import { BROKEN, BUSY, GONE, REFUSED } from '../harness/fake-pusher.ts';
@@ -12,6 +14,7 @@ import { registerAnswering, submitLong as submit } from '../harness/world-calls.
 
 /** When the world is filled, and the next gateway may open it. */
 export const FILLED_MS = 200_000;
+export const STORED_FOLDER = join(import.meta.dirname, 'stored');
 const DAY_MS = 24 * 3_600_000;
 /** Long enough to stand apart from its row. */
 const LONG = '长'.repeat(2_000);
@@ -99,7 +102,7 @@ async function openTasks(world: World): Promise<void> {
 }
 
 /** What clients, agents and the administrator are readings. */
-export async function describeWorld(world: World): Promise<ReadonlyMap<string, unknown>> {
+export async function describeWorld(world: World): Promise<Record<string, unknown>> {
   const { gateway, store } = world;
   const readings = new Map<string, unknown>();
   const { tasks } = await gateway.listTasks({ limit: 100 });
@@ -117,9 +120,16 @@ export async function describeWorld(world: World): Promise<ReadonlyMap<string, u
   const { tags, ...counts } = await store.readCounts(20);
   readings.set('counts', counts);
   // They come in no order.
-  readings.set('demand', new Map(tags.map((demand) => [demand.tag, demand])));
+  readings.set('demand', Object.fromEntries(tags.map((demand) => [demand.tag, demand])));
   readings.set('ended', await store.readEnded());
-  return readings;
+  // The same fields under the same key: the first task, so what a fingerprint covers must not change.
+  const repeated = await gateway.submitTask(
+    { ...submission(), cli_session_id: 'keys' },
+    'key-of-an-open-task',
+  );
+  readings.set('repeated', repeated);
+  // As it goes over the wire.
+  return JSON.parse(JSON.stringify(Object.fromEntries(readings)));
 }
 
 /** Ends all tasks as clients and agents would, lets the agents leave, and waits until all is forgotten. */
@@ -145,4 +155,20 @@ export async function endWorld(world: World): Promise<void> {
     await world.pass(100_000);
     while ((await store.trim(RETENTION, 500)) > 0);
   }
+}
+
+/** What a gateway of its time said of a stored file; one of today may say more. */
+export function readReadings(file: string): Record<string, unknown> {
+  return JSON.parse(readFileSync(nameReadings(file), 'utf8'));
+}
+
+export function writeReadings(file: string, readings: Record<string, unknown>): void {
+  const lines = Object.entries(readings).map(
+    ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,
+  );
+  writeFileSync(nameReadings(file), `{\n${lines.join(',\n')}\n}\n`);
+}
+
+function nameReadings(file: string): string {
+  return join(STORED_FOLDER, basename(file).replace(/\.\w+$/, '.readings.txt'));
 }

@@ -4,11 +4,13 @@
  * scans all rows.
  *
  * Each step reads the file first, then decides and writes in one go on what memory holds by then, so that a
- * commit in between is never undone.
+ * commit in between is never undone. Where a row that it reads is damaged, that row goes, with a line in the
+ * log: nothing can read it any more, and it must not keep the others.
  */
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { TaskState } from '../../domain/task.ts';
-import type { Retention } from '../../ports/store.ts';
+import type { Log } from '../../ports/log.ts';
+import { type Retention, StoreDamaged } from '../../ports/store.ts';
 import { writeActivity } from './activity-rows.ts';
 import { eventKeyIn } from './ended-rows.ts';
 import { feedTopic, readTrimmedNumber } from './feed.ts';
@@ -47,6 +49,7 @@ type TrimPass = {
   readonly generation: Generation;
   readonly retention: Retention;
   readonly nowMs: number;
+  readonly log: Pick<Log, 'error'>;
 };
 
 /**
@@ -73,17 +76,33 @@ export async function runTrimPass(
 }
 
 async function runTrimStep(pass: TrimPass, limit: number, sessionsToCheck: Set<string>): Promise<number> {
-  const removed =
-    (await trimTasks(pass, limit)) || (await trimExpired(pass, limit)) || (await trimOutput(pass, limit));
-  if (removed > 0) return removed;
+  for (const trim of [trimTasks, trimExpired, trimOutput]) {
+    const removed = await trim(pass, limit).catch((error: unknown) => removeDamaged(pass, error));
+    if (removed > 0) return removed;
+  }
   let looked = 0;
   for (const session of sessionsToCheck) {
     looked += 1;
     if (looked % SESSIONS_AT_ONCE === 0) await yieldToEventLoop();
-    const removedEvents = await trimSession(pass, session, limit, sessionsToCheck);
+    const removedEvents = await trimSession(pass, session, limit, sessionsToCheck).catch((error: unknown) => {
+      // Its readers get the error; it is checked again after its next event.
+      if (!(error instanceof StoreDamaged)) throw error;
+      sessionsToCheck.delete(session);
+      return 0;
+    });
     if (removedEvents > 0) return removedEvents;
   }
   return 0;
+}
+
+/** Removes the row that a step could not read; what it led to, such as listings, may stay. */
+function removeDamaged({ generation, log }: TrimPass, error: unknown): number {
+  if (!(error instanceof StoreDamaged) || error.key === undefined) throw error;
+  const { group, seq } = generation.commits.join();
+  removeRow(group, error.key);
+  generation.recentRows.note(error.key, null, seq, 0);
+  log.error({ err: error }, 'a damaged row was removed: what it held is past its time, or cannot be read');
+  return 1;
 }
 
 /** Removes tasks that settled long enough ago: state, input, listings, event. */
@@ -122,12 +141,11 @@ function removeTask(
   const id = lastPart(indexKey);
   generation.ended.delete(id);
   const state = findRow(generation, prefetched, settledKey(id))?.v as TaskState | undefined;
-  if (!state) return;
   for (const key of [settledKey(id), inputKey(id)]) {
     removeRow(group, key);
     generation.recentRows.note(key, null, seq, 0);
   }
-  removeEntries({ generation, group }, id, state);
+  if (state) removeEntries({ generation, group }, id, state);
 }
 
 /**

@@ -49,6 +49,7 @@ type Engine = CommitDeps & {
   readonly notifications: Notifications;
   readonly feedSlices: SharedReads<FeedSlice>;
   readonly dueTimer: DueTimer;
+  readonly log: Log;
 };
 
 /**
@@ -90,6 +91,7 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
     notifications,
     feedSlices,
     dueTimer,
+    log: deps.log,
     sessionsToCheck: new Set(),
     outputBytesMax: Number.POSITIVE_INFINITY,
     openBytesMax: deps.openBytesMax ?? Number.POSITIVE_INFINITY,
@@ -221,7 +223,7 @@ async function readAgentStatus(
 function createWrites(
   engine: Engine,
 ): Pick<Store, 'commit' | 'appendOutput' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
-  const { generations, contacts, dueTimer, sessionsToCheck, nowMs } = engine;
+  const { generations, contacts, dueTimer, sessionsToCheck, nowMs, log } = engine;
   let lastTrim: Promise<unknown> = Promise.resolve();
   return {
     commit: (batch) => commitBatch(engine, batch),
@@ -260,7 +262,7 @@ function createWrites(
       engine.outputBytesMax = retention.outputBytesMax;
       const trim = lastTrim.then(() =>
         runTrimPass(
-          { generation: generations.writable(), retention, nowMs: nowMs() },
+          { generation: generations.writable(), retention, nowMs: nowMs(), log },
           limit,
           sessionsToCheck,
         ),

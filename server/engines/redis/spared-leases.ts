@@ -5,6 +5,8 @@
  *
  *   the connection was lost    from when there is one again
  *   Redis stood still          from the late reply; the call itself takes nothing (`scripts/take_due.lua`)
+ *
+ * If the next sweep is late too, Redis is slow, and what is due must not wait for ever: that one takes.
  */
 import type { Clock } from '../../ports/clock.ts';
 import { STORE_LIMITS } from '../../ports/limits.ts';
@@ -16,6 +18,8 @@ export type SparedLeases = {
   noteReopened(): void;
   /** Whether nothing is taken now. */
   areSpared(): boolean;
+  /** Whether a sweep takes also if it is late. */
+  mayBeLate(): boolean;
 };
 
 /** After a gap that is shorter no lease has run out. */
@@ -30,18 +34,23 @@ const SPARED_MS = 650 + STORE_LIMITS.renewLeaseEveryMs;
 export function createSparedLeases(clock: Clock): SparedLeases {
   let sweptMs = clock.monotonicMs();
   let untilMs = Number.NEGATIVE_INFINITY;
+  let wasLate = false;
 
-  function noteGap(sinceMs: number): void {
+  /** Whether leases may have run out since then. */
+  function noteGap(sinceMs: number): boolean {
     const nowMs = clock.monotonicMs();
-    if (nowMs - sinceMs >= LEASE_GAP_MS) untilMs = nowMs + SPARED_MS;
+    if (nowMs - sinceMs < LEASE_GAP_MS) return false;
+    untilMs = nowMs + SPARED_MS;
+    return true;
   }
 
   return {
     noteSwept(sentMs) {
-      noteGap(sentMs);
+      wasLate = noteGap(sentMs);
       sweptMs = clock.monotonicMs();
     },
-    noteReopened: () => noteGap(sweptMs),
+    noteReopened: () => void noteGap(sweptMs),
     areSpared: () => clock.monotonicMs() < untilMs,
+    mayBeLate: () => wasLate,
   };
 }

@@ -195,7 +195,8 @@ function createWrites(
       const noteNext = nextDue.begin();
       const sentMs = clock.monotonicMs();
       const latest = countLatestDue(limit);
-      const args = [String(limit - latest), createName(), String(latest), String(time.nowMs())];
+      const beganMs = sparedLeases.mayBeLate() ? '' : String(time.nowMs());
+      const args = [String(limit - latest), createName(), String(latest), beganMs];
       const reply = await connection.call(scripts.takeDue, args).catch((error: unknown) => {
         noteNext(nextDue.ms());
         throw error;

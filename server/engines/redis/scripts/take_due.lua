@@ -1,5 +1,6 @@
 -- Takes what is due. ARGV[3] is how many entries at most of those due for longest, ARGV[4] what the
--- names of the leases begin with, ARGV[5] how many at most of those due last, ARGV[6] when the caller began.
+-- names of the leases begin with, ARGV[5] how many at most of those due last, ARGV[6] when the caller began;
+-- it is empty if the call may be late.
 -- Each call is a sweep; after a long gap without one it notes when sweeping resumed, because no agent's
 -- contact counts as older than that. Returns what is known of the clock, the time of the next entry (empty
 -- without one), then each ref and its lease. A call that was on its way for so long that leases may have run
@@ -17,7 +18,7 @@ if not swept or math.abs(now - swept) >= SWEEP_NOTE_MS then
   redis.call('HSET', PREFIX .. 'meta', 'swept', digits(now))
 end
 
-if now - ARGV[6] >= LEASE_GAP_MS then
+if ARGV[6] ~= '' and now - ARGV[6] >= LEASE_GAP_MS then
   return { clock_reading(), '', {} }
 end
 
