@@ -1,6 +1,6 @@
 /**
- * One damaged row of each kind in the store of a whole world: the gateway starts, its duties go on, all
- * that is past its time goes, and new tasks are served as before.
+ * One damaged row of each kind in the store of a whole world: the gateway starts, its duties go on, lists and
+ * streams have the others, all that is past its time goes, and new tasks are served as before.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { openFileHere } from '../../server/engines/embedded/open.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
+import { listAgents } from '../harness/listings.ts';
 import { createWallClock, SILENT } from '../harness/silent-log.ts';
 import { buildRegistration, countIds, createWorld, type World } from '../harness/world.ts';
 import { read, submitLong as submit } from '../harness/world-calls.ts';
@@ -16,6 +17,8 @@ import { createTestFolder } from './embedded-under-test.ts';
 import { FILLED_MS, STORED_FOLDER } from './stored-world.ts';
 
 const DAY_MS = 24 * 3_600_000;
+/** In the stored world. */
+const TASKS = 21;
 const SQL = readFileSync(join(STORED_FOLDER, 'sqlite-3.sql'), 'utf8');
 /** Keys like these; without the row of the high-water mark nothing opens. */
 const KINDS = [...new Set([...SQL.matchAll(/^INSERT INTO kv VALUES \('([a-z-]+)/gm)].map(([, kind]) => kind))]
@@ -53,12 +56,26 @@ async function openDamaged(kind: string, order: 'ASC' | 'DESC'): Promise<World> 
   return createWorld(store, { clock, ids: { ...ids, newRequestId } });
 }
 
+/** What many tasks are in: one that is damaged hides none of the others. */
+async function readAll({ gateway, clock }: World): Promise<void> {
+  const { tasks } = await gateway.listTasks({ limit: 100 });
+  expect(tasks.length).toBeGreaterThanOrEqual(TASKS - 1);
+  for (const { agent_id } of (await listAgents(gateway)).agents) await gateway.getAgent(agent_id);
+  expect((await clock.drive(gateway.getOverview(10))).store).toMatchObject({ ok: true, error: null });
+  const leaving = new AbortController();
+  const events: unknown[] = [];
+  const stream = gateway.subscribeEvents('trimmed', null, (item) => item, leaving.signal);
+  for await (const item of stream) if (events.push(item) >= 2) break;
+  leaving.abort();
+}
+
 test.each(KINDS.flatMap((kind) => [[kind, 'ASC'] as const, [kind, 'DESC'] as const]))(
   'a damaged row of %s (%s) ends no duty',
   async (kind, order) => {
     const world = await openDamaged(kind, order);
     const { clock, gateway, store } = world;
     await world.pass(5_000);
+    await readAll(world);
     await gateway.registerAgent(buildRegistration('fresh', { agent_tags: ['fresh'] }));
     const request_id = await submit(world, { task_tags: ['fresh'] });
     await gateway.reportResult({ request_id, agent_id: 'fresh', status: 'success', result: {} });

@@ -8,6 +8,7 @@ import type { AgentStatus, Claimable, Lists, Page, TasksAsk } from '../../ports/
 import type { Generation } from './generation.ts';
 import type { Contacts } from './memory/contacts.ts';
 import type { Indexes, KeyRange } from './memory/indexes.ts';
+import { scanIntact } from './storage/ordered-storage.ts';
 import { lastPart, listingOf, padMs, rangeOf } from './storage/row-keys.ts';
 
 /** At most `limit` items, beginning after the given position. */
@@ -154,7 +155,7 @@ async function readNewest(
 ): Promise<readonly Positioned<AnyItem>[]> {
   const all = rangeOf(listing);
   const range = { from: `${all.from}${after}`, to: below === undefined ? all.to : `${all.from}${below}` };
-  const rows = range.to > range.from ? await generation.storage.scan(range, limit, true) : [];
+  const rows = range.to > range.from ? await scanIntact(generation.storage, range, limit, true) : [];
   return rows.map(([key]) => {
     const position = key.slice(listing.length + 1);
     return { item: createItem(lastPart(key), position), position };

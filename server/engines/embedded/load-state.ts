@@ -8,12 +8,12 @@
  */
 import { isSettled, type TaskState } from '../../domain/task.ts';
 import type { Log } from '../../ports/log.ts';
-import { StoreDamaged, StoreUnavailable } from '../../ports/store.ts';
+import { type StoreDamaged, StoreUnavailable } from '../../ports/store.ts';
 import { loadActivity } from './activity-rows.ts';
 import { loadEnded } from './ended-rows.ts';
 import { loadEntries } from './index-changes.ts';
 import { createMemoryState, type MemoryState } from './memory/state.ts';
-import type { OrderedStorage, Row } from './storage/ordered-storage.ts';
+import { type DamagedRow, isDamagedRow, type OrderedStorage, type Row } from './storage/ordered-storage.ts';
 import {
   AGENT_RANGE,
   afterKey,
@@ -130,8 +130,6 @@ async function forEachRow(storage: OrderedStorage, range: Range, { use, setAside
   }
 }
 
-type DamagedRow = StoreDamaged & { readonly key: string };
-
 /** A slice of rows; where one of it is damaged, those before it. */
 async function scanToDamage(
   storage: OrderedStorage,
@@ -143,8 +141,4 @@ async function scanToDamage(
     if (!isDamagedRow(error)) throw error;
     return { rows: await storage.scan({ from: range.from, to: error.key }, ROWS_PER_SLICE), damage: error };
   }
-}
-
-function isDamagedRow(error: unknown): error is DamagedRow {
-  return error instanceof StoreDamaged && error.key !== undefined;
 }

@@ -28,6 +28,7 @@ import type { PushRecords } from '../agents/push-records.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
 import { agentNotFound, type RegisteredAgents } from '../agents/registered-agents.ts';
 import type { UntakenTasks } from '../agents/untaken-tasks.ts';
+import { readIfWhole } from '../tasks/read-task.ts';
 import { requirePosition } from './page-cursor.ts';
 
 /** A page looks at no more agents than this, so that a rare match costs no more than a common one. */
@@ -148,7 +149,7 @@ async function getAgent(deps: Deps, agent_id: string): Promise<AgentDetail> {
   // Each is described as it is read: a state may hold many questions.
   const tasks = await Promise.all(
     items.map(async ({ request_id }) => {
-      const state = (await store.get('task', request_id))?.value;
+      const state = (await readIfWhole(store, request_id))?.value;
       return state ? describeAssigned(request_id, state, agent_id) : [];
     }),
   );

@@ -9,7 +9,7 @@ import { acknowledgeNamed } from '../agents/assignments.ts';
 import type { RegisteredAgents } from '../agents/registered-agents.ts';
 import { limitTime } from '../deadline.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
-import { readTask } from '../tasks/read-task.ts';
+import { readTask, unlessDamaged } from '../tasks/read-task.ts';
 import { type ClaimedTask, createClaimQueues, type HandedOut } from './claim-queue.ts';
 import { noteContactWhile } from './waiting-contact.ts';
 
@@ -87,8 +87,9 @@ async function handOutTask(deps: Deps, agent_id: string, request_id: string): Pr
   const trigger = { type: 'attempt', pull: true, nextMs: nowMs + HAND_OUT_AGAIN_MS } as const;
   const result = await commits.commitStep(request_id, before, trigger);
   if (result.kind !== 'committed') return null;
-  const input = await reading;
+  // One that is damaged keeps no other from its agent. It is looked at again as if its claim had got lost.
+  const input = await unlessDamaged(reading);
   if (input) return { task: describeTask(input.value, result.written.value), trace: input.value.trace };
-  const found = await readTask(store, request_id);
+  const found = await unlessDamaged(readTask(store, request_id));
   return found ? { task: found.task, trace: undefined } : null;
 }

@@ -13,6 +13,7 @@ import type { Gateway, RenderItem, StreamItem, TaskDone } from '../../ports/gate
 import type { FeedItem, Store } from '../../ports/store.ts';
 import type { Tracing } from '../../ports/tracing.ts';
 import type { LargeTasks, TaskReader } from '../tasks/large-tasks.ts';
+import { readIfWhole } from '../tasks/read-task.ts';
 import { runTaskHop } from '../tasks/task-traces.ts';
 
 /** The texts of one rendering function, by the feed item. */
@@ -68,8 +69,8 @@ function readItem(deps: Deps, item: EventItem, caller: Caller): Promise<StreamIt
 }
 
 async function readEvent({ store }: Deps, item: EventItem, caller: Caller): Promise<StreamItem> {
-  const state = item.state ?? (await store.get('task', item.request_id, caller))?.value;
-  // The task was trimmed between the two reads: the reader learns that an event is missing.
+  const state = item.state ?? (await readIfWhole(store, item.request_id, caller))?.value;
+  // The task was trimmed between the two reads, or is damaged: the reader learns that an event is missing.
   if (!state) return { gap: true };
   return { gap: false, cursor: item.cursor, event: describeTaskDone(item.request_id, state) };
 }

@@ -14,9 +14,18 @@ export function taskNotFound(): GatewayError {
 }
 
 /** Reads the state of one task of several. A damaged one counts as gone: it hides no other. */
-export async function readIfWhole(store: Store, request_id: string): Promise<Stored<TaskState> | undefined> {
+export function readIfWhole(
+  store: Pick<Store, 'get'>,
+  request_id: string,
+  caller?: Caller,
+): Promise<Stored<TaskState> | undefined> {
+  return unlessDamaged(store.get('task', request_id, caller));
+}
+
+/** What was read; undefined where it is damaged. */
+export async function unlessDamaged<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
-    return await store.get('task', request_id);
+    return await reading;
   } catch (error) {
     if (error instanceof StoreDamaged) return undefined;
     throw error;

@@ -12,7 +12,7 @@ import { messageOf } from '../../../async/error-message.ts';
 import { StoreDamaged, StoreUnavailable } from '../../../ports/store.ts';
 import type { Space } from '../disk-space.ts';
 import { outageKindOf } from '../outage-kind.ts';
-import type { Range } from './row-keys.ts';
+import { afterKey, type Range } from './row-keys.ts';
 
 export type Row = readonly [key: string, value: string];
 
@@ -101,5 +101,35 @@ async function readOrThrow<T>(read: () => Promise<T>): Promise<T> {
     if (error instanceof StoreDamaged) throw error;
     const kind = outageKindOf(error);
     throw new StoreUnavailable(`The store could not read: ${messageOf(error)}`, { kind, cause: error });
+  }
+}
+
+/** The error of a damaged row. */
+export type DamagedRow = StoreDamaged & { readonly key: string };
+
+/** Whether one row is damaged, and the others can be read. */
+export function isDamagedRow(error: unknown): error is DamagedRow {
+  return error instanceof StoreDamaged && error.key !== undefined;
+}
+
+/** As `scan`, without the rows that are damaged. */
+export async function scanIntact(
+  storage: Pick<OrderedStorage, 'scan'>,
+  range: Range,
+  limit: number,
+  reverse: boolean,
+): Promise<readonly Row[]> {
+  try {
+    return await storage.scan(range, limit, reverse);
+  } catch (error) {
+    if (!isDamagedRow(error)) throw error;
+    const sides = [
+      { from: range.from, to: error.key },
+      { from: afterKey(error.key), to: range.to },
+    ];
+    const rows: Row[] = [];
+    for (const side of reverse ? sides.toReversed() : sides)
+      if (rows.length < limit) rows.push(...(await scanIntact(storage, side, limit - rows.length, reverse)));
+    return rows;
   }
 }

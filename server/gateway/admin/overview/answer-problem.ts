@@ -5,6 +5,7 @@
 import { findOpenQuestion } from '../../../domain/asking.ts';
 import type { OverviewProblem } from '../../../ports/admin.ts';
 import type { Store } from '../../../ports/store.ts';
+import { readIfWhole } from '../../tasks/read-task.ts';
 import { countOf, createProblem, describeSince } from './problem-words.ts';
 
 /** The open question that was asked first of all, and its task. */
@@ -19,7 +20,7 @@ export type FirstQuestion = {
 /** Finds it; null where no task waits for an answer. */
 export async function findFirstQuestion(store: Pick<Store, 'list' | 'get'>): Promise<FirstQuestion | null> {
   const [first] = (await store.list('waitingForAnswer', {}, { limit: 1 })).items;
-  const state = first && (await store.get('task', first.request_id))?.value;
+  const state = first && (await readIfWhole(store, first.request_id))?.value;
   // The answer may have come in between.
   const question = state && findOpenQuestion(state);
   if (!question) return null;

@@ -23,6 +23,7 @@ import { type Store, StoreDamaged, StoreUnavailable } from '../../../ports/store
 import type { PushRecords } from '../../agents/push-records.ts';
 import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
 import type { UntakenTasks } from '../../agents/untaken-tasks.ts';
+import { readIfWhole } from '../../tasks/read-task.ts';
 import { describeAgentCounts } from '../agents.ts';
 import { type FirstQuestion, findFirstQuestion } from './answer-problem.ts';
 import {
@@ -149,7 +150,7 @@ async function readStore(
   const nowMs = store.nowMs();
   const oldest = await Promise.all(
     waiting.items.map(async ({ request_id }) => {
-      const state = (await store.get('task', request_id))?.value;
+      const state = (await readIfWhole(store, request_id))?.value;
       return state ? [{ request_id, state }] : [];
     }),
   );
@@ -187,7 +188,7 @@ async function readUnmatched(
     found.slice(0, UNMATCHED_MAX).map(async ({ request_id, endedMs }) => {
       const before = known.find((one) => one.request_id === request_id);
       if (before) return [before];
-      const state = (await store.get('task', request_id))?.value;
+      const state = (await readIfWhole(store, request_id))?.value;
       return state ? [{ request_id, endedMs, tags: tagsWithoutAgent(state) }] : [];
     }),
   );

@@ -12,6 +12,7 @@ import { cutText } from '../../../domain/payload-preview.ts';
 import { toSeconds } from '../../../domain/wire-time.ts';
 import type { AdminCalls, TaskPage, TaskQuery, TaskRow } from '../../../ports/admin.ts';
 import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
+import { unlessDamaged } from '../../tasks/read-task.ts';
 import { requirePosition } from '../page-cursor.ts';
 import { endOfSearches, type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
 import { countTasks } from './task-totals.ts';
@@ -57,7 +58,7 @@ async function listTasks(deps: SearchDeps, query: TaskQuery, caller: Caller): Pr
   };
 }
 
-/** A row; none when the task was removed meanwhile. */
+/** A row; none when the task was removed meanwhile, or its input is damaged. */
 async function describeTaskRow(
   { store }: SearchDeps,
   { request_id, state }: FoundTask,
@@ -98,6 +99,6 @@ async function readPreview(
   request_id: string,
   caller: Caller,
 ): Promise<string | undefined> {
-  const input = (await store.get('input', request_id, caller))?.value;
+  const input = (await unlessDamaged(store.get('input', request_id, caller)))?.value;
   return input && cutText(writeJson({ payload: input.payload }).slice('{"payload":'.length, -1));
 }

@@ -22,6 +22,7 @@ import type { Caller } from '../../../ports/caller.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Page, Revision, Store, TasksAsk } from '../../../ports/store.ts';
 import type { LargeTasks } from '../../tasks/large-tasks.ts';
+import { readIfWhole } from '../../tasks/read-task.ts';
 import { findTaskIds, type ListedTask } from './task-ids.ts';
 
 /** One call looks at no more tasks than this. */
@@ -263,7 +264,7 @@ function takeTogether(largeTasks: LargeTasks, items: readonly ListedTask[]): rea
   return firstLarge < 0 ? items : items.slice(0, Math.max(1, firstLarge));
 }
 
-/** Reads the states when the caller is next; what is not stored any more is left out. */
+/** Reads the states when the caller is next; what is not stored any more, or damaged, is left out. */
 async function readInRotation(
   { store, largeWork, largeTasks }: SearchDeps,
   listed: readonly ListedTask[],
@@ -272,7 +273,7 @@ async function readInRotation(
   const isLarge = listed.some(({ request_id }) => largeTasks.isLarge(request_id));
   const position = { caller, order: isLarge ? 'large' : 'small', isRead: true } as const;
   const states = await largeWork.run(position, () =>
-    Promise.all(listed.map(({ request_id }) => store.get('task', request_id, caller))),
+    Promise.all(listed.map(({ request_id }) => readIfWhole(store, request_id, caller))),
   );
   return listed.flatMap((one, index) => {
     const stored = states[index];
