@@ -2,7 +2,7 @@
  * One damaged row of each kind in the store of a whole world: the gateway starts, its duties go on, lists and
  * streams have the others, all that is past its time goes, and new tasks are served as before.
  */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -19,7 +19,12 @@ import { FILLED_MS, STORED_FOLDER } from './stored-world.ts';
 const DAY_MS = 24 * 3_600_000;
 /** In the stored world. */
 const TASKS = 21;
-const SQL = readFileSync(join(STORED_FOLDER, 'sqlite-3.sql'), 'utf8');
+const NEWEST =
+  readdirSync(STORED_FOLDER)
+    .filter((file) => file.endsWith('.sql'))
+    .sort()
+    .at(-1) ?? '';
+const SQL = readFileSync(join(STORED_FOLDER, NEWEST), 'utf8');
 /** Keys like these; without the row of the high-water mark nothing opens. */
 const KINDS = [...new Set([...SQL.matchAll(/^INSERT INTO kv VALUES \('([a-z-]+)/gm)].map(([, kind]) => kind))]
   .flatMap((kind) => (kind === 'task' ? ['task/%/done', 'task/%/input'] : [`${kind}/%`]))

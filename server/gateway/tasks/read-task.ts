@@ -22,7 +22,7 @@ export function readIfWhole(
   return unlessDamaged(store.get('task', request_id, caller));
 }
 
-/** What was read; undefined where it is damaged. */
+/** Resolves as the reading does; with undefined where the value is damaged. */
 export async function unlessDamaged<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
