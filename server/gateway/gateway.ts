@@ -130,7 +130,7 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
   const dispatcher = createDispatcher(dispatching);
   const sweeper = createSweeper({ ...deps, commits, sweepTimes, keepPace });
   const largeTasks = createLargeTasks(deps.largeWork);
-  const recentReports = createRecentReports();
+  const recentReports = createRecentReports(deps.store);
   const shared = { ...deps, ...dispatching, agents, agentsMax, agentBytesMax, largeTasks, recentReports };
   const { keepTasksMs } = deps.retention;
   const admin = createAdmin({ ...shared, keepTasksMs, overviewSettings, limits });

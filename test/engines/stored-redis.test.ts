@@ -151,3 +151,11 @@ test('a later gateway raises the format of a store; those that run on it stop, a
   await expect(openWorld(prefix, FILLED_MS)).rejects.toThrow(`has format version ${next}`);
   expect(await later.gateway.cancelTask('task-000013')).toMatchObject({ ok: true });
 });
+
+test('a store that has lost its epoch alone gets another, and goes on', async () => {
+  const prefix = await restore(FILES.at(-1) ?? '');
+  await client.del(`${prefix}epoch`);
+  const world = await openWorld(prefix, FILLED_MS);
+  expect(await world.gateway.cancelTask('task-000013')).toMatchObject({ ok: true });
+  expect(await client.get(`${prefix}epoch`)).not.toBeNull();
+});

@@ -126,6 +126,8 @@ async function forEachRow(storage: OrderedStorage, range: Range, { use, setAside
     if (damage) setAside(lastPart(damage.key), damage);
     const last = damage?.key ?? rows.at(-1)?.[0];
     if (last === undefined || (!damage && rows.length < ROWS_PER_SLICE)) return;
+    // A damaged key may be no valid text: then it leads nowhere.
+    if (damage && from === afterKey(last)) throw damage;
     from = afterKey(last);
   }
 }

@@ -19,7 +19,7 @@ import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
 import { removeEntries } from './index-changes.ts';
 import { findFeedEnd, findRow, openEnvelope, type Prefetched, prefetchAndDecide } from './lookup.ts';
 import { trimOutput } from './output-retention.ts';
-import type { Row } from './storage/ordered-storage.ts';
+import { isDamagedRow, type Row } from './storage/ordered-storage.ts';
 import {
   ENDED_RANGE,
   EXPIRY_PREFIX,
@@ -50,7 +50,12 @@ type TrimPass = {
   readonly retention: Retention;
   readonly nowMs: number;
   readonly log: Pick<Log, 'error'>;
+  /** The damaged rows that were removed. */
+  readonly removedRows: Set<string>;
 };
+
+/** Damaged rows that are remembered. */
+const REMOVED_MAX = 1_000;
 
 /**
  * Removes at most `limit` tasks, rows or events; resolves with how many it removed, when that is durable.
@@ -96,8 +101,11 @@ async function runTrimStep(pass: TrimPass, limit: number, sessionsToCheck: Set<s
 }
 
 /** Removes the row that a step could not read; what it led to, such as listings, may stay. */
-function removeDamaged({ generation, log }: TrimPass, error: unknown): number {
-  if (!(error instanceof StoreDamaged) || error.key === undefined) throw error;
+function removeDamaged({ generation, log, removedRows }: TrimPass, error: unknown): number {
+  // A damaged key may be no valid text: then its row is still there.
+  if (!isDamagedRow(error) || removedRows.has(error.key)) throw error;
+  if (removedRows.size >= REMOVED_MAX) removedRows.clear();
+  removedRows.add(error.key);
   const { group, seq } = generation.commits.join();
   removeRow(group, error.key);
   generation.recentRows.note(error.key, null, seq, 0);

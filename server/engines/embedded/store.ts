@@ -224,6 +224,7 @@ function createWrites(
   engine: Engine,
 ): Pick<Store, 'commit' | 'appendOutput' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
   const { generations, contacts, dueTimer, sessionsToCheck, nowMs, log } = engine;
+  const removedRows = new Set<string>();
   let lastTrim: Promise<unknown> = Promise.resolve();
   return {
     commit: (batch) => commitBatch(engine, batch),
@@ -262,7 +263,7 @@ function createWrites(
       engine.outputBytesMax = retention.outputBytesMax;
       const trim = lastTrim.then(() =>
         runTrimPass(
-          { generation: generations.writable(), retention, nowMs: nowMs(), log },
+          { generation: generations.writable(), retention, nowMs: nowMs(), log, removedRows },
           limit,
           sessionsToCheck,
         ),

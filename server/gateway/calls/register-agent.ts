@@ -94,7 +94,7 @@ async function writeRegistration(
       endpoint: registration.endpoint,
       agent_tags: registration.agent_tags,
       max_concurrent: registration.max_concurrent,
-      external: await readExternalLoad(deps, registration, slots, before?.record.external ?? 0),
+      external: await readExternalLoad(deps, registration, slots, before?.record.external),
       registration: ids.newRegistration(),
       registeredMs: nowMs,
       draining: false,

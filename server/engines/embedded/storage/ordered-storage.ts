@@ -122,7 +122,8 @@ export async function scanIntact(
   try {
     return await storage.scan(range, limit, reverse);
   } catch (error) {
-    if (!isDamagedRow(error)) throw error;
+    // A damaged key may be no valid text: then the row stands on neither side of it.
+    if (!isDamagedRow(error) || error.key === range.to || afterKey(error.key) === range.from) throw error;
     const sides = [
       { from: range.from, to: error.key },
       { from: afterKey(error.key), to: range.to },

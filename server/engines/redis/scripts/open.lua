@@ -12,7 +12,7 @@ end
 if ARGV[1] ~= '' and epoch ~= ARGV[1] then
   return emptied_error()
 end
-if format < written then
+if not epoch or format < written then
   epoch = ARGV[3]
   redis.call('MSET', PREFIX .. 'epoch', epoch, PREFIX .. 'format', written)
 end
