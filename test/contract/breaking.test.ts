@@ -1,12 +1,13 @@
 /**
- * Whether a change breaks users of the contract without telling them: the document is compared with the one
- * of the previews, the changelog must name a break, and the comparison is tried on prepared changes.
+ * The comparison that finds what breaks users of the contract, tried on prepared changes, and the lines of the
+ * changelog that name a break. Nothing is published before 1.0.0, so there is no earlier document to compare
+ * with yet: until then `npm run generate -- --check` alone compares the committed document with its sources.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Json, requireObject } from '../../spec/document.ts';
+import type { Json } from '../../spec/document.ts';
 import { breakingChanges, type Change, safeChanges } from './changes.ts';
 import { type Break, findUnnamed, listBreaks, readBreakLines } from './named-breaks.ts';
 import { diffDocuments, type Rating } from './redocly.ts';
@@ -14,8 +15,6 @@ import { writeOut } from './written-out.ts';
 
 /** 3.2 describes the events of the stream too; `published.test.ts` shows that 3.1 says the same. */
 const current = join(import.meta.dirname, '../../generated/openapi/task-gateway.3.2.json');
-/** That of the previews, in one line for each path and each part that is shared. */
-const baseline = join(import.meta.dirname, 'baseline/task-gateway.3.2.json');
 
 let folder: string;
 beforeAll(() => {
@@ -36,15 +35,6 @@ async function findBreaking(base: Json, revision: Json): Promise<readonly Rating
 }
 
 const readCurrent = (): Json => JSON.parse(readFileSync(current, 'utf8'));
-
-test('each break since the previews is named by the changelog, with its operation and field', async () => {
-  const revision = readCurrent();
-  const base: Json = JSON.parse(readFileSync(baseline, 'utf8'));
-  const ratings = await findBreaking(base, revision);
-  const breaks = ratings.flatMap((rating) => listBreaks(rating, [base, revision]));
-  const lines = readBreakLines(String(requireObject(revision, 'info').version));
-  expect(findUnnamed(breaks, lines), JSON.stringify(ratings, null, 2)).toEqual([]);
-});
 
 describe('the comparison', () => {
   async function findBreaks({ apply }: Change): Promise<readonly Break[]> {
