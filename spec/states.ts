@@ -36,7 +36,7 @@ const TRIGGERS: Readonly<Record<string, Trigger>> = {
   'A takes the push': { type: 'acknowledge', agent_id: 'A', attempt: 1 },
   'A refuses the push': { ...UNTAKEN, agent_id: 'A' },
   'A may have the push': { type: 'unknown', agent_id: 'A', attempt: 1, nextMs: AT.nextMs },
-  'A registers without naming the task': { type: 'disown', agent_id: 'A' },
+  'A registers without naming the task': { type: 'disown', agent_id: 'A', attempts: 1 },
   ...Object.fromEntries(
     ['A', 'E', 'B'].flatMap((agent_id): readonly (readonly [string, Trigger])[] => [
       [`${agent_id} reports running, 40 %`, { type: 'progress', agent_id, progress: 40, reply: null }],

@@ -30,6 +30,7 @@
  * named by A       | NR       | A ack      | A ack      | A ack        | A ack      | A ack      | T
  * acknowledge E    | NR       | AM         | AM         | AM           | AM         | AM         | T
  * disown A         | NR       | A 1-1      | A 1-1      | A 1-1        | A 1-1      | A 1-1      | T
+ * disown A, late   | NR       | A 1-0      | A 1-1      | A ack        | A 1-1      | A ack      | T
  * reassign B       | NR       | NM         | B 1-0      | NM           | B 1-0      | NM         | T
  * reassign B, gone | NR       | B 1-0      | B 1-0      | NM           | B 1-0      | NM         | T
  * reassign A       | NR       | NM         | NM         | NM           | NM         | NM         | T
@@ -71,7 +72,8 @@
  *   the same. `acknowledge` is decided up to 250 ms after the agent's response, on the state at that time.
  * - `unknown` changes only when the task is pushed again; and the history has it.
  * - `disown`: the agent registers again and does not name the task, so it does not have it. Attempts up to
- *   then count as not taken, even when their response comes later.
+ *   then count as not taken, even when their response comes later. It comes late, and changes nothing, when
+ *   there was another attempt since the decision.
  * - `write`: only a writer's first call, and one with questions, is a step. It always changes the state: of
  *   two at once one is a conflict. Open questions are withdrawn by another writer, by a move and by `disown`.
  */
@@ -230,6 +232,7 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
       return { ok: true, state: acknowledgeBy(state, delivery) };
     case 'disown': {
       const { attempts } = delivery;
+      if (attempts !== trigger.attempts) return { ok: true, state };
       const untakenAll = { acknowledged: false, untaken: attempts, disowned: attempts, disownedMs: nowMs };
       // When a process has just registered, no push has asked it yet: it is not busy.
       const busy = delivery.busy.filter(({ agent_id }) => agent_id !== trigger.agent_id);

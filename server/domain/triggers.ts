@@ -48,7 +48,8 @@ export type Trigger =
       readonly attempt: number | null;
       readonly push?: PushNote;
     }
-  | { readonly type: 'disown'; readonly agent_id: string }
+  /** `attempts`: how many there were when the agent's list was compared with its tasks. */
+  | { readonly type: 'disown'; readonly agent_id: string; readonly attempts: number }
   | {
       readonly type: 'reassign';
       readonly agent_id: string;

@@ -86,7 +86,8 @@ export type Write =
 
 /**
  * Takes or releases an agent's slot for a task. Both are idempotent: a slot is held by (agent_id,
- * request_id).
+ * request_id). A grant is a conflict `slot` while the agent has another registration, also when the task
+ * holds the slot already: so a step can say under which registration it was decided.
  */
 export type SlotChange =
   | {

@@ -13,7 +13,7 @@
  * 3. Every later call on any replica sees what one call has returned.
  * 4. A revision is the id of the commit that wrote the value, and is never reused.
  * 5. For each tag the engine keeps the set of agents with a free slot. A grant succeeds only while the agent
- *    has the registration that was matched and holds fewer slots than its limit.
+ *    has the registration that was matched, and the task holds a slot of it or the agent has a free one.
  * 6. Due entries are taken with a lease. If a commit names a lease, it fails when the entry was re-timed
  *    since.
  * 7. The submitted input is written once, apart from the state. Memory holds only the states of open tasks.

@@ -93,7 +93,7 @@ const ROWS: readonly (readonly [name: string, steps: readonly Timed[], expected:
     'an acknowledgement of another agent or a disowned attempt is not this one',
     [
       [5, assign('A')],
-      [8, { type: 'disown', agent_id: 'A' }],
+      [8, { type: 'disown', agent_id: 'A', attempts: 1 }],
       [30, { type: 'cancel' }, taken('A', 1, 20)],
     ],
     ['submitted 0', 'assigned A 5', 'offered_again A 8', 'cancelled A 30'],
@@ -142,7 +142,7 @@ const ROWS: readonly (readonly [name: string, steps: readonly Timed[], expected:
     [
       [5, assign('A')],
       [7, { type: 'progress', agent_id: 'A', progress: 10, reply: null }],
-      [8, { type: 'disown', agent_id: 'A' }],
+      [8, { type: 'disown', agent_id: 'A', attempts: 1 }],
       [9, { type: 'progress', agent_id: 'A', progress: 20, reply: null }],
     ],
     [
@@ -203,7 +203,7 @@ const anyTrigger = fc.oneof(
     fc.nat(6).map((n) => untaken(agent_id, n, n)),
     fc.nat(6).map((n) => unknown(agent_id, n, n)),
     fc.constant<Trigger>({ type: 'acknowledge', agent_id, attempt: null }),
-    fc.constant<Trigger>({ type: 'disown', agent_id }),
+    fc.constant<Trigger>({ type: 'disown', agent_id, attempts: 1 }),
     fc.nat(99).map((progress): Trigger => ({ type: 'progress', agent_id, progress, reply: null })),
     fc.constant(succeed(agent_id)),
   ]),

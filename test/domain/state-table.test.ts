@@ -48,7 +48,7 @@ function buildStates(): Record<string, TaskState> {
     busyUntilMs: null,
   });
   const acknowledged = advance(running, { type: 'acknowledge', agent_id: 'A', attempt: 1 });
-  const disowned = advance(acknowledged, { type: 'disown', agent_id: 'A' });
+  const disowned = advance(acknowledged, { type: 'disown', agent_id: 'A', attempts: 1 });
   const success = advance(acknowledged, { type: 'succeed', agent_id: 'A', result: { output: '好' } });
   const failed = advance(running, { type: 'fail', agent_id: 'A', error_info: 'boom', progress: null });
   const questions = [{ key: 'k', prompt: 'Go on?', at: 0 }];
@@ -131,7 +131,8 @@ const TRIGGERS: Record<string, Trigger> = {
   'acknowledge A': { type: 'acknowledge', agent_id: 'A', attempt: 1 },
   'named by A': { type: 'acknowledge', agent_id: 'A', attempt: null },
   'acknowledge E': { type: 'acknowledge', agent_id: 'E', attempt: 1 },
-  'disown A': { type: 'disown', agent_id: 'A' },
+  'disown A': { type: 'disown', agent_id: 'A', attempts: 1 },
+  'disown A, late': { type: 'disown', agent_id: 'A', attempts: 0 },
   'reassign B': { type: 'reassign', agent_id: 'B', attempted: true, nextMs: NOW, agentGone: false },
   'reassign B, gone': { type: 'reassign', agent_id: 'B', attempted: true, nextMs: NOW, agentGone: true },
   'reassign A': { type: 'reassign', agent_id: 'A', attempted: true, nextMs: NOW, agentGone: true },

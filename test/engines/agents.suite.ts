@@ -104,6 +104,19 @@ export function describeAgentsAndSlots({ store, reopen, underTest }: SuiteContex
       must(await change({ ...first, registration: 'second' }));
     });
 
+    test('that is held is taken again only under that registration, also by a draining agent', async () => {
+      await register(store(), 'A', { registration: 'first' });
+      const first: SlotChange = { op: 'grant', agent_id: 'A', request_id: 't1', registration: 'first' };
+      must(await change(first));
+      const before = await store().getAgentStatus('A');
+      must(await change(first));
+      expect(await store().getAgentStatus('A')).toEqual(before);
+      await register(store(), 'A', { registration: 'second', draining: true });
+      expect(await change(first)).toEqual({ ok: false, conflict: 'slot' });
+      must(await change({ ...first, registration: 'second' }));
+      expect(await countSlots('A')).toBe(1);
+    });
+
     test('is not granted for an agent without a record, nor for a draining one', async () => {
       expect(await change(grant('absent', 't1'))).toEqual({ ok: false, conflict: 'slot' });
       await register(store(), 'A', { draining: true });

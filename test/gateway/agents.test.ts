@@ -120,6 +120,25 @@ describeEachStore('on %s', (_name, open) => {
       });
     });
 
+    test('a registration that comes between the look and the commit of an unregistration stays', async () => {
+      let meanwhile = async (): Promise<unknown> => undefined;
+      const world = await start({
+        wrap: (store) => ({
+          ...store,
+          async commit(batch) {
+            const first = meanwhile;
+            meanwhile = async () => undefined;
+            await first();
+            return await store.commit(batch);
+          },
+        }),
+      });
+      await world.gateway.registerAgent(buildRegistration('A'));
+      meanwhile = () => world.gateway.registerAgent(buildRegistration('A'));
+      expect(await world.gateway.unregisterAgent('A')).toEqual({ ok: true, agent_id: 'A' });
+      expect(await agentOf(world, 'A')).toMatchObject({ state: 'ready' });
+    });
+
     test('the token of an earlier registration neither unregisters, drains nor fills its successor', async () => {
       const world = await start();
       const first = await world.gateway.registerAgent(buildRegistration('A'));

@@ -158,9 +158,10 @@ function findConflict(state: PlainState, batch: Batch): CommitConflict | undefin
   }
   for (const slot of batch.slots ?? []) {
     const slots = slotsOf(state, slot.agent_id);
-    if (slot.op !== 'grant' || slots.includes(slot.request_id)) continue;
+    if (slot.op !== 'grant') continue;
     const agent = readValue(state, 'agent', slot.agent_id)?.value;
     if (agent?.registration !== slot.registration) return { ok: false, conflict: 'slot' };
+    if (slots.includes(slot.request_id)) continue;
     if (slots.length >= agent.limit) return { ok: false, conflict: 'slot' };
   }
   if (batch.noneWaiting && waitingTasks(state, batch.noneWaiting).length > 0) {
@@ -210,7 +211,9 @@ function applyBatch(state: PlainState, batch: Batch, revision: string): void {
   for (const change of batch.due ?? []) retime(state, change);
   const changed = new Set(batch.writes.flatMap(({ kind, id }) => (kind === 'agent' ? [id] : [])));
   for (const { op, agent_id, request_id } of batch.slots ?? []) {
-    const others = slotsOf(state, agent_id).filter((id) => id !== request_id);
+    const slots = slotsOf(state, agent_id);
+    if (op === 'grant' && slots.includes(request_id)) continue;
+    const others = slots.filter((id) => id !== request_id);
     state.slots.set(agent_id, op === 'grant' ? [...others, request_id] : others);
     if (op === 'grant') state.grants.set(agent_id, nowMs);
     else changed.add(agent_id);

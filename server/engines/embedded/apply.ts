@@ -62,6 +62,7 @@ export function applyBatch(
   for (const write of batch.writes) applyWrite(commit, write);
   for (const change of batch.due ?? []) storeEarlierDue(commit, change.ref);
   for (const { op, agent_id, request_id } of batch.slots ?? []) {
+    if (op === 'grant' && generation.agents.slots.has(agent_id, request_id)) continue;
     generation.agents[op](agent_id, request_id, seq);
     if (op === 'grant' && generation.agents.get(agent_id)) contacts.noteGrant(agent_id, nowMs);
     group.topics.add(`agent:${agent_id}`);

@@ -40,8 +40,8 @@ export function findConflict(
 }
 
 /**
- * The grants and releases of one batch count together, in order; a slot that is already granted needs no free
- * one.
+ * The grants and releases of one batch count together, in order. A slot that is already granted needs no free
+ * one, but the same registration.
  */
 function areGrantable(generation: Generation, changes: readonly SlotChange[]): boolean {
   const { agents } = generation;
@@ -54,8 +54,9 @@ function areGrantable(generation: Generation, changes: readonly SlotChange[]): b
       if (isGranted) freeByAgent.set(agent_id, freeSlots + 1);
       continue;
     }
+    if (agents.get(agent_id)?.record.registration !== change.registration) return false;
     if (isGranted) continue;
-    if (agents.get(agent_id)?.record.registration !== change.registration || freeSlots <= 0) return false;
+    if (freeSlots <= 0) return false;
     freeByAgent.set(agent_id, freeSlots - 1);
   }
   return true;

@@ -3,10 +3,13 @@
  * drop.
  */
 import { yieldToEventLoop } from '../../async/waiting.ts';
+import type { AgentRecord } from '../../domain/agent.ts';
 import type { Delivery } from '../../domain/task.ts';
+import type { Trigger } from '../../domain/triggers.ts';
 import { type Store, taskRef } from '../../ports/store.ts';
 import { commitEach, type TaskCommits } from '../tasks/commit-step.ts';
 import { readIfWhole } from '../tasks/read-task.ts';
+import type { CommitOptions } from '../tasks/task-batch.ts';
 
 /** Longest list of cancelled tasks in a response. */
 const CANCELLED_MAX = 1_000;
@@ -73,16 +76,44 @@ export async function makeUnacknowledgedDue(
  * read for each that it holds, and a commit for each that it had not acknowledged.
  */
 export async function acknowledgeNamed(
-  { store, commits }: { store: Store; commits: TaskCommits },
-  agent_id: string,
+  deps: { store: Store; commits: TaskCommits },
+  of: Registered,
   request_ids: readonly string[],
 ): Promise<void> {
-  const held = await store.findSlots(agent_id, request_ids);
-  await commitEach([...held], async (request_id) => {
-    const state = (await readIfWhole(store, request_id))?.value;
-    if (state?.agent_id !== agent_id || !state.delivery || state.delivery.acknowledged) return;
-    await commits.advanceTask(request_id, { type: 'acknowledge', agent_id, attempt: null });
-  });
+  const { agent_id } = of;
+  const held = await deps.store.findSlots(agent_id, request_ids);
+  const trigger = { type: 'acknowledge', agent_id, attempt: null } as const;
+  await stepWhileRegistered(
+    deps,
+    of,
+    [...held].map((request_id) => ({ request_id, trigger })),
+  );
+}
+
+type Registered = Pick<AgentRecord, 'agent_id' | 'registration'>;
+
+/**
+ * Commits a step of each task, while the agent has the registration that the steps were decided on. When it
+ * has registered again, the rest is left alone: this call does not know what the agent's next process has.
+ */
+export async function stepWhileRegistered(
+  { store, commits }: { store: Store; commits: TaskCommits },
+  { registration }: Registered,
+  steps: readonly { readonly request_id: string; readonly trigger: Trigger }[],
+  options: CommitOptions = {},
+): Promise<void> {
+  let isPresent = true;
+  await commitEach(steps, ({ request_id, trigger }) =>
+    commits.retryCommit(async (notAfterMs) => {
+      const before = isPresent ? await readIfWhole(store, request_id) : undefined;
+      if (!before) return true;
+      const how = { ...options, registration, notAfterMs };
+      const result = await commits.commitStep(request_id, before, trigger, how);
+      if (result.kind !== 'conflict') return true;
+      if (result.conflict.conflict === 'slot') isPresent = false;
+      return isPresent ? undefined : true;
+    }),
+  );
 }
 
 /**

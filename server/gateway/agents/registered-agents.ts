@@ -21,11 +21,12 @@ export type RegisteredAgents = {
   /** The same; undefined when the agent is not registered. */
   noteContactIfRegistered(agent_id: string, touch: Touch): Promise<AgentRecord | undefined>;
   /**
-   * Changes an agent's record; the sweeper looks at the agent next. If the change makes no difference,
-   * nothing is committed. Throws `agent_not_found`.
+   * Changes an agent's record; the sweeper looks at the agent next. If the change makes no difference, or the
+   * agent has registered again since `registration`, nothing is committed. Resolves with the agent as it is
+   * then. Throws `agent_not_found`.
    */
   changeRecord(
-    agent_id: string,
+    of: Pick<AgentRecord, 'agent_id' | 'registration'>,
     change: (record: AgentRecord, agentStatus: AgentStatus) => AgentFields | Promise<AgentFields>,
   ): Promise<AgentStatus>;
 };
@@ -43,10 +44,11 @@ export function createRegisteredAgents({ store, commits, observer }: Deps): Regi
     return agentStatus && isRegistered(agentStatus.record) ? agentStatus : undefined;
   };
 
-  const changeRecord: RegisteredAgents['changeRecord'] = (agent_id, change) =>
+  const changeRecord: RegisteredAgents['changeRecord'] = ({ agent_id, registration }, change) =>
     commits.retryCommit(async (notAfterMs) => {
       const agentStatus = await findIfRegistered(agent_id);
       if (!agentStatus) throw agentNotFound();
+      if (agentStatus.record.registration !== registration) return agentStatus;
       const record = completeAgent(await change(agentStatus.record, agentStatus));
       if (isSameRecord(record, agentStatus.record)) return agentStatus;
       const result = await store.commit({
@@ -59,12 +61,13 @@ export function createRegisteredAgents({ store, commits, observer }: Deps): Regi
 
   /** After a 410 only a heartbeat or a registration brings the agent back. */
   async function bringBack(record: AgentRecord, by: Touch['by']): Promise<AgentRecord> {
-    const { agent_id, offlineMs, left: answered410 } = record;
+    const { offlineMs, left: answered410 } = record;
     if (offlineMs === null || (answered410 && by !== 'beat')) return record;
-    const back = await changeRecord(agent_id, (current) => ({ ...current, offlineMs: null, left: false }));
+    const back = await changeRecord(record, (current) => ({ ...current, offlineMs: null, left: false }));
+    if (back.record.registration !== record.registration) return back.record;
     observer.noteAgent('back', back.record);
     // It was not pushed to since its 410.
-    if (answered410) await makeUnacknowledgedDue({ store, commits }, agent_id);
+    if (answered410) await makeUnacknowledgedDue({ store, commits }, record.agent_id);
     return back.record;
   }
 

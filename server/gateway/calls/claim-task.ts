@@ -46,7 +46,7 @@ function createUnlimitedClaim(deps: Deps): Pick<Gateway, 'claimTask'> {
           '/agent_id',
         );
       }
-      if (request_ids) await acknowledgeNamed(deps, agent_id, request_ids);
+      if (request_ids) await acknowledgeNamed(deps, record, request_ids);
       const claim = (): Promise<ClaimedTask | null> => queues.claim(agent_id, wait * 1_000, signal);
       const claimed = await (wait === 0 ? claim() : noteContactWhile(deps, record, signal, claim));
       if (claimed?.trace) onTrace?.(claimed.trace);

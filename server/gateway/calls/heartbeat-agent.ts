@@ -18,13 +18,14 @@ type Deps = {
 export function createHeartbeatAgent(deps: Deps): Pick<Gateway, 'heartbeatAgent'> {
   const { store, agents } = deps;
   return {
-    async heartbeatAgent({ agent_id, current_load, request_ids, registration, draining }) {
-      await agents.noteContact(agent_id, { by: 'beat' });
-      const agentStatus = await agents.changeRecord(agent_id, async (record, { slots }) => {
-        // If a later process has registered under this agent_id, this one must not drain or fill it, nor keep
-        // its tasks.
-        if (registration !== undefined && registration !== record.registration) return record;
-        return {
+    async heartbeatAgent({ agent_id, current_load, request_ids, draining, ...sent }) {
+      const found = await agents.noteContact(agent_id, { by: 'beat' });
+      // If a later process has registered under this agent_id, this one must not drain or fill it, nor keep
+      // its tasks.
+      const { registration = found.registration } = sent;
+      const agentStatus = await agents.changeRecord(
+        { agent_id, registration },
+        async (record, { slots }) => ({
           ...record,
           ...(draining !== undefined && { draining }),
           ...(current_load !== undefined && {
@@ -35,10 +36,10 @@ export function createHeartbeatAgent(deps: Deps): Pick<Gateway, 'heartbeatAgent'
               record.external,
             ),
           }),
-        };
-      });
-      const isEarlier = registration !== undefined && registration !== agentStatus.record.registration;
-      if (request_ids && !isEarlier) await acknowledgeNamed(deps, agent_id, request_ids);
+        }),
+      );
+      if (request_ids && registration === agentStatus.record.registration)
+        await acknowledgeNamed(deps, { agent_id, registration }, request_ids);
       return {
         ok: true,
         agent_id,

@@ -16,10 +16,11 @@ import {
   listAssigned,
   listCancelled,
   makeUnacknowledgedDue,
+  stepWhileRegistered,
 } from '../agents/assignments.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
 import { type RecentReports, readExternalLoad } from '../agents/recent-reports.ts';
-import { commitEach, type TaskCommits } from '../tasks/commit-step.ts';
+import type { TaskCommits } from '../tasks/commit-step.ts';
 
 /** Seconds between heartbeats that the register response asks for. */
 const HEARTBEAT_INTERVAL_SECONDS = 15;
@@ -44,7 +45,7 @@ export function createRegisterAgent(deps: Deps): Pick<Gateway, 'registerAgent'> 
       const { agent_id, request_ids } = registration;
       const { agentStatus, wasUnavailable } = await writeRegistration(deps, registration);
       if (request_ids) {
-        await acknowledgeNamed(deps, agent_id, request_ids);
+        await acknowledgeNamed(deps, agentStatus.record, request_ids);
         await disownOthers(deps, agentStatus.record, request_ids);
       }
       if (wasUnavailable) await makeUnacknowledgedDue(deps, agent_id);
@@ -132,17 +133,15 @@ async function writeRegistration(
  * earlier process. A push under way keeps its lease, so that no second push runs beside it. For example, an
  * agent crashes with three tasks and registers again with `request_ids: []`: it gets all three once more.
  */
-async function disownOthers(
-  deps: Deps,
-  { agent_id, registeredMs }: AgentFields,
-  request_ids: readonly string[],
-): Promise<void> {
+async function disownOthers(deps: Deps, record: AgentRecord, request_ids: readonly string[]): Promise<void> {
+  const { agent_id, registeredMs } = record;
   const named = new Set(request_ids);
   const others = (await listAssigned(deps.store, agent_id)).filter(({ request_id, delivery }) => {
     const wasSentBefore = mayBeTaken(delivery) && (delivery.attemptMs ?? 0) <= registeredMs;
     return wasSentBefore && !named.has(request_id);
   });
-  await commitEach(others, ({ request_id }) =>
-    deps.commits.advanceTask(request_id, { type: 'disown', agent_id }, { unlessHeld: true }),
-  );
+  const steps = others.map(({ request_id, delivery: { attempts } }) => {
+    return { request_id, trigger: { type: 'disown', agent_id, attempts } as const };
+  });
+  await stepWhileRegistered(deps, record, steps, { unlessHeld: true });
 }

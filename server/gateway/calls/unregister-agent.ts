@@ -32,17 +32,19 @@ export function createUnregisterAgent(deps: Deps): Pick<Gateway, 'unregisterAgen
 /**
  * From this commit on the agent is unknown to every call and gets no task. Its record stays for 90 s, because
  * a task it may have taken must not move sooner. Returns false, having done nothing, if the agent has
- * registered again since `registration`.
+ * registered again since `registration`, or since this call first read its record.
  */
 async function markUnregistered(
   { store, commits, observer }: Deps,
   agent_id: string,
   registration: string | undefined,
 ): Promise<boolean> {
+  let leaving = registration;
   return await commits.retryCommit(async (notAfterMs) => {
     const before = await store.getAgentStatus(agent_id);
     if (!before || before.record.unregisteredMs !== null) throw agentNotFound();
-    if (registration !== undefined && registration !== before.record.registration) return false;
+    leaving ??= before.record.registration;
+    if (leaving !== before.record.registration) return false;
     const nowMs = store.nowMs();
     const value = completeAgent({ ...before.record, unregisteredMs: nowMs });
     const result = await store.commit({

@@ -125,26 +125,29 @@ export function commitAssignment(
   deps: AssignDeps,
   task: LeasedTask,
   trigger: Assigning & AssignedTo,
-  { agent_id, endpoint, registration }: AgentRecord,
+  to: AgentRecord,
   options: CommitOptions,
 ): Promise<LeasedResult> {
-  const granted = { ...options, registration };
-  if (!trigger.attempted) return commitLeased(deps, task, trigger, granted);
-  return commitAndPush(deps, task, trigger, { agent_id, endpoint }, granted);
+  if (trigger.attempted) return commitAndPush(deps, task, trigger, to, options);
+  return commitLeased(deps, task, trigger, { ...options, registration: to.registration });
 }
 
-/** Commits a step that starts a push, then starts the push with exactly the written state. */
+/**
+ * Commits a step that starts a push to the agent of this record, then starts the push with exactly the written
+ * state. When the agent has registered again since, nothing is committed.
+ */
 export async function commitAndPush(
   deps: AssignDeps,
   task: LeasedTask,
   trigger: Trigger,
-  to: { readonly agent_id: string; readonly endpoint: string },
+  { agent_id, endpoint, registration }: AgentRecord,
   options: CommitOptions = {},
 ): Promise<LeasedResult> {
   const { request_id, lease } = task;
-  const result = await commitLeased(deps, task, trigger, { ...options, dueAt: 'held' });
+  const result = await commitLeased(deps, task, trigger, { ...options, registration, dueAt: 'held' });
   if (result.ok && result.written) {
-    deps.pushes.start({ request_id, lease, ...to, written: result.written }, options.submission?.input);
+    const attempt = { request_id, lease, agent_id, endpoint, registration, written: result.written };
+    deps.pushes.start(attempt, options.submission?.input);
   }
   return result;
 }

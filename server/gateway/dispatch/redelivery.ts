@@ -121,16 +121,12 @@ async function noteUnclaimed({ store }: AssignDeps, agent_id: string): Promise<v
   await store.touch(agent_id, { by: 'push', taken: false, status: null, error });
 }
 
-async function pushAgain(
-  deps: AssignDeps,
-  task: LeasedTask,
-  { agent_id, endpoint }: AgentRecord,
-): Promise<LeasedResult> {
-  if (deps.pushes.adopt(task.request_id, agent_id, task.lease))
+async function pushAgain(deps: AssignDeps, task: LeasedTask, record: AgentRecord): Promise<LeasedResult> {
+  if (deps.pushes.adopt(task.request_id, record.agent_id, task.lease))
     return await rescheduleLeased(deps, task, 'held');
-  if (isPushLimitReached(deps, endpoint)) return await retryLater(deps, task);
+  if (isPushLimitReached(deps, record.endpoint)) return await retryLater(deps, task);
   const trigger = { type: 'attempt', pull: false, nextMs: deps.store.nowMs() } as const;
-  return await commitAndPush(deps, task, trigger, { agent_id, endpoint });
+  return await commitAndPush(deps, task, trigger, record);
 }
 
 /**

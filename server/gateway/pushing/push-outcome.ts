@@ -57,7 +57,7 @@ function keepRecord(
 
 async function notePushContact(
   { store, agents, commits, observer }: Deps,
-  { attempt: { agent_id, written } }: RunningPush,
+  { attempt: { agent_id, registration } }: RunningPush,
   outcome: PushOutcome,
 ): Promise<void> {
   const { status } = outcome;
@@ -67,9 +67,9 @@ async function notePushContact(
     return;
   }
   const agentStatus = await agents.findIfRegistered(agent_id);
-  // The failure of an attempt older than the registration says nothing about the agent as it is registered
+  // The failure of an attempt under an earlier registration says nothing about the agent as it is registered
   // now.
-  if (agentStatus && agentStatus.record.registeredMs > (written.value.delivery?.attemptMs ?? 0)) return;
+  if (agentStatus && agentStatus.record.registration !== registration) return;
   const touch = { by: 'push', taken: false, status, error: outcome.error } as const;
   // A busy agent responded: it is there.
   if (outcome.kind === 'untaken' && outcome.busy) {
@@ -81,7 +81,8 @@ async function notePushContact(
   const { left: answered410, offlineMs } = agentStatus.record;
   if (outcome.kind === 'untaken' && outcome.leave && !answered410) {
     const offline = { left: true, offlineMs: offlineMs ?? store.nowMs() };
-    const { record } = await agents.changeRecord(agent_id, (before) => ({ ...before, ...offline }));
+    const { record } = await agents.changeRecord(agentStatus.record, (before) => ({ ...before, ...offline }));
+    if (record.registration !== registration) return;
     observer.noteAgent('offline', record);
     await makeUnacknowledgedDue({ store, commits }, agent_id);
   }

@@ -29,6 +29,8 @@ export type PushAttempt = {
   readonly request_id: string;
   readonly agent_id: string;
   readonly endpoint: string;
+  /** That of the agent when the attempt was committed. */
+  readonly registration: string;
   /** The state written by the commit that allows this attempt. */
   readonly written: Stored<TaskState>;
   readonly lease: Lease;

@@ -75,7 +75,10 @@ export type CommitOptions = {
   readonly dueAt?: number | 'held';
   /** Leaves the due entry alone while it is held, so that a push under way keeps its lease. */
   readonly unlessHeld?: boolean;
-  /** The registration in the match. An assignment gets its slot only if the agent still has it. */
+  /**
+   * The registration that the step was decided on. Conflict `slot` when the agent that has the task behind the
+   * step has another one.
+   */
   readonly registration?: string;
   /** The commit fails while an agent with one of these tags has a free slot. */
   readonly noneFree?: readonly string[];
@@ -183,14 +186,20 @@ function dueChanges({ request_id, before, after }: Transition, options: CommitOp
   return atMs === dueMs(before.value) && dueAt === undefined ? [] : [{ ref, atMs }];
 }
 
-/** A settled or moved task releases the slot of the agent it had; an assignment takes one. */
-function slotChanges({ request_id, before, after }: Transition, registration = ''): readonly SlotChange[] {
+/**
+ * A settled or moved task releases the slot of the agent it had; an assignment takes one. A step that names a
+ * registration takes the slot that its task holds once more, which the agent's next registration refuses.
+ */
+function slotChanges(
+  { request_id, before, after }: Transition,
+  registration?: string,
+): readonly SlotChange[] {
   const from = before.value.status === 'running' ? before.value.agent_id : null;
   const to = after.status === 'running' ? after.agent_id : null;
-  if (from === to) return [];
+  if (from === to && registration === undefined) return [];
   const changes: SlotChange[] = [];
-  if (from !== null) changes.push({ op: 'release', agent_id: from, request_id });
-  if (to !== null) changes.push({ op: 'grant', agent_id: to, request_id, registration });
+  if (from !== null && from !== to) changes.push({ op: 'release', agent_id: from, request_id });
+  if (to !== null) changes.push({ op: 'grant', agent_id: to, request_id, registration: registration ?? '' });
   return changes;
 }
 

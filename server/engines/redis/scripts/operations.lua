@@ -9,7 +9,7 @@
 --   I       input                that it has none          its input
 --   U       revision, state      its revision              its state
 --   L       lease                that it is the entry's    -
---   G       agent, registration  its free slots            the task takes a slot of the agent
+--   G       agent, registration  both; its free slots      the task takes a slot, unless it holds one
 --   R       agent                whether it holds one      the task releases it
 --   F       tags                 that no task waits        -
 --   M       number, most         the open tasks            -
@@ -102,15 +102,15 @@ local function check_slot(letter, at)
   local id = ARGV[at]
   found[at] = redis.call('ZSCORE', PREFIX .. 'slots:' .. id, task.id)
   local is_grant = letter == byte('G')
-  if is_grant == (found[at] and true or false) then
+  local agent = is_grant and find_agent(id)
+  if agent and agent.registration ~= ARGV[at + 1] then
+    return 'slot'
+  elseif is_grant == (found[at] and true or false) then
     return
   end
   local planned = commit.planned_slots
-  if is_grant then
-    local agent = find_agent(id)
-    if agent.registration ~= ARGV[at + 1] or count_free_slots(agent) - (planned[id] or 0) <= 0 then
-      return 'slot'
-    end
+  if agent and count_free_slots(agent) - (planned[id] or 0) <= 0 then
+    return 'slot'
   end
   planned[id] = (planned[id] or 0) + (is_grant and 1 or -1)
 end
@@ -122,13 +122,15 @@ local function change_slot(letter, at)
     write_commands()
     has_slot = redis.call('ZSCORE', PREFIX .. 'slots:' .. id, task.id)
   end
+  local is_grant = letter == byte('G')
+  if is_grant and has_slot then
+    return
+  end
   local agent = change_agent(id)
-  if letter == byte('G') then
+  if is_grant then
     agent.is_granted = true
-    if not has_slot then
-      agent.used_slots = agent.used_slots + 1
-      defer('ZADD', 'slots:' .. id, digits(add_to('grants', 1)), task.id)
-    end
+    agent.used_slots = agent.used_slots + 1
+    defer('ZADD', 'slots:' .. id, digits(add_to('grants', 1)), task.id)
   elseif has_slot then
     agent.used_slots = agent.used_slots - 1
     defer('ZREM', 'slots:' .. id, task.id)
