@@ -8,7 +8,6 @@ import { createContacts } from '../../server/engines/redis/contacts.ts';
 import { createAgentStatuses } from '../../server/engines/redis/reads/agent-status.ts';
 import { StoreUnavailable, type Touch } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
-import { SILENT } from '../harness/silent-log.ts';
 import { buildAgent } from './store-under-test.ts';
 
 const CALL: Touch = { by: 'call', mayBeLate: true };
@@ -41,7 +40,7 @@ function createSubject() {
         return [JSON.stringify(agent.record), 'r'];
       },
     },
-    statuses: createAgentStatuses(SILENT),
+    statuses: createAgentStatuses(() => undefined),
     clock,
     nowMs,
   });

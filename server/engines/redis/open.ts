@@ -30,6 +30,7 @@ import {
 } from './connection/format.ts';
 import { createInspection } from './connection/server-inspection.ts';
 import { createContacts } from './contacts.ts';
+import { createDamageLog } from './damage-log.ts';
 import { createNextDue } from './next-due.ts';
 import { createAgentStatuses } from './reads/agent-status.ts';
 import type { Slice } from './reads/feed.ts';
@@ -116,9 +117,19 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
     connection.callRepeatable,
   );
   const inspection = createInspection({ ...deps, connection });
-  const statuses = createAgentStatuses(log);
+  const noteDamage = createDamageLog(log);
+  const statuses = createAgentStatuses(noteDamage);
   const contacts = createContacts({ connection, values, statuses, clock, nowMs: time.nowMs });
-  return createRedisStore({ connection, values, groups, inspection, statuses, contacts, ...parts });
+  return createRedisStore({
+    connection,
+    values,
+    groups,
+    inspection,
+    statuses,
+    contacts,
+    noteDamage,
+    ...parts,
+  });
 }
 
 /** Names of channels belong to no database, so a store in another one has a channel of its own. */

@@ -126,7 +126,15 @@ function readPart(part: string): string {
 
 /** The condition under which a script writes: its caller's clock must agree. */
 const AGREED = ['prelude', 'epoch', 'time', 'agreement'];
-const COMMIT_PARTS = [...AGREED, 'notifications', 'deferred', 'counting', 'operations', 'rare_operations'];
+const COMMIT_PARTS = [
+  ...AGREED,
+  'damage',
+  'notifications',
+  'deferred',
+  'counting',
+  'operations',
+  'rare_operations',
+];
 const OUTPUT_PARTS = [...COMMIT_PARTS, 'output_operations'];
 const TIMED = ['prelude', 'epoch', 'time'];
 
@@ -153,7 +161,7 @@ export const scripts = {
   takeDue: readScript('take_due', 'allow-oom', AGREED),
   renewLeases: readScript('renew_leases', 'allow-oom', AGREED),
   touches: readScript('touches', 'allow-oom', [...AGREED, 'agents']),
-  trim: readScript('trim', 'allow-oom', AGREED),
+  trim: readScript('trim', 'allow-oom', [...AGREED, 'damage']),
   barrier: readScript('barrier', 'allow-oom', []),
 } as const satisfies Readonly<Record<string, Script>>;
 

@@ -48,6 +48,7 @@ import type { CommitGroups } from './commit/commit-groups.ts';
 import type { Connection } from './connection/connection.ts';
 import type { Inspection } from './connection/server-inspection.ts';
 import type { Contacts } from './contacts.ts';
+import type { DamageLog } from './damage-log.ts';
 import type { NextDue } from './next-due.ts';
 import { type AgentStatuses, readAgentChanges } from './reads/agent-status.ts';
 import { createCountedReads } from './reads/counted-reads.ts';
@@ -75,6 +76,7 @@ export type Engine = {
   readonly time: StoreClock;
   readonly nextDue: NextDue;
   readonly sparedLeases: SparedLeases;
+  readonly noteDamage: DamageLog;
   /** Names this process among those that share the store; no other ever has the same name. */
   readonly processName: string;
 };
@@ -90,7 +92,7 @@ export function createRedisStore(engine: Engine): Store {
   return {
     nowMs: time.nowMs,
     ...createReads(engine, writes.commit),
-    ...createCountedReads(connection),
+    ...createCountedReads(engine),
     readOutput: createOutputReads(connection),
     ...writes,
     ...createWatching(engine),
@@ -224,7 +226,9 @@ function createWrites(
       for (let slices = 0; removed < limit && slices < TRIM_SLICES_MAX; slices += 1) {
         const sliceLimit = Math.min(TRIM_SLICE, limit - removed);
         const args = [keepTasksMs, sessionEventsMax, sliceLimit, outputBytesMax].map(String);
-        const [count, hasMore] = (await connection.call(scripts.trim, args)) as readonly Reply[];
+        const reply = await connection.call(scripts.trim, args);
+        const [count, hasMore, damaged] = reply as readonly Reply[];
+        for (const entry of damaged as readonly string[]) engine.noteDamage(entry);
         removed += Number(count);
         if (Number(count) === 0 && hasMore !== 1) break;
       }
@@ -244,6 +248,8 @@ function parseCommitResult(result: string, revision: Revision): CommitResult {
       return { ok: false, conflict: 'free_agent', agent_id: rest };
     case 'removing':
       throw new StoreRefused('The store has no room for output until that of ended tasks is removed.');
+    case 'damaged':
+      throw new StoreDamaged('The store is damaged: it does not say how the output of the task stands.');
     case 'gap':
       return { ok: false, conflict: 'gap', next: Number(rest) };
     case 'revision':

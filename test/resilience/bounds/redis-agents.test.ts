@@ -74,7 +74,7 @@ describe('a gateway on Redis', () => {
       .toBe(1);
     await expect
       .poll(() => gateways[0]?.output(), { timeout: 60_000 })
-      .toMatch(/"agent_id":"damaged"[^\n]*cannot be read/);
+      .toMatch(/"entry":"the record of agent damaged,[^\n]*cannot be read/);
     await register(url, 'damaged', ['of damaged']);
     await expectMatched(url, 'damaged');
   });

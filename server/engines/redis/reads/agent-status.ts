@@ -3,17 +3,14 @@
  * whose record cannot be read is left out and logged by its id, so that it hides no other agent.
  */
 import type { AgentRecord, Contact } from '../../../domain/agent.ts';
-import type { Log } from '../../../ports/log.ts';
 import type { AgentChanges, AgentStatus } from '../../../ports/store.ts';
 import type { Reply } from '../client/client.ts';
 import type { Connection } from '../connection/connection.ts';
+import type { DamageLog } from '../damage-log.ts';
 import { scripts } from '../scripts.ts';
 
 /** Agents of a page, and as many removed ones; the script ends a page sooner when it has a megabyte. */
 const PAGE = 500;
-/** So many damaged revisions are logged. */
-const LOGGED_MAX = 1_000;
-
 export type AgentStatuses = {
   /**
    * An agent's status from the reply of `read_status`; undefined if it has no record, or if its record cannot
@@ -28,24 +25,18 @@ export type AgentStatuses = {
   ): AgentRecord | undefined;
 };
 
-/** Creates the reader of replies. It logs each damaged revision once, and at most `LOGGED_MAX` of them. */
-export function createAgentStatuses(log: Log): AgentStatuses {
-  const logged = new Set<string>();
-
-  function logDamage(agent_id: string, revision: string, error: unknown): void {
-    const damaged = `${revision} ${agent_id}`;
-    if (logged.has(damaged) || logged.size >= LOGGED_MAX) return;
-    logged.add(damaged);
-    log.error({ agent_id, err: error }, 'the record of an agent cannot be read; the agent is left out');
-  }
+/** Creates the reader of replies. */
+export function createAgentStatuses(noteDamage: DamageLog): AgentStatuses {
+  const logDamage = (agent_id: string, revision: string): void =>
+    noteDamage(`the record of agent ${agent_id}, revision ${revision}`);
 
   return {
     parse(agent_id, resumedMs, reply) {
       if (!Array.isArray(reply)) return undefined;
       try {
         return parseAgentStatus(resumedMs, reply);
-      } catch (error) {
-        logDamage(agent_id, String(reply[1]), error);
+      } catch {
+        logDamage(agent_id, String(reply[1]));
         return undefined;
       }
     },
@@ -53,8 +44,8 @@ export function createAgentStatuses(log: Log): AgentStatuses {
       if (typeof value !== 'string') return undefined;
       try {
         return JSON.parse(value);
-      } catch (error) {
-        logDamage(agent_id, String(revision), error);
+      } catch {
+        logDamage(agent_id, String(revision));
         return undefined;
       }
     },

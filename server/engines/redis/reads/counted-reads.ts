@@ -9,21 +9,34 @@ import {
   levelsOf,
   type StepRecord,
 } from '../../../domain/activity.ts';
-import { readEnded, sortEnded } from '../../../domain/ended-task.ts';
+import { type EndedTask, readEnded, sortEnded } from '../../../domain/ended-task.ts';
 import { OUTCOMES } from '../../../domain/history-record.ts';
 import { fillOutcomes, type TaskCounts } from '../../../domain/task-counts.ts';
 import type { Demand, Store, TagDemand } from '../../../ports/store.ts';
 import type { Reply } from '../client/client.ts';
 import type { Connection } from '../connection/connection.ts';
+import type { DamageLog } from '../damage-log.ts';
 import { scripts } from '../scripts.ts';
 
 /** The outcomes whose tasks are listed. */
 const WITHOUT_SUCCESS = OUTCOMES.filter((outcome) => outcome !== 'success');
 
+type Deps = { readonly connection: Pick<Connection, 'call'>; readonly noteDamage: DamageLog };
+
 /** The methods of the port, over a connection. */
-export function createCountedReads(
-  connection: Pick<Connection, 'call'>,
-): Pick<Store, 'listClaimable' | 'readCounts' | 'readActivity' | 'readEnded' | 'findSlots'> {
+export function createCountedReads({
+  connection,
+  noteDamage,
+}: Deps): Pick<Store, 'listClaimable' | 'readCounts' | 'readActivity' | 'readEnded' | 'findSlots'> {
+  function parseEnded(text: string): EndedTask | undefined {
+    try {
+      return readEnded(text);
+    } catch {
+      noteDamage('an entry of last-ended');
+      return undefined;
+    }
+  }
+
   return {
     async listClaimable(agent_id, limit) {
       const reply = await connection.call(scripts.claimable, [agent_id, String(limit)]);
@@ -45,7 +58,7 @@ export function createCountedReads(
 
     async readEnded() {
       const reply = await connection.call(scripts.lastEnded, []);
-      return sortEnded((reply as readonly string[]).map(readEnded));
+      return sortEnded((reply as readonly string[]).flatMap((text) => parseEnded(text) ?? []));
     },
 
     async findSlots(agent_id, request_ids) {

@@ -54,7 +54,7 @@ end
 local function is_waited_for(tags)
   if waiting[tags] == nil then
     local keys = {}
-    for index, tag in ipairs(cjson.decode(tags)) do
+    for index, tag in ipairs(decode_list(tags, 'tags')) do
       keys[index] = PREFIX .. 'waiting:' .. tag
     end
     waiting[tags] = #keys > 0 and redis.call('EXISTS', unpack(keys)) > 0
@@ -97,7 +97,7 @@ local function note_agent_change(id)
 end
 
 local function change_free_sets(command, tags, id)
-  for _, tag in ipairs(cjson.decode(tags)) do
+  for _, tag in ipairs(decode_list(tags, 'tags')) do
     redis.call(command, PREFIX .. 'free:' .. tag, id)
   end
 end

@@ -17,13 +17,17 @@
 -- Between pieces, which come and stay as one text, and between writers. It is in no JSON text.
 local PIECE_SEPARATOR = '\30'
 
--- How the output of the task stands; changed by the checks of a commit, and written by its effects.
+-- How the output of the task stands; changed by the checks of a commit, and written by its effects. Nil where
+-- something else has damaged it.
 local function find_output()
   local output = task.output
   if not output then
     local stored = read_field('w')
     local next, last, bytes, flag, writer, replaced =
       string.match(stored or '0 0 0 - ', '^(%d+) (%d+) (%d+) (%S) ([^\30]*)(.*)$')
+    if not next then
+      return nil
+    end
     output = { next = tonumber(next), last = tonumber(last), bytes = tonumber(bytes), flag = flag, writer = writer,
       replaced = replaced }
     task.output = output
@@ -148,7 +152,9 @@ local function check_pieces(at)
 end
 
 function check_output(letter, at)
-  if letter == byte('O') then
+  if not find_output() then
+    return 'damaged'
+  elseif letter == byte('O') then
     return check_pieces(at)
   end
   return check_writer(at)

@@ -1,7 +1,7 @@
 -- One slice of retention: settled tasks by their age, what expires on its own, output where there is too
 -- much, sessions with too many events. ARGV[3] is how long settled tasks are kept, ARGV[4] how many events a
 -- session may have, ARGV[5] how many things may be removed, ARGV[6] how many bytes all output may have.
--- Returns how many were removed, and whether some sessions were not checked.
+-- Returns how many were removed, whether some sessions were not checked, and what it found damaged.
 
 local SESSIONS_PER_SLICE = 100
 
@@ -38,7 +38,7 @@ local function unlist_task(id, created, session, assignees, outcome)
   local position = position_of(created, id)
   redis.call('ZREM', PREFIX .. 'all', position)
   redis.call('ZREM', PREFIX .. 'by-session:' .. session, position)
-  for _, agent_id in ipairs(cjson.decode(assignees)) do
+  for _, agent_id in ipairs(decode_list(assignees, 'task:' .. id)) do
     redis.call('ZREM', PREFIX .. 'by-agent:' .. agent_id, position)
   end
   if outcome == 'success' then
@@ -48,11 +48,16 @@ local function unlist_task(id, created, session, assignees, outcome)
   end
 end
 
--- Removes the output of a settled task. Returns its bytes, and what is left of `w`.
+-- Removes the output of a settled task. Returns its bytes, and what is left of `w`; nil where `w` is damaged or
+-- gone: then its bytes are not known, and still count.
 local function remove_output(id, output)
-  local next, last, bytes, writer = string.match(output, '^(%d+) (%d+) (%d+) %S (.*)$')
+  local next, last, bytes, writer = string.match(output or '', '^(%d+) (%d+) (%d+) %S (.*)$')
   redis.call('UNLINK', PREFIX .. 'output:' .. id)
   redis.call('ZREM', PREFIX .. 'ended-output', id)
+  if not next then
+    damaged[#damaged + 1] = 'the output of task:' .. id
+    return 0, nil
+  end
   redis.call('HINCRBY', PREFIX .. 'meta', 'outputBytes', digits(0 - bytes))
   return tonumber(bytes), table.concat({ next, last, 0, 'r', writer }, ' ')
 end
@@ -70,7 +75,9 @@ local function trim_output(bytes_max)
       return
     end
     local removed, output = remove_output(id, redis.call('HGET', PREFIX .. 'task:' .. id, 'w'))
-    redis.call('HSET', PREFIX .. 'task:' .. id, 'w', output)
+    if output then
+      redis.call('HSET', PREFIX .. 'task:' .. id, 'w', output)
+    end
     bytes, remaining = bytes - removed, remaining - 1
   end
 end
@@ -96,7 +103,8 @@ end
 local function trim_ended()
   local key = PREFIX .. 'last-ended'
   local oldest = redis.call('LINDEX', key, -1)
-  while oldest and redis.call('EXISTS', PREFIX .. 'task:' .. cjson.decode(oldest)[1]) == 0 do
+  while oldest
+    and redis.call('EXISTS', PREFIX .. 'task:' .. (decode_list(oldest, 'last-ended')[1] or '')) == 0 do
     redis.call('RPOP', key)
     oldest = redis.call('LINDEX', key, -1)
   end
@@ -112,10 +120,10 @@ local function trim_expired(expired)
       redis.call('DEL', PREFIX .. 'trimmed:' .. name)
     end
   else
-    local colon = string.find(name, ':', 1, true)
-    local length = tonumber(string.sub(name, 1, colon - 1))
-    local agent_id = string.sub(name, colon + 1, colon + length)
-    redis.call('ZREM', PREFIX .. 'unreported:' .. agent_id, string.sub(name, colon + length + 1))
+    local length, rest = string.match(name, '^(%d+):(.*)$')
+    if length then
+      redis.call('ZREM', PREFIX .. 'unreported:' .. string.sub(rest, 1, length), string.sub(rest, length + 1))
+    end
   end
   redis.call('ZREM', PREFIX .. 'fade', expired)
 end
@@ -163,4 +171,4 @@ if remaining > 0 then
     end
   end
 end
-return { limit - remaining, redis.call('EXISTS', PREFIX .. 'crowded') }
+return { limit - remaining, redis.call('EXISTS', PREFIX .. 'crowded'), damaged }

@@ -1,0 +1,18 @@
+/** Logs what something else has damaged in Redis: each entry once, so that no reader fills the log. */
+import type { Log } from '../../ports/log.ts';
+
+/** Notes a damaged entry by its name. The parser's error is left out: it quotes the value. */
+export type DamageLog = (entry: string) => void;
+
+/** So many damaged entries are logged. */
+const LOGGED_MAX = 1_000;
+
+/** Creates it. */
+export function createDamageLog(log: Log): DamageLog {
+  const logged = new Set<string>();
+  return (entry) => {
+    if (logged.has(entry) || logged.size >= LOGGED_MAX) return;
+    logged.add(entry);
+    log.error({ entry }, 'what Redis has there cannot be read; it is left out');
+  };
+}
