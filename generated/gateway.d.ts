@@ -2503,7 +2503,8 @@ export interface operations {
             header?: {
                 /**
                  * @description A text chosen by the client, a new one for each task: 1 to 255 printable ASCII characters. Kept
-                 *     for 24 hours from its first use. All accepted fields except `auth` are compared as JSON values:
+                 *     for 24 hours from its first use, or for as long as the gateway keeps tasks that ended if that is
+                 *     less. All accepted fields except `auth` are compared as JSON values:
                  *     the order of keys, and whether a default is given, make no difference. Different content is
                  *     refused with 422.
                  */

@@ -39,6 +39,7 @@ export type WorldOptions = {
   readonly agentBytesMax?: number;
   /** Pushes under way at once; one origin may have half of them. */
   readonly pushesMax?: number;
+  readonly keepTasksMs?: number;
   readonly pusher?: FakePusher;
   /**
    * The source of ids. A world that continues after a crash uses that of the world before, so that no id
@@ -83,7 +84,7 @@ export function createWorld(store: Store, options: WorldOptions): World {
       pushesMax: options.pushesMax ?? 1_000,
       ...(options.agentBytesMax !== undefined && { agentBytesMax: options.agentBytesMax }),
     },
-    retention: { keepTasksMs: 24 * 3_600_000, sessionEventsMax: 100_000, outputBytesMax: 2 ** 28 },
+    retention: { keepTasksMs: options.keepTasksMs ?? 24 * 3_600_000, sessionEventsMax: 100_000, outputBytesMax: 2 ** 28 },
     largeWork: options.largeWork ?? createLargeWork(clock),
     overviewSettings: {
       storeKind: 'memory',

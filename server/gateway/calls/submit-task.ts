@@ -26,7 +26,7 @@ import { isLargeText } from '../../domain/value-size.ts';
 import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import type { Ids } from '../../ports/clock.ts';
 import { type Gateway, GatewayError, type Submission } from '../../ports/gateway.ts';
-import type { CommitConflict, Write } from '../../ports/store.ts';
+import type { CommitConflict, Retention, Write } from '../../ports/store.ts';
 import { type AssignDeps, commitAssignment, grantSlot, pickAgent } from '../dispatch/assign.ts';
 import { commitDeadlineMs } from '../tasks/commit-step.ts';
 import type { LargeTasks } from '../tasks/large-tasks.ts';
@@ -38,13 +38,14 @@ export type TaskLimits = {
   /** Longest time a task may stay open, whatever its `timeout` says. */
   readonly timeoutMaxMs: number;
   readonly openTasksMax: number;
-  /** How long an idempotency key is kept, from its first use. */
+  /** How long an idempotency key is kept at most, from its first use. */
   readonly keepKeysMs: number;
 };
 
 type Deps = AssignDeps & {
   readonly ids: Ids;
   readonly limits: TaskLimits;
+  readonly retention: Pick<Retention, 'keepTasksMs'>;
   readonly largeTasks: LargeTasks;
   readonly largeWork: LargeWork;
 };
@@ -98,7 +99,7 @@ async function submitUnderKey(
   key: string,
   origin: Origin,
 ): Promise<TaskInfo> {
-  const { store, limits, largeWork } = deps;
+  const { store, limits, retention, largeWork } = deps;
   const { caller } = origin;
   let fingerprint: string | undefined;
   let rendered: RenderedSubmission | undefined;
@@ -111,7 +112,6 @@ async function submitUnderKey(
         'This Idempotency-Key was used for another submission. Use a new key, or repeat the first submission unchanged.',
       );
     }
-    // The repeat has the first one's content, so this works also when the task itself is kept no more.
     if (first) return describeFreshTask(nameInput(submission, first.value));
     rendered ??= await renderPayload(deps, submission, caller);
     const accepted = acceptTask(deps, rendered, origin);
@@ -121,7 +121,8 @@ async function submitUnderKey(
       id: key,
       expect: 'absent',
       value: { request_id, fingerprint, create_time },
-      keepMs: limits.keepKeysMs,
+      // No key outlives the task that it names: that is kept for `keepTasksMs` behind its end.
+      keepMs: Math.min(limits.keepKeysMs, retention.keepTasksMs),
     };
     const result = await commitSubmission(deps, accepted, { writes: [write], caller, notAfterMs });
     if (result.ok) return describeFreshTask(accepted.input);
