@@ -1258,7 +1258,10 @@ export interface components {
             text?: string;
             /** @description Any JSON value, also null. */
             data?: unknown;
-            /** @description A question to the clients of the task; at most 16 in a task. `claimAnswer` returns its answer. */
+            /**
+             * @description A question to the clients of the task; at most 16 in a task. `claimAnswer` returns its answer. While it waits
+             *     for that, nothing is stored when its writer asks it again.
+             */
             question?: components["schemas"]["Question"];
         };
         /** @description How many tasks are open: `waiting` and `running` count each of them once. */

@@ -9,7 +9,13 @@
  *           withdrawn: the first to go when a task has sixteen
  */
 import { isSameJson } from './canonical-json.ts';
-import { findAnswerErrors, isOpen, type NewQuestion, type TaskQuestion } from './question.ts';
+import {
+  findAnswerErrors,
+  isOpen,
+  type NewQuestion,
+  type TaskQuestion,
+  type WrittenQuestion,
+} from './question.ts';
 import { isSettled, type TaskState } from './task.ts';
 import type { Step, Trigger } from './triggers.ts';
 
@@ -62,6 +68,12 @@ export function listAnsweredAgain(state: TaskState, trigger: Write): readonly Ta
   return (trigger.questions ?? []).flatMap(({ key }) =>
     known.filter((one) => one.key === key && one.answered !== undefined),
   );
+}
+
+/** The questions of the write that its writer has asked before and that still wait for an answer. */
+export function listOpenAgain(state: TaskState, trigger: Write): readonly WrittenQuestion[] {
+  const known = questionsBefore(state, trigger);
+  return (trigger.questions ?? []).filter(({ key }) => known.some((one) => one.key === key && isOpen(one)));
 }
 
 /** The questions of the task as the write finds them: if another writer begins, without its predecessor. */

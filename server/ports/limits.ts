@@ -17,10 +17,10 @@ export const STORE_LIMITS = {
   removedAgentsMax: 10_000,
   /** Ended tasks that `readEnded` returns. */
   endedMax: 500,
-  /** Bytes of one task's output; a piece counts its JSON and `outputPieceBytes`. */
-  outputBytesMax: 4 * 2 ** 20,
+  /** Bytes of text and data in one task's output; a piece counts its JSON and `outputPieceBytes`. */
+  outputBytesMax: 7 * 2 ** 19,
   outputPieceBytes: 64,
-  /** Bytes that questions, and the resets of new writers, may take beyond `outputBytesMax`. */
+  /** Bytes that questions, and the resets of new writers, may take beyond it: 4 MiB with them. */
   outputReserveBytes: 2 ** 19,
   /** Writers of one output that were replaced and do not begin again. */
   outputReplacedMax: 10,

@@ -12,7 +12,8 @@ export type OutputAppend = {
   readonly pieces: readonly string[];
   /**
    * Who writes, and how many pieces it has sent before. Pieces that it has stored already are skipped, so a
-   * call may be repeated. The writer is never empty, and has no control character.
+   * call may be repeated. The writer is never empty, and has no control character. An empty piece counts as
+   * sent, and nothing is stored of it.
    */
   readonly by: { readonly writer: string; readonly from: number };
 };
@@ -35,9 +36,9 @@ export type OutputChange = {
   readonly append?: Pick<OutputAppend, 'pieces'> & {
     readonly by?: OutputAppend['by'];
     /**
-     * They are stored where there is no room for others, as long as anything is written: a question, for
-     * example. Conflict `full` if they would have more than the reserve beyond the task's limit. Others are
-     * refused as `appendOutput` refuses them.
+     * They are stored where the task has no room for others: a question, for example. Conflict `full` if they
+     * would have more than the reserve beyond the task's limit, or if all output together has no room: for
+     * that of settled tasks to be removed they wait as `appendOutput` does.
      */
     readonly isNeeded?: boolean;
     /** All or nothing: without room for them conflict `full`. Needed pieces are so anyway. */

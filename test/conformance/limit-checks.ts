@@ -208,7 +208,7 @@ export const LIMIT_CHECKS: Readonly<Record<string, Check>> = {
     const { receipts, more } = await kit.see(filled);
     const accepted = [...receipts, more].map((receipt) => receipt.accepted);
     const expected = [...receipts.map(() => true), false];
-    requireEqual(accepted, expected, '`accepted` of each piece of 4 MiB, and of one more');
+    requireEqual(accepted, expected, '`accepted` of each piece of 3.5 MiB, and of one more');
   },
   'limits.lengths-count-code-points': async (kit) => {
     const wide = nameOf(kit, NAME_LENGTH);

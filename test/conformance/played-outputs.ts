@@ -8,8 +8,8 @@ import { type Answer, type EventStream, requireObject, requireProblem } from './
 export type Work = { readonly agent: Agent; readonly request_id: unknown };
 
 const STREAM = { accept: 'text/event-stream' };
-/** What a task's output may count. */
-const OUTPUT_BYTES = 4 * 2 ** 20;
+/** What text and data in a task's output may count. */
+const OUTPUT_BYTES = 7 * 2 ** 19;
 /** What each piece counts beside its JSON. */
 const PIECE_BYTES = 64;
 /** What the largest piece of a full output counts: small enough for the body of one write. */

@@ -1,7 +1,7 @@
 /** How long output is kept, and what happens where there is too much of it: of one task, and of all. */
 import { describe, expect, test } from 'vitest';
 import { STORE_LIMITS } from '../../server/ports/limits.ts';
-import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
+import { type Store, StoreRefused, StoreUnavailable } from '../../server/ports/store.ts';
 import { append, begin, changeOutput, readPieces, textOf } from './output-calls.ts';
 import { must, settle, submit } from './store-under-test.ts';
 import type { SuiteContext } from './suite-context.ts';
@@ -97,6 +97,22 @@ export function describeOutputRetention({ store, underTest, reopen }: SuiteConte
         expect(await change({ append: { pieces: [quarter] } })).toMatchObject({
           output: { last: last + number },
         });
+    });
+
+    test('counts an empty piece for its writer, and stores nothing of it', async () => {
+      await submit(store(), 't1');
+      const ask = (from: number, pieces: readonly string[], begins = {}) =>
+        changeOutput(store(), 't1', {
+          ...begins,
+          append: { pieces, by: { writer: 'w', from }, isNeeded: true },
+        });
+      expect(await ask(0, [A, '', KILO, ''], { begins: { writer: 'w' } })).toMatchObject({
+        output: { next: 4, last: 2 },
+      });
+      expect(await ask(3, ['', ''])).toMatchObject({ output: { next: 5, last: 2 } });
+      expect(await ask(0, [A, '', KILO, '', ''])).toMatchObject({ output: { next: 5, last: 2 } });
+      expect(await append(store(), 't1', 'w', 5, [A])).toMatchObject({ next: 6, last: 3 });
+      expect((await store().readOutput('t1', 0, 9)).pieces.map(({ json }) => json)).toEqual([A, KILO, A]);
     });
 
     test('refuses pieces that are all or nothing with their whole commit', async () => {
@@ -213,6 +229,23 @@ export function describeOutputRetention({ store, underTest, reopen }: SuiteConte
         await trimAll({ outputBytesMax: 10_000 });
         await reopen();
       }
+    });
+
+    test('takes questions within the limit of all output, waits for that of ended tasks, and takes answers', async () => {
+      await finishWith('done', 2);
+      await submit(store(), 't1');
+      await begin(store(), 't1', 'w');
+      const question = (from: number) =>
+        changeOutput(store(), 't1', {
+          append: { pieces: [KILO], by: { writer: 'w', from }, isNeeded: true },
+        });
+      await trimAll({ outputBytesMax: 3_400 });
+      must(await question(0));
+      await expect(question(1)).rejects.toThrow(StoreRefused);
+      await trimAll({ outputBytesMax: 2_500 });
+      must(await question(1));
+      expect(await question(2)).toEqual({ ok: false, conflict: 'full' });
+      must(await changeOutput(store(), 't1', { append: { pieces: [KILO] } }));
     });
 
     test('removes at most the limit of rows in a pass, and shows a reader all or nothing meanwhile', async () => {

@@ -11,6 +11,7 @@ import { createRedisSubject } from './redis-under-test.ts';
 import { assign, finish, must, register, type StoreUnderTest, settle, submit } from './store-under-test.ts';
 
 const MIB = 2 ** 20;
+const EXPIRY_INDEX = 'fade';
 const KEEP_ALL: Retention = { keepTasksMs: 60_000, sessionEventsMax: 1_000, outputBytesMax: 16 * MIB };
 
 let redis: RedisProcess;
@@ -104,13 +105,13 @@ test('agents of an ended task that are no JSON: it goes with the others', async 
 });
 
 test('an entry of the expiry index that names nothing: it goes, and what expires behind it', async () => {
-  const fade = `${(await keyOf(':epoch')).replace('epoch', 'fade')}`;
-  await client.zAdd(fade, [
+  const expiring = `${(await keyOf(':epoch')).replace(/epoch$/, '')}${EXPIRY_INDEX}`;
+  await client.zAdd(expiring, [
     { score: 1, value: 'u:' },
     { score: 2, value: 'k:other' },
   ]);
   expect(await store.trim(KEEP_ALL, 100)).toBe(2);
-  expect(await client.keys('*:fade')).toEqual([]);
+  expect(await client.keys(`*:${EXPIRY_INDEX}`)).toEqual([]);
 });
 
 test('tags of an agent that are no JSON: it registers again, and others get their tasks', async () => {

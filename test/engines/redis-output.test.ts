@@ -67,7 +67,7 @@ describe('the processes that share a store', () => {
   });
 });
 
-test('a Redis that is nearly full takes no output but what is needed, and removes it', async () => {
+test('a Redis that is nearly full takes no output of an agent, takes answers, and removes it', async () => {
   const underTest = await createRedisSubject(redis, 'memory');
   const store = await underTest.open();
   await submit(store, 't1');
@@ -79,9 +79,10 @@ test('a Redis that is nearly full takes no output but what is needed, and remove
   await expect(append(store, 't1', 'w', 1, [A])).rejects.toThrow(StoreRefused);
   const by = { writer: 'w', from: 1 };
   await expect(changeOutput(store, 't1', { append: { pieces: [A], by } })).rejects.toThrow(StoreRefused);
-  must(await changeOutput(store, 't1', { append: { pieces: [A], by, isNeeded: true } }));
+  const question = { append: { pieces: [A], by, isNeeded: true } };
+  await expect(changeOutput(store, 't1', question)).rejects.toThrow(StoreRefused);
   must(await changeOutput(store, 't1', { append: { pieces: [A] } }));
-  expect(await readPieces(store, 't1')).toHaveLength(3);
+  expect(await readPieces(store, 't1')).toHaveLength(2);
   await settle(store, 't1');
   await store.trim({ keepTasksMs: 1e9, sessionEventsMax: 9, outputBytesMax: 1 }, 500);
   expect((await store.readOutput('t1', 0, 9)).missing).toBe('removed');

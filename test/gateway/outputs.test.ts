@@ -62,7 +62,7 @@ describeEachStore('output on %s', (_name, open) => {
 
     test('that repeats what is stored gets what it got, also where the limit was reached since', async () => {
       const { world, request_id } = await startTask();
-      const piece = 'x'.repeat(2 ** 20 - 100);
+      const piece = 'x'.repeat(7 * 2 ** 17 - 100);
       for (const from of [0, 1, 2]) await write(world, request_id, [piece], { from });
       const question = { key: 'k', prompt: '?' };
       const asking = { from: 4, pieces: [JSON.stringify({ question })], questions: [{ ...question, at: 4 }] };
@@ -225,7 +225,7 @@ describeEachStore('output on %s', (_name, open) => {
 
   test('at its limit a task takes no more output, and goes on to its result', async () => {
     const { world, request_id } = await startTask();
-    const piece = 'x'.repeat(2 ** 20 - 100);
+    const piece = 'x'.repeat(7 * 2 ** 17 - 100);
     for (const from of [0, 1, 2, 3]) await write(world, request_id, [piece], { from });
     const full = { status: 'running', accepted: false, next: 4 };
     expect(await write(world, request_id, [piece], { from: 4 })).toMatchObject(full);

@@ -37,7 +37,8 @@ export function planOutput(
   if (by.from > next) return { ok: false, conflict: 'gap', next };
   const fresh = pieces.slice(next - by.from);
   if (fresh.length === 0 && behind.length === 0) return output;
-  const all = [...output.pieces, ...fresh, ...behind];
+  const stored = fresh.filter((piece) => piece !== '');
+  const all = [...output.pieces, ...stored, ...behind];
   const isTooMuch = output.isFull || bytesOf(all) > STORE_LIMITS.outputBytesMax;
   if (isTooMuch && isWhole) return { ok: false, conflict: 'full' };
   if (isTooMuch && !isNeeded) return { ...output, isFull: true };

@@ -84,7 +84,11 @@ export function createWorld(store: Store, options: WorldOptions): World {
       pushesMax: options.pushesMax ?? 1_000,
       ...(options.agentBytesMax !== undefined && { agentBytesMax: options.agentBytesMax }),
     },
-    retention: { keepTasksMs: options.keepTasksMs ?? 24 * 3_600_000, sessionEventsMax: 100_000, outputBytesMax: 2 ** 28 },
+    retention: {
+      keepTasksMs: options.keepTasksMs ?? 24 * 3_600_000,
+      sessionEventsMax: 100_000,
+      outputBytesMax: 2 ** 28,
+    },
     largeWork: options.largeWork ?? createLargeWork(clock),
     overviewSettings: {
       storeKind: 'memory',

@@ -214,7 +214,11 @@ test('the limits are those of the gateway and of the schemas', () => {
     `${digits(HTTP_LIMITS.streamsMax)}, of one session or task ${HTTP_LIMITS.streamsOfOneMax}`,
   );
   expect(find('output in one write')).toContain(`${HTTP_LIMITS.outputBodyBytesMax / 1_024} KiB`);
-  expect(find('output of a task')).toContain(`${STORE_LIMITS.outputBytesMax / 1_048_576} MiB`);
+  const textBytes = STORE_LIMITS.outputBytesMax;
+  const allBytes = textBytes + STORE_LIMITS.outputReserveBytes;
+  expect(find('output of a task')).toBe(
+    `${allBytes / 1_048_576} MiB, of text and data ${textBytes / 1_048_576} MiB; \`accepted: false\``,
+  );
   expect(find('output of all tasks')).toContain(`${config.outputBytesMax / 1_048_576} MiB`);
   expect(find('output that is not durable')).toContain(
     `${HTTP_LIMITS.outputWritingBytesMax / 1_048_576} MiB`,

@@ -126,7 +126,7 @@ describe.each([
     }
   });
 
-  test('what it named is handed out to the agent that does not have it: no task is with nobody', async () => {
+  test('what it named is handed out to the agent that does not have it: no task is left without an agent', async () => {
     const agent_id = `named-${how.slice(0, 2)}`;
     const ids = await startAgent(agent_id);
     const first = await beginRegistering(agent_id, ids);

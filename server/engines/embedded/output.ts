@@ -63,14 +63,19 @@ export function planOutput(
   if (by && by.from > after.next) return { ok: false, conflict: 'gap', next: after.next };
   const fresh = by ? pieces.slice(after.next - by.from) : pieces;
   if (fresh.length === 0 && behind.length === 0) return { request_id, before, after, added };
-  if (!isNeeded(append) && !hasSpace(generation, after, countBytes(fresh), bytesMax)) {
+  const stored = fresh.filter((piece) => piece !== '');
+  const size = countBytes(stored);
+  const needed = isNeeded(append);
+  if (!needed && !(hasSpace(after, size) && hasSpaceInAll(generation, size, bytesMax))) {
     if (append.isWhole) return { ok: false, conflict: 'full' };
     return { request_id, before, after: after.isFull ? after : { ...after, isFull: true }, added };
   }
-  after = addPieces(after, [...fresh, ...behind]);
+  if (needed && by && size > 0 && !hasSpaceInAll(generation, size, bytesMax))
+    return { ok: false, conflict: 'full' };
+  after = addPieces(after, [...stored, ...behind]);
   if (by && isBeyondReserve(after)) return { ok: false, conflict: 'full' };
   if (by) after = { ...after, next: after.next + fresh.length };
-  added.push(...fresh, ...behind);
+  added.push(...stored, ...behind);
   return { request_id, before, after, added };
 }
 
@@ -99,14 +104,13 @@ function countBytes(pieces: readonly string[]): number {
   return bytes;
 }
 
-/** Whether the output of a task, and all together, may have this many bytes more. */
-function hasSpace(
-  { outputs }: Generation,
-  head: StoredOutput,
-  addedBytes: number,
-  bytesMax: number,
-): boolean {
-  if (head.isFull || head.bytes + addedBytes > STORE_LIMITS.outputBytesMax) return false;
+/** Whether the output of a task may have this many bytes of text and data more. */
+function hasSpace({ isFull, bytes }: StoredOutput, addedBytes: number): boolean {
+  return !isFull && bytes + addedBytes <= STORE_LIMITS.outputBytesMax;
+}
+
+/** Whether all output together may. */
+function hasSpaceInAll({ outputs }: Generation, addedBytes: number, bytesMax: number): boolean {
   if (outputs.bytes() + addedBytes <= bytesMax) return true;
   if (outputs.settledBytes() === 0) return false;
   throw new StoreRefused('The store has no room for output until that of ended tasks is removed.');

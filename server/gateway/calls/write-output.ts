@@ -16,11 +16,12 @@
  * and pieces. A question in the place of a stored piece is skipped, as that piece is. When an agent asks
  * again what a client has answered, it gets the answer again, in a piece behind its own. For example, an
  * agent restarts and asks `ok?` as it did before: the same commit stores the question and, behind it, the
- * answer. Questions are in memory with their task, so they need room there as a new task does.
+ * answer. A question that waits for its answer already is not stored again. Questions are in memory with their
+ * task, so they need room there as a new task does.
  */
 import { hash } from 'node:crypto';
 import { type BoundedMap, createBoundedMap } from '../../async/bounded-map.ts';
-import { findRefused, listAnsweredAgain } from '../../domain/asking.ts';
+import { findRefused, listAnsweredAgain, listOpenAgain } from '../../domain/asking.ts';
 import type { WrittenQuestion } from '../../domain/question.ts';
 import { isSettled, mayWrite, type TaskState } from '../../domain/task.ts';
 import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
@@ -117,7 +118,7 @@ async function commitWrite(
   { write, by, caller, notAfterMs }: Call,
   { questions, before, stored }: WriteCommit,
 ): Promise<Receipt | undefined> {
-  const { request_id, agent_id, pieces } = write;
+  const { request_id, agent_id } = write;
   const asks = questions.length > 0;
   const isSameWriter = stored !== null;
   const trigger = {
@@ -126,6 +127,8 @@ async function commitWrite(
     ...(isSameWriter && { isSameWriter }),
     ...(asks && { questions }),
   } as const;
+  const open = new Set(listOpenAgain(before.value, trigger).map(({ at }) => at - write.from));
+  const pieces = write.pieces.map((piece, index) => (open.has(index) ? '' : piece));
   const again = listAnsweredAgain(before.value, trigger);
   const behind = again.map(({ key, answered }) => renderAnswer(key, answered?.answer));
   const reset = JSON.stringify({ reset: true, agent_id });

@@ -26,7 +26,7 @@ export type EncodedCommit = {
   readonly args: readonly string[];
   /** Bytes of the arguments, in UTF-8. */
   readonly size: number;
-  /** Whether it adds a task, an agent, or output that is not needed. */
+  /** Whether it adds a task, an agent, or output of an agent: it is refused where memory is nearly full. */
   readonly isAdmission: boolean;
   /** Whether it changes an output. */
   readonly hasOutput: boolean;
@@ -68,7 +68,10 @@ export function encodeCommit(batch: Batch, name: CommitName): EncodedCommit {
   for (const arg of args) size += Buffer.byteLength(arg);
   const hasOutput = batch.output !== undefined;
   const isOutputAlone = hasOutput && batch.writes.length === 0;
-  return { args, size, isAdmission: isAdmission(batch), hasOutput, isOutputAlone, topics: list.topics };
+  const { by, pieces = [] } = batch.output?.append ?? {};
+  const writes = by !== undefined && pieces.some((piece) => piece !== '');
+  const isAdmitting = isAdmission(batch) || writes;
+  return { args, size, isAdmission: isAdmitting, hasOutput, isOutputAlone, topics: list.topics };
 }
 
 /** The operations of one commit, as they are added. */

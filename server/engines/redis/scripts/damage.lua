@@ -1,5 +1,5 @@
--- What something else has damaged in Redis stops nothing: it counts as empty, and the log of the gateway names
--- it where a script returns `damaged`.
+-- Something else may damage an entry in Redis. It stops no other: it counts as empty, and the gateway logs its
+-- name where a script returns `damaged`.
 
 local damaged = {}
 

@@ -10,7 +10,8 @@
 --
 -- `needed` is 0 for pieces that a limit may leave out, `whole` for those that it refuses with the whole
 -- commit, 1 for those that may have the reserve (questions, and answers that are given again), 2 for an
--- answer when a client gives it, for which there is always room.
+-- answer when a client gives it, for which there is always room. An empty piece counts for its writer, and
+-- nothing is stored of it.
 -- The checks plan what the output will be, one behind the other. A commit with W or O returns how the output
 -- stands. When it is sent again, U finds that it was applied; without a U, O finds all its pieces stored.
 
@@ -99,11 +100,8 @@ local function added_bytes()
   return increments.meta and increments.meta.outputBytes or 0
 end
 
--- Whether the output, and all together, may have these bytes more. Settled tasks lose theirs first.
-local function find_no_room(output, size)
-  if output.flag == 'f' or output.bytes + size > OUTPUT_BYTES_MAX then
-    return 'full'
-  end
+-- Whether all output together may have these bytes more. Settled tasks lose theirs first.
+local function find_no_room(size)
   if not output_bytes then
     local stored = redis.call('HMGET', PREFIX .. 'meta', 'outputBytes', 'outputBytesMax')
     output_bytes, output_bytes_max = tonumber(stored[1] or 0) + added_bytes(), tonumber(stored[2] or math.huge)
@@ -111,6 +109,15 @@ local function find_no_room(output, size)
   if output_bytes + size > output_bytes_max then
     return redis.call('EXISTS', PREFIX .. 'ended-output') == 1 and 'removing' or 'full'
   end
+end
+
+-- Without empty pieces, and how many are left.
+local function drop_empty(pieces)
+  local kept = {}
+  for piece in string.gmatch(pieces, '[^' .. PIECE_SEPARATOR .. ']+') do
+    kept[#kept + 1] = piece
+  end
+  return table.concat(kept, PIECE_SEPARATOR), #kept
 end
 
 local function check_pieces(at)
@@ -134,19 +141,25 @@ local function check_pieces(at)
   if count <= 0 then
     return
   end
-  local needed = ARGV[at + 3]
-  local no_room = (needed == '0' or needed == 'whole')
-    and find_no_room(output, #pieces - (count - 1) + OUTPUT_PIECE_BYTES * count)
-  if no_room == 'removing' or (no_room and needed == 'whole') then
+  local needed, sent = ARGV[at + 3], count
+  if needed ~= '0' then
+    pieces, count = drop_empty(pieces)
+  end
+  local size, is_text = #pieces - (count - 1) + OUTPUT_PIECE_BYTES * count, needed == '0' or needed == 'whole'
+  local no_room = is_text and (output.flag == 'f' or output.bytes + size > OUTPUT_BYTES_MAX) and 'full'
+    or writer ~= '' and count > 0 and find_no_room(size)
+  if no_room == 'removing' or (no_room and needed ~= '0') then
     return no_room
   elseif no_room then
     output.is_changed, output.flag = output.is_changed or output.flag ~= 'f', 'f'
     return
   end
-  plan_pieces(output, at, pieces, count)
+  if count > 0 then
+    plan_pieces(output, at, pieces, count)
+  end
   output.is_changed = true
   if writer ~= '' then
-    output.next = output.next + count
+    output.next = output.next + sent
   end
   return needed == '1' and is_beyond_reserve(output) and 'full' or nil
 end
