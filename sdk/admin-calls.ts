@@ -15,9 +15,9 @@ import type {
 import type { WithIds } from './id-kinds.ts';
 import { requireId } from './ids.ts';
 import {
-  checkAgentDetail,
   checkAgentPage,
   checkCancellationReceipt,
+  checkDetailOf,
   checkOverview,
   checkTaskPage,
 } from './later-responses.ts';
@@ -122,7 +122,7 @@ export function createAdminCalls(ask: Ask, send: Send): AdminCalls {
     listAgents: read('/api/admin/agents', checkAgentPage) as AdminCalls['listAgents'],
 
     getAgent: ((agent_id: AgentId, options?: TaggedReadOptions) =>
-      sendTagged(send, options, checkAgentDetail, (init) =>
+      sendTagged(send, options, checkDetailOf(agent_id), (init) =>
         ask('get', '/api/admin/agents/{agent_id}', {
           ...init,
           params: { path: { agent_id: requireId(agent_id) } },

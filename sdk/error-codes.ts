@@ -13,6 +13,7 @@ export type ConnectionCode =
   | 'connection_failed'
   | 'redirected'
   | 'not_a_gateway'
+  | 'id_mismatch'
   | 'not_an_event_stream'
   | 'event_too_large'
   | 'response_too_large';

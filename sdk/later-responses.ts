@@ -4,6 +4,7 @@
  */
 import type {
   AgentDetail,
+  AgentId,
   AgentPage,
   AnswerReceipt,
   CancellationReceipt,
@@ -19,6 +20,7 @@ import type {
   TaskExplanation,
   TaskPage,
 } from './contract.ts';
+import { ConnectionError } from './errors.ts';
 import {
   checkTask,
   createGuard,
@@ -97,13 +99,27 @@ export const checkAgentPage = createGuard<AgentPage>({
   total: isNumber,
   counts: isObject,
 });
-export const checkAgentDetail = createGuard<AgentDetail>({
+const checkAgentDetail = createGuard<AgentDetail>({
   ...agentFields,
   time: isNumber,
   activity: isObject,
   slots: isListOf(isObject),
   pushes: isListOf(isObject),
 });
+/**
+ * Creates the check of a response about one agent. An id may have slashes and dots: a proxy that decodes paths
+ * makes `b` of `x/../b`, and then the response is right, but about another agent.
+ */
+export const checkDetailOf =
+  (agent_id: AgentId): Guard<AgentDetail> =>
+  (value): value is AgentDetail => {
+    if (!checkAgentDetail(value)) return false;
+    if (value.agent_id === agent_id) return true;
+    throw new ConnectionError(
+      'id_mismatch',
+      'The response is about another agent than the one asked for. A proxy before the gateway changes paths: it must pass them on as they are sent.',
+    );
+  };
 export const checkTaskPage = createGuard<TaskPage>({
   ...page,
   counts: orNull(

@@ -5,6 +5,8 @@ import { AGENT_ROW, OVERVIEW, TASK_PAGE } from './admin-values.ts';
 import { ADMIN, AUTH, connect, submission } from './calls-fixture.ts';
 import { json, someTask } from './scripted-fetch.ts';
 
+const AGENT_DETAIL = { ...AGENT_ROW, time: 1, activity: {}, slots: [], pushes: [] };
+
 describe('each operation is sent as the contract says', () => {
   const rows: readonly {
     readonly name: string;
@@ -118,7 +120,7 @@ describe('each operation is sent as the contract says', () => {
       call: (c) => c.getAgent('a/b'),
       request: 'GET /api/admin/agents/a%2Fb',
       secretIn: 'x-admin-auth',
-      received: { ...AGENT_ROW, time: 1, activity: {}, slots: [], pushes: [] },
+      received: { ...AGENT_DETAIL, agent_id: 'a/b' },
     },
   ];
 
@@ -211,4 +213,14 @@ describe('createClient rejects options that can’t work', () => {
     await expect(client.listAgents()).rejects.toBeInstanceOf(TaskGatewayError);
     expect(sent).toHaveLength(0);
   });
+});
+
+test('A response about another agent than the one asked for is an error, which names the cause.', async () => {
+  const { client, sent } = connect([json({ ...AGENT_DETAIL, agent_id: 'b' })]);
+  await expect(client.getAgent('x/../b')).rejects.toMatchObject({
+    name: 'ConnectionError',
+    code: 'id_mismatch',
+    message: expect.stringContaining('A proxy before the gateway changes paths'),
+  });
+  expect(sent).toHaveLength(1);
 });
