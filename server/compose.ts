@@ -30,6 +30,12 @@ import { loadTracing } from './system/tracing.ts';
 export type RunningGateway = {
   readonly address: AddressInfo;
   /**
+   * Serves all calls for the configured time, and meanwhile sends callers elsewhere: `/readyz` responds 503, each
+   * connection closes after its response, and event streams end with a time to reconnect. Then it is to be
+   * stopped.
+   */
+  drain(): Promise<void>;
+  /**
    * Shuts down within the configured time: `/readyz` responds 503, new connections are refused, long polls
    * get their response, event streams end with a time to reconnect, pushes in progress get the grace period,
    * and everything committed is written. Idempotent.
@@ -178,6 +184,10 @@ async function startOnStore(
   let stopping: Promise<void> | null = null;
   return {
     address,
+    async drain() {
+      http.announceEnd();
+      await clock.sleep(config.drainMs);
+    },
     stop() {
       stopping ??= stop();
       return stopping;

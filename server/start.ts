@@ -90,7 +90,7 @@ async function startGateway(
   const running = await composeGateway(config, log, limits);
   let asked: { readonly signal: string; readonly atMs: number } | undefined;
   const options = {
-    delay: config.shutdownMs + 1_000,
+    delay: config.drainMs + config.shutdownMs + 1_000,
     logger: false as const,
     skip: [...STOP_SIGNALS, ...IGNORED_SIGNALS],
   };
@@ -98,7 +98,10 @@ async function startGateway(
   const grace = closeWithGrace(options, async ({ signal = asked?.signal, err }) => {
     asked ??= { signal: `${signal}`, atMs: performance.now() };
     if (err) log.error({ err }, 'the gateway stops because of an unexpected error');
-    else log.info({ signal }, 'shutting down');
+    else {
+      log.info({ signal }, 'shutting down');
+      await running.drain();
+    }
     await running.stop();
     log.info({}, 'stopped');
     // Lines are written in the background, where a closed pipe is detected. Flushing at once would retry a

@@ -60,6 +60,7 @@ export type Config = {
   readonly keepTasksMs: number;
   readonly sessionEventsMax: number;
   readonly outputBytesMax: number;
+  readonly drainMs: number;
   readonly shutdownMs: number;
   /** Every text that the redactor must remove. The default gateway secret is public and not included. */
   readonly secrets: readonly string[];
@@ -244,6 +245,7 @@ function buildConfig(values: Values, deps: ConfigDeps, named: ReadonlySet<Settin
     keepTasksMs: Math.round(values.KEEP_TASKS_HOURS * 3_600_000),
     sessionEventsMax: values.SESSION_EVENTS_MAX,
     outputBytesMax: values.OUTPUT_TOTAL_BYTES,
+    drainMs: values.DRAIN_SECONDS * 1_000,
     shutdownMs: values.SHUTDOWN_SECONDS * 1_000,
     secrets: [
       ...new Set([

@@ -155,6 +155,13 @@ export const settings = {
     2 ** 50,
     'Most bytes of all tasks’ output; beyond, tasks that ended lose theirs, the one that ended first first.',
   ),
+  DRAIN_SECONDS: defineNumber(
+    'seconds',
+    0,
+    0,
+    600,
+    'How long calls are still answered after SIGTERM, while /readyz is 503 and each connection closes after its response; then it shuts down.',
+  ),
   SHUTDOWN_SECONDS: defineNumber('seconds', 5, 1, 600, 'Longest time a shutdown may take.'),
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;
 

@@ -99,7 +99,12 @@ export type Http = {
   /** Each compiles a piece of what has not been needed yet. */
   readonly preparations: readonly (() => void)[];
   /**
-   * Stops accepting connections and reports 503 as readiness; long polls return at once, and streams end with
+   * From now on readiness is a 503 and each connection closes after its response, and all calls are answered.
+   * Streams that are open end with a time to reconnect; those that begin later go on. Idempotent.
+   */
+  announceEnd(): void;
+  /**
+   * Stops accepting connections, whether that was announced or not; long polls return at once, and streams end with
    * a time to reconnect. Resolves when every connection has closed; those still open after `graceMs` are
    * closed then. Idempotent.
    */
@@ -113,7 +118,7 @@ export type Http = {
 /** Assembles the server; it does not listen yet. Throws when an operation of the document has no handler. */
 export async function createHttp(deps: HttpDeps): Promise<Http> {
   const contract = await loadContract(readWholeDocument());
-  const draining = new AbortController();
+  const [ending, draining] = [new AbortController(), new AbortController()];
   const addresses = createRemoteAddresses(deps.settings.trustedProxies ?? []);
   const writers = createWriters(deps, addresses);
   const streams = createStreams({
@@ -124,7 +129,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   });
   const { answers, secrets, serve } = createApi({ ...deps, contract, draining: draining.signal });
   const router = new Router({ sensitive: true, strict: true });
-  const probes = createProbes(deps.gateway, draining.signal);
+  const probes = createProbes(deps.gateway, ending.signal);
   router.get(PROBE_PATHS[0], probes.live);
   router.get(PROBE_PATHS[1], probes.ready);
   const isPublic = deps.settings.isMetricsPublic ?? false;
@@ -142,7 +147,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       callerOf: addresses.callerOf,
       peerOf: addresses.peerOf,
       openPaths,
-      draining: draining.signal,
+      ending: ending.signal,
       writers,
       streams,
     }),
@@ -165,8 +170,13 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       return server.listen(at);
     },
     preparations: contract.operations.map(({ prepare }) => prepare),
+    announceEnd() {
+      ending.abort();
+      streams.endOpen();
+    },
     async drain(graceMs) {
       await server.drain(graceMs, () => {
+        ending.abort();
         draining.abort();
         streams.end();
       });

@@ -49,8 +49,8 @@ type Deps = {
   /** Paths that any web page may read, and that are served under every name. */
   readonly openPaths: ReadonlySet<string>;
   readonly limits: { readonly bodyBytesMax: number };
-  /** Fires when the server drains. */
-  readonly draining: AbortSignal;
+  /** Fires when the server's end is announced. */
+  readonly ending: AbortSignal;
   readonly writers: WriterDeps;
   readonly streams: Pick<Streams, 'serve'>;
 };
@@ -146,7 +146,7 @@ function findLayers(ctx: Context): readonly Layer[] {
  * short one is written and any other has begun; instead of a stream it may be a problem. Never rejects.
  */
 function send(deps: Deps, res: ServerResponse, answer: Answer): Answer | Promise<Answer> {
-  const { draining, limits } = deps;
+  const { ending, limits } = deps;
   const { req } = res;
   const { body, status, code, headers } = answer;
   if (status === null) res.destroy();
@@ -154,7 +154,7 @@ function send(deps: Deps, res: ServerResponse, answer: Answer): Answer | Promise
     if (isInParts(body)) body.end();
     return answer;
   }
-  if (draining.aborted && (isStream(body) || isInParts(body))) headers.push('Connection', 'close');
+  if (ending.aborted && (isStream(body) || isInParts(body))) headers.push('Connection', 'close');
   if (isStream(body)) return sendStream(deps, res, body, answer);
   if (isInParts(body)) {
     res.writeHead(status, headers);
@@ -166,7 +166,7 @@ function send(deps: Deps, res: ServerResponse, answer: Answer): Answer | Promise
   // A read is refused as busy after a wait; requests behind it on its connection would wait as long.
   if (code === 'busy' && req.method === 'GET') {
     headers.splice(headers.indexOf('Content-Length'), 0, 'Connection', 'close');
-  } else if (draining.aborted || !isReadOn) headers.push('Connection', 'close');
+  } else if (ending.aborted || !isReadOn) headers.push('Connection', 'close');
   if (!isReadOn && body === null && req.method !== 'HEAD') headers.push('Content-Length', '0');
   res.writeHead(status, headers);
   if (!isReadOn) void sendBeforeBody(deps, req, res, body);

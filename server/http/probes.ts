@@ -18,7 +18,7 @@ export const PROBE_PATHS = ['/livez', '/readyz'] as const;
  */
 export function createProbes(
   gateway: Pick<Gateway, 'health'>,
-  draining: AbortSignal,
+  ending: AbortSignal,
 ): { readonly live: Middleware; readonly ready: Middleware } {
   return {
     live: (ctx) => {
@@ -26,12 +26,12 @@ export function createProbes(
     },
     ready: (ctx) => {
       const health = gateway.health();
-      if (health.ok && !draining.aborted) {
+      if (health.ok && !ending.aborted) {
         respondJson(ctx, 200, { status: 'ok', warning: health.warning });
         return;
       }
       ctx.set('Retry-After', String(RETRY_AFTER_SECONDS.store_unavailable));
-      const reason = health.ok || draining.aborted ? 'draining' : REASONS[health.outage.kind];
+      const reason = health.ok || ending.aborted ? 'draining' : REASONS[health.outage.kind];
       respondJson(ctx, 503, { status: 'unavailable', reason });
     },
   };

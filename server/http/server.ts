@@ -18,9 +18,14 @@ const HEADER_BYTES_MAX = 16 * 1024;
 const WAITING_MAX = 16;
 /** Time between two checks for requests that take too long. */
 const CHECK_MS = 1_000;
-/** Longer than the time between two heartbeats, so that an agent keeps its connection. */
-const KEEP_ALIVE_MS = 20_000;
+/**
+ * Longer than proxies keep an idle connection, so that none sends a request on one that is being closed (load
+ * balancers expect more than 60 s), and than the time between two heartbeats.
+ */
+const KEEP_ALIVE_MS = 75_000;
 const IDLE_CHECK_MS = 20;
+/** A turn of the event loop in which nothing arrives takes less than the first. */
+const [QUIET_MS, QUIET_PAUSE_MS, QUIET_TURNS] = [0.1, 5, 20];
 /**
  * A connection without traffic for this long is closed: longer than the longest poll and the longest ping
  * interval.
@@ -44,7 +49,7 @@ export type HttpServer = {
   readonly responses: ReadonlySet<ServerResponse>;
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
   /**
-   * Stops listening, calls `onStop`, and waits until every connection has closed; it closes those left after
+   * Calls `onStop`, stops listening, and waits until every connection has closed; it closes those left after
    * `graceMs`.
    */
   drain(graceMs: number, onStop: () => void): Promise<void>;
@@ -239,14 +244,30 @@ function toOriginForm({ url = '/' }: IncomingMessage): string {
 
 async function close(server: Server, graceMs: number, onStop: () => void): Promise<void> {
   if (!server.listening) return;
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   onStop();
+  server.closeIdleConnections();
+  await untilQuiet();
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   // A connection becomes idle only when its last response has been sent.
   const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const grace = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
   clearInterval(idle);
   clearTimeout(grace);
+}
+
+/**
+ * Resolves in a turn of the event loop in which nothing arrived, or after some that had work. When a process
+ * stops listening, the kernel resets the connections that it has not taken over yet, and a proxy may have sent
+ * a request on one of them. Right behind a pause the process is seldom interrupted before it goes on.
+ */
+async function untilQuiet(): Promise<void> {
+  for (let turn = 0; turn < QUIET_TURNS; turn += 1) {
+    await new Promise((resolve) => setTimeout(resolve, QUIET_PAUSE_MS));
+    const startedMs = performance.now();
+    await new Promise((resolve) => setImmediate(resolve));
+    if (performance.now() - startedMs < QUIET_MS) return;
+  }
 }
 
 function describeInvalid(problem: Problem, headers: Readonly<Record<string, string>>) {

@@ -21,6 +21,8 @@ export type TestServer = {
   readonly port: number;
   readonly logged: readonly LogLine[];
   streamCount(): number;
+  /** Announces its end, as a gateway does that waits before it drains. */
+  announceEnd(): void;
   /** Drains; connections still open after `graceMs` are closed. */
   stop(graceMs?: number): Promise<void>;
 };
@@ -88,6 +90,7 @@ export async function startTestServer(
     port,
     logged,
     streamCount: http.streamCount,
+    announceEnd: http.announceEnd,
     stop: (graceMs = 1_000) => http.drain(graceMs),
   };
 }

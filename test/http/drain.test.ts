@@ -5,10 +5,12 @@ import { describe, expect, test } from 'vitest';
 import { buildCall, send } from '../contract/usual-calls.ts';
 import { ADMIN_SECRET, SECRET, startTestServer } from '../harness/http-server.ts';
 import { createFakeGateway, FOUND } from './fake-gateway.ts';
-import { openConnection } from './raw-connection.ts';
+import { exchange, openConnection } from './raw-connection.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const AUTH = encodeURIComponent(SECRET);
+const EVENTS = `/api/cli/events?cli_session_id=s&auth=${AUTH}`;
+const STREAM_END = /\nretry: (\d+)\n\n\r\n0\r\n\r\n/;
 
 /** Resolves when the signal fires. */
 const aborted = (signal: AbortSignal): Promise<void> =>
@@ -16,6 +18,49 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
+
+test('Once its end is announced it is not ready, and answers all calls, each on its last connection.', async () => {
+  let finish = (): void => {};
+  const gateway = createFakeGateway({
+    claimTask: () => new Promise((resolve) => (finish = () => resolve(null))),
+  });
+  const server = await startTestServer(gateway);
+  const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+  const [stream, later] = [await openConnection(server.port), await openConnection(server.port)];
+  stream.write(ask(EVENTS));
+  await stream.readUntil(/: ready\n\n/);
+  const poll = send(server.url, buildCall('claimTask', secrets, { wait: 60 }));
+  await expect.poll(() => gateway.calls.length).toBe(2);
+  server.announceEnd();
+  // A stream ends, and its connection serves one more call.
+  expect(await stream.readUntil(/\r\n0\r\n\r\n$/)).toMatch(STREAM_END);
+  stream.write(ask(`/api/cli/tasks/task-1?auth=${AUTH}`));
+  const answers = [
+    (await stream.readAll()).split(STREAM_END)[2],
+    await exchange(server.port, ask('/livez')),
+    await exchange(server.port, ask('/readyz')),
+  ];
+  expect(answers.map((text) => text?.slice(9, 12))).toEqual(['200', '200', '503']);
+  expect(answers[2]).toContain('"reason":"draining"');
+  for (const text of answers) expect(text).toMatch(/\r\nConnection: close\r\n/);
+  // A poll goes on, and a stream that begins now: ended at once, they would come back at once.
+  later.write(ask(EVENTS));
+  expect(await later.readUntil(/: ready\n\n/)).toMatch(/\r\nConnection: close\r\n/);
+  finish();
+  const { status, headers } = await poll;
+  expect([status, headers.get('connection')]).toEqual([204, 'close']);
+  expect(server.streamCount()).toBe(1);
+  await server.stop(60_000);
+  expect(await later.readAll()).toMatch(STREAM_END);
+});
+
+test('An idle connection is kept for 75 seconds, longer than a proxy keeps it.', async () => {
+  const server = await startTestServer(createFakeGateway());
+  const connection = await openConnection(server.port);
+  connection.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n');
+  expect(await connection.readUntil(/"ok"/)).toMatch(/\r\nKeep-Alive: timeout=75\r\n/);
+  await server.stop();
+});
 
 describe('draining', () => {
   test('long polls return at once, and their connections are closed', async () => {
@@ -78,7 +123,7 @@ describe('draining', () => {
     );
     await expect.poll(() => gateway.calls.length).toBe(1);
     const stopped = server.stop(60_000);
-    await expect(fetch(`${server.url}/livez`)).rejects.toThrow();
+    await expect.poll(() => fetch(`${server.url}/livez`).catch(() => 'refused')).toBe('refused');
     begin();
     const text = await connection.readAll();
     await stopped;
@@ -102,7 +147,7 @@ describe('draining', () => {
     connection.write(`GET /api/admin/tasks ${head}GET /readyz ${head}`);
     await expect.poll(() => gateway.calls.length).toBe(1);
     const stopped = server.stop(60_000);
-    await expect(fetch(`${server.url}/livez`)).rejects.toThrow();
+    await expect.poll(() => fetch(`${server.url}/livez`).catch(() => 'refused')).toBe('refused');
     finish();
     const text = await connection.readAll();
     expect(text).toMatch(/^HTTP\/1\.1 200 /);

@@ -41,6 +41,7 @@ describe('without any setting', () => {
       keepTasksMs: 24 * 3_600_000,
       sessionEventsMax: 100_000,
       outputBytesMax: 268_435_456,
+      drainMs: 0,
       shutdownMs: 5_000,
       secrets: ['generated-at-random-for-this-run'],
     });
@@ -87,6 +88,7 @@ describe('with settings', () => {
       KEEP_TASKS_HOURS: '0.5',
       SESSION_EVENTS_MAX: '15',
       OUTPUT_TOTAL_BYTES: '2000000',
+      DRAIN_SECONDS: '4',
       SHUTDOWN_SECONDS: '17',
     });
     expect(config).toEqual({
@@ -118,6 +120,7 @@ describe('with settings', () => {
       keepTasksMs: 1_800_000,
       sessionEventsMax: 15,
       outputBytesMax: 2_000_000,
+      drainMs: 4_000,
       shutdownMs: 17_000,
       secrets: [
         ...['gateway-secret-01', 'gateway-secret-00', 'admin-secret-0001', 'admin-secret-0000'],
@@ -264,8 +267,8 @@ describe('secrets from files', () => {
 });
 
 describe('the table of settings', () => {
-  test('has 23', () => {
-    expect(settingNames()).toHaveLength(23);
+  test('has 24', () => {
+    expect(settingNames()).toHaveLength(24);
   });
 
   test('each setting has a name in capitals with its unit last, a valid default, and a sentence of description', () => {

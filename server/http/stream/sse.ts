@@ -27,9 +27,11 @@ export type Streams = {
    */
   serve(source: EventSource, response: ServerResponse, headers: HeaderList): Promise<void>;
   /**
-   * Ends every stream, and from now on each that begins. Each reader learns when to reconnect, at a random
-   * time within a few seconds; but if it has half an event, its connection is cut.
+   * Ends every stream that has begun. Each reader learns when to reconnect, at a random time within a few
+   * seconds; but if it has half an event, its connection is cut.
    */
+  endOpen(): void;
+  /** Does the same, also to each stream that begins from now on. */
   end(): void;
   /** How many are open. */
   count(): number;
@@ -76,6 +78,10 @@ export function createStreams(deps: Deps): Streams {
     writer.stop();
   }
 
+  function endOpen(): void {
+    for (const stream of admission.streams) if (stream.response.headersSent) endWithRetry(stream);
+  }
+
   function release(stream: OpenStream): void {
     admission.release(stream);
     if (admission.streams.size === 0) pings.stop();
@@ -106,9 +112,10 @@ export function createStreams(deps: Deps): Streams {
       void follow(stream, frames, first, log);
     },
 
+    endOpen,
     end() {
       isEnding = true;
-      for (const stream of admission.streams) endWithRetry(stream);
+      endOpen();
     },
 
     count: () => admission.streams.size,
