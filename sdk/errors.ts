@@ -58,8 +58,8 @@ export function requireNumber(
 /**
  * No usable response from the gateway. `code`: `connection_failed` (refused, cut, no such host; `cause` is
  * the platform's error), `redirected`, `not_a_gateway` (the response is not one of the contract's: another
- * server is at this address), `id_mismatch` (it is about another agent than the one asked for: a proxy changes
- * paths), `not_an_event_stream`, `event_too_large` or `response_too_large`.
+ * server is at this address), `id_mismatch` (it is about another agent than the one asked for: a proxy
+ * changes paths), `not_an_event_stream`, `event_too_large` or `response_too_large`.
  */
 export class ConnectionError extends TaskGatewayError {
   override readonly name: string = 'ConnectionError';

@@ -107,8 +107,8 @@ const checkAgentDetail = createGuard<AgentDetail>({
   pushes: isListOf(isObject),
 });
 /**
- * Creates the check of a response about one agent. An id may have slashes and dots: a proxy that decodes paths
- * makes `b` of `x/../b`, and then the response is right, but about another agent.
+ * Creates the check of a response about one agent. An id may have slashes and dots: a proxy that decodes
+ * paths makes `b` of `x/../b`, and then the response is right, but about another agent.
  */
 export const checkDetailOf =
   (agent_id: AgentId): Guard<AgentDetail> =>

@@ -30,9 +30,9 @@ import { loadTracing } from './system/tracing.ts';
 export type RunningGateway = {
   readonly address: AddressInfo;
   /**
-   * Serves all calls for the configured time, and meanwhile sends callers elsewhere: `/readyz` responds 503, each
-   * connection closes after its response, and event streams end with a time to reconnect. Then it is to be
-   * stopped.
+   * Serves all calls for the configured time, and meanwhile sends callers elsewhere: `/readyz` responds 503,
+   * each connection closes after its response, and open event streams end with a time to reconnect. Then
+   * stop it.
    */
   drain(): Promise<void>;
   /**

@@ -100,11 +100,11 @@ export type Http = {
   readonly preparations: readonly (() => void)[];
   /**
    * From now on readiness is a 503 and each connection closes after its response, and all calls are answered.
-   * Streams that are open end with a time to reconnect; those that begin later go on. Idempotent.
+   * Open streams end with a time to reconnect; later ones go on. Idempotent.
    */
   announceEnd(): void;
   /**
-   * Stops accepting connections, whether that was announced or not; long polls return at once, and streams end with
+   * Stops accepting connections and reports 503 as readiness; long polls return at once, and streams end with
    * a time to reconnect. Resolves when every connection has closed; those still open after `graceMs` are
    * closed then. Idempotent.
    */

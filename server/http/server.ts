@@ -19,13 +19,15 @@ const WAITING_MAX = 16;
 /** Time between two checks for requests that take too long. */
 const CHECK_MS = 1_000;
 /**
- * Longer than proxies keep an idle connection, so that none sends a request on one that is being closed (load
- * balancers expect more than 60 s), and than the time between two heartbeats.
+ * Longer than proxies keep an idle connection (load balancers expect more than 60 s), so that none sends a
+ * request while it is closed, and than the time between two heartbeats.
  */
 const KEEP_ALIVE_MS = 75_000;
 const IDLE_CHECK_MS = 20;
-/** A turn of the event loop in which nothing arrives takes less than the first. */
-const [QUIET_MS, QUIET_PAUSE_MS, QUIET_TURNS] = [0.1, 5, 20];
+/** A tick in which nothing arrives takes less than this. */
+const QUIET_MS = 0.1;
+const QUIET_PAUSE_MS = 5;
+const QUIET_TRIES = 20;
 /**
  * A connection without traffic for this long is closed: longer than the longest poll and the longest ping
  * interval.
@@ -257,12 +259,12 @@ async function close(server: Server, graceMs: number, onStop: () => void): Promi
 }
 
 /**
- * Resolves in a turn of the event loop in which nothing arrived, or after some that had work. When a process
- * stops listening, the kernel resets the connections that it has not taken over yet, and a proxy may have sent
- * a request on one of them. Right behind a pause the process is seldom interrupted before it goes on.
+ * Resolves in a tick in which nothing arrived, or after some that had work. When a process stops listening,
+ * the kernel resets the connections that still wait for it, and a proxy may have sent a request on one of
+ * them. Right behind a pause the process is seldom interrupted before it goes on.
  */
 async function untilQuiet(): Promise<void> {
-  for (let turn = 0; turn < QUIET_TURNS; turn += 1) {
+  for (let tried = 0; tried < QUIET_TRIES; tried += 1) {
     await new Promise((resolve) => setTimeout(resolve, QUIET_PAUSE_MS));
     const startedMs = performance.now();
     await new Promise((resolve) => setImmediate(resolve));

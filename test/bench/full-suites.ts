@@ -14,7 +14,7 @@ const inResilience = (...names: readonly string[]): readonly string[] =>
 const OVERLOAD = inResilience('cycles', 'fairness', 'push-load', 'slow-callers', 'stream-load');
 const BOUNDS = ['test/resilience/bounds'];
 const SECURITY = inResilience('auth', 'cross-origin', 'canary', 'socket-fuzz', 'injection', 'keywords');
-const REPLICAS = inResilience('replicas', 'redis-faults', 'redis-start', 'failover');
+const REPLICAS = inResilience('replicas', 'rolling-restart', 'redis-faults', 'redis-start', 'failover');
 
 export const SUITES: readonly Suite[] = [
   {
@@ -68,7 +68,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'replicas',
     files: REPLICAS,
-    env: { REPLICA_KILLS: '10', REDIS_KILLS: '3', STORE_FAULT_SECONDS: '6' },
+    env: { REPLICA_KILLS: '10', ROLLING_RESTARTS: '2', REDIS_KILLS: '3', STORE_FAULT_SECONDS: '6' },
   },
   { name: 'lost results', files: ['test/resilience/lost-results.test.ts'], env: { RUN_TASKS: '500' } },
 ];

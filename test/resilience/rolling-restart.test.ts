@@ -1,6 +1,6 @@
 /**
- * Three gateways on one Redis behind nginx and Caddy, as the files of server/operating/ configure them. The loop
- * of OPERATING.md restarts one after the other under load, and no caller gets an error.
+ * Three gateways on one Redis behind nginx and Caddy, as the files of server/operating/ configure them. The
+ * loop of OPERATING.md restarts one after the other under load, and no caller gets an error.
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { printTally } from '../harness/figures.ts';
 import { ADMIN_SECRET, SECRET } from '../harness/gateway-process.ts';
 import { readBlocks } from '../harness/readme-blocks.ts';
 import { startRedis } from '../harness/redis-process.ts';
-import { type CallOptions, REVERSE_PROXIES, startProxy } from '../harness/reverse-proxy.ts';
+import { type CallOptions, REVERSE_PROXIES, startProxy } from '../server/reverse-proxy.ts';
 import { type Replicas, startReplicas } from './replicas.ts';
 
 const PAGE = readFileSync(new URL('../../server/OPERATING.md', import.meta.url), 'utf8');

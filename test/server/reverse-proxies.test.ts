@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { settings } from '../../server/config/settings.ts';
 import { ADMIN_SECRET, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { REVERSE_PROXIES, type ReverseProxy, startProxy } from '../harness/reverse-proxy.ts';
+import { REVERSE_PROXIES, type ReverseProxy, startProxy } from './reverse-proxy.ts';
 
 /** Starts a gateway, and the proxy before it; both end with the test. */
 async function startBehind(proxy: ReverseProxy) {

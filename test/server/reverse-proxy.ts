@@ -9,9 +9,9 @@ import { type Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
+import { findFreePort } from '../harness/free-port.ts';
+import { SECRET } from '../harness/gateway-process.ts';
 import { makeCertificate } from '../push/certificate.ts';
-import { findFreePort } from './free-port.ts';
-import { SECRET } from './gateway-process.ts';
 
 const OPERATING = new URL('../../server/operating/', import.meta.url).pathname;
 /** Where the configurations put the gateway. */
