@@ -1,7 +1,7 @@
 # The gateway in a container. It runs the sources as they are; the only build step installs the dependencies.
 #
 #   docker build -t task-gateway .
-#   docker run -p 8080:8080 -v task-gateway:/data -e GATEWAY_AUTH=… -e ADMIN_AUTH=… -e AGENT_AUTH=required task-gateway
+#   docker run -p 8080:8080 -v task-gateway:/data -e GATEWAY_AUTH=… -e ADMIN_AUTH=… task-gateway
 
 FROM node:24.21.0-bookworm-slim
 WORKDIR /gateway

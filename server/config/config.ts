@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Durability } from '../engines/redis/client/durability.ts';
 import type { ConsoleMode } from '../ports/admin.ts';
-import { areStrangersServed, findConflicts, findWarnings } from './conflicts.ts';
+import { areStrangersServed, findConflicts, findWarnings, isAgentAuthRequired } from './conflicts.ts';
 import {
   DEFAULT_GATEWAY_AUTH,
   type LogLevel,
@@ -227,7 +227,7 @@ function buildConfig(values: Values, deps: ConfigDeps, named: ReadonlySet<Settin
     isGatewayAuthNamed: named.has('GATEWAY_AUTH'),
     adminAuth,
     isAdminAuthRandom: values.ADMIN_AUTH === undefined,
-    isAgentAuthRequired: values.AGENT_AUTH === 'required',
+    isAgentAuthRequired: isAgentAuthRequired(values),
     areStrangersServed: areStrangersServed(values),
     push: { secrets: pushSecrets, allow: values.PUSH_ALLOW, deny: values.PUSH_DENY },
     corsOrigins: values.CORS_ORIGINS,

@@ -33,7 +33,7 @@ export function findWarnings(values: Values): readonly string[] {
   if (areStrangersServed(values)) {
     found.push(
       `AGENT_AUTH: anyone who reaches HOST ${values.HOST} can unregister agents and report results without a ` +
-        'secret; set AGENT_AUTH to required, or HOST to 127.0.0.1',
+        'secret; leave AGENT_AUTH out, or set HOST to 127.0.0.1',
     );
   }
   if (values.STORE.kind === 'memory') {
@@ -42,9 +42,14 @@ export function findWarnings(values: Values): readonly string[] {
   return found;
 }
 
+/** Whether agents must send the secret with every call: where other machines can call, unless it says otherwise. */
+export function isAgentAuthRequired({ AGENT_AUTH, HOST }: Values): boolean {
+  return AGENT_AUTH === undefined ? !isLoopback(HOST) : AGENT_AUTH === 'required';
+}
+
 /** Whether the calls of agents that need no secret come from other machines too. */
-export function areStrangersServed({ AGENT_AUTH, HOST }: Values): boolean {
-  return AGENT_AUTH === 'optional' && !isLoopback(HOST);
+export function areStrangersServed(values: Values): boolean {
+  return !isAgentAuthRequired(values) && !isLoopback(values.HOST);
 }
 
 /** The secrets of each purpose, the newest first. */

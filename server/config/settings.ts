@@ -57,13 +57,16 @@ export const settings = {
     'Secret of the administrator. By default a random one for this run, printed once at the start.',
     parseSecret,
   ),
-  AGENT_AUTH: defineChoice(
-    ['optional', 'required'],
-    'optional',
-    'Whether heartbeats, results and unregistering must carry the gateway secret.',
-    // The name suggests a secret, so a wrong value may be one: it is not quoted.
-    () => 'this word',
-  ),
+  AGENT_AUTH: {
+    ...defineChoice(
+      ['optional', 'required'],
+      'optional',
+      'Whether heartbeats, results and unregistering must carry the gateway secret. By default optional on a loopback HOST, required on any other.',
+      // The name suggests a secret, so a wrong value may be one: it is not quoted.
+      () => 'this word',
+    ),
+    default: null,
+  },
   PUSH_SECRET: defineSecret(
     'Secret that signs pushes (Standard Webhooks): whsec_ and base64, or any text.',
     parsePushSecret,

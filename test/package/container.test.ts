@@ -74,7 +74,7 @@ describe.each([
     expect(answer).toMatchObject({ ok: true, warnings: [] });
     expect(answer.ok && answer.config.store.kind).toBe(store);
     expect(services.gateway?.deploy?.replicas).toBe(replicas);
-    expect(env.AGENT_AUTH).toBe('required');
+    expect(answer.ok && answer.config.isAgentAuthRequired).toBe(true);
     expect(env.TRUSTED_PROXIES).toBe(services.proxy?.networks?.default.ipv4_address);
   });
 

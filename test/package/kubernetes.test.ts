@@ -151,7 +151,7 @@ describe.each(FORMS)('the form of $title', ({ omitted, kind, replicas, store }) 
     const answer = readConfig({ ...image, ...env });
     expect(answer).toMatchObject({ ok: true, warnings: [] });
     expect(answer.ok && answer.config.store.kind).toBe(store);
-    expect(given.AGENT_AUTH).toBe('required');
+    expect(answer.ok && answer.config.isAgentAuthRequired).toBe(true);
     expect(container?.ports[0]?.containerPort).toBe(Number(image.PORT));
     const stored = answer.ok ? answer.config.store : null;
     if (stored?.kind === 'redis')

@@ -29,7 +29,7 @@ describe('warnings', () => {
 
   test('metrics that other machines can read without a secret are warned of', () => {
     const open = { GATEWAY_AUTH: SECRET, ADMIN_AUTH: `${SECRET}-2`, METRICS_PUBLIC: 'true' };
-    expect(accept({ ...open, HOST: '0.0.0.0', AGENT_AUTH: 'required' }).warnings).toEqual([
+    expect(accept({ ...open, HOST: '0.0.0.0' }).warnings).toEqual([
       'METRICS_PUBLIC: any machine that reaches HOST 0.0.0.0 can read /metrics without a secret; let only your monitoring reach it, or set METRICS_PUBLIC to false',
     ]);
     expect(accept({ ...open, HOST: '127.0.0.1' }).warnings).toEqual([]);
@@ -99,13 +99,24 @@ describe('warnings', () => {
     ]);
   });
 
-  test('agents that need no secret are warned of where other machines reach the gateway', () => {
-    const open = { GATEWAY_AUTH: SECRET, HOST: '0.0.0.0' };
-    expect(accept(open).warnings).toEqual([
-      'AGENT_AUTH: anyone who reaches HOST 0.0.0.0 can unregister agents and report results without a secret; set AGENT_AUTH to required, or HOST to 127.0.0.1',
+  test('agents need the secret where other machines reach the gateway, unless a warned operator says otherwise', () => {
+    const read = (HOST: string, AGENT_AUTH = '') => {
+      const { config, warnings } = accept({ GATEWAY_AUTH: SECRET, HOST, AGENT_AUTH });
+      return [config.isAgentAuthRequired, config.areStrangersServed, warnings.length];
+    };
+    for (const host of ['127.0.0.1', '::1', 'localhost', '127.9.9.9']) {
+      expect(read(host), host).toEqual([false, false, 0]);
+      expect(read(host, 'optional'), host).toEqual([false, false, 0]);
+      expect(read(host, 'required'), host).toEqual([true, false, 0]);
+    }
+    for (const host of ['0.0.0.0', '::', '10.0.0.7', 'gateway.test']) {
+      expect(read(host), host).toEqual([true, false, 0]);
+      expect(read(host, 'optional'), host).toEqual([false, true, 1]);
+      expect(read(host, 'required'), host).toEqual([true, false, 0]);
+    }
+    expect(accept({ GATEWAY_AUTH: SECRET, HOST: '0.0.0.0', AGENT_AUTH: 'optional' }).warnings).toEqual([
+      'AGENT_AUTH: anyone who reaches HOST 0.0.0.0 can unregister agents and report results without a secret; leave AGENT_AUTH out, or set HOST to 127.0.0.1',
     ]);
-    expect(accept({ ...open, AGENT_AUTH: 'required' }).warnings).toEqual([]);
-    expect(accept({ ...open, HOST: '::1' }).warnings).toEqual([]);
   });
 
   test('the usual variables of an environment are not warned of', () => {

@@ -260,6 +260,9 @@ const UNIT = readFileSync(join(ROOT, 'server/operating/task-gateway.service'), '
 test('The unit for systemd starts what npm start does.', () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   expect(UNIT).toContain(`ExecStart=${scripts.start.replace('exec ', '/usr/bin/')}\n`);
+  // Its HOST is a loopback address, which a proxy opens to others.
+  expect(UNIT).toMatch(/^Environment=.* HOST=127\.0\.0\.1 /m);
+  expect(UNIT).toMatch(/^Environment=.* AGENT_AUTH=required$/m);
 });
 
 test('systemd finds nothing wrong with the unit.', { tags: 'systemd-analyze' }, () => {
