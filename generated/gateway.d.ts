@@ -2170,7 +2170,8 @@ export interface components {
         };
         /**
          * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
-         *     secret, which is public, only pages of its own machine and of configured origins are served.
+         *     secret, which is public, and in a call that needs no secret and has none, only pages of its own machine and
+         *     of configured origins are served.
          */
         Forbidden: {
             headers: {
@@ -2276,8 +2277,8 @@ export interface components {
         };
         /**
          * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-         *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
-         *     alone.
+         *     is public, and in a call that needs no secret and has none, it serves requests to `localhost`, to a loopback
+         *     address and to the names of `ALLOWED_HOSTS` alone.
          */
         Misdirected: {
             headers: {

@@ -88,7 +88,7 @@ export const settings = {
     parseNetworkText,
   ),
   ALLOWED_HOSTS: defineList(
-    'Names and addresses that the gateway may be called by while GATEWAY_AUTH is the default, separated by commas; those of its own machine always may.',
+    'Names and addresses, separated by commas, that the gateway may be called by without a secret, and while GATEWAY_AUTH is the default; those of its own machine always may.',
     parseHost,
   ),
   STORE: {

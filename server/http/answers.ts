@@ -115,6 +115,14 @@ export type CorsOrigins = readonly string[];
 /** Throws a `Problem` (421 or 403) for a request that must not be served under its `Host` or `Origin`. */
 export type RequireHost = (headers: RequestHeaders) => void;
 
+/** Which calls must come under a known `Host` and `Origin`; see `host-rule.ts`. */
+export type HostRule = {
+  /** Asked of each, before anything else is known of it. */
+  readonly ofEveryCall: RequireHost;
+  /** Asked of one that needs no secret and has none. */
+  readonly withoutSecret: RequireHost;
+};
+
 /** The headers of every response. */
 export function describeHeaders(version: string): Headers {
   return {
@@ -139,7 +147,7 @@ export function addHeaders(list: string[], added: Headers | undefined): string[]
 type Deps = {
   readonly version: string;
   readonly corsOrigins: CorsOrigins;
-  readonly requireHost: RequireHost;
+  readonly hostRule: HostRule;
   readonly log: Pick<Log, 'error'>;
 };
 
@@ -149,6 +157,8 @@ export type Answers = {
    * `isOpen`: any web page may read it, under every name.
    */
   begin(headers: RequestHeaders, isOpen: boolean): HeaderList;
+  /** Throws a `Problem` (421 or 403) where a call that needs no secret and has none must not be served. */
+  readonly requireHost: RequireHost;
   /** The headers of an answer to a request that `begin()` refuses. */
   readonly everywhere: HeaderList;
   /**
@@ -159,12 +169,13 @@ export type Answers = {
 };
 
 /** Creates the part that all answers share. */
-export function createAnswers({ version, corsOrigins, requireHost, log }: Deps): Answers {
+export function createAnswers({ version, corsOrigins, hostRule, log }: Deps): Answers {
   const everywhere = Object.entries(describeHeaders(version)).flat();
   return {
     everywhere,
+    requireHost: hostRule.withoutSecret,
     begin(headers, isOpen) {
-      if (!isOpen) requireHost(headers);
+      if (!isOpen) hostRule.ofEveryCall(headers);
       const { origin } = headers;
       if (origin === undefined) return everywhere;
       return [...everywhere, ...allowOrigin(isOpen ? ['*'] : corsOrigins, origin)];

@@ -5,8 +5,7 @@
 import type { LargeWork } from '../async/large-work.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
-import { type Answers, type CorsOrigins, createAnswers } from './answers.ts';
-import { createHostRule } from './host-rule.ts';
+import { type Answers, type CorsOrigins, createAnswers, type HostRule } from './answers.ts';
 import { createAdminHandlers } from './operations/admin.ts';
 import { type AgentHandlerSettings, createAgentHandlers } from './operations/agents.ts';
 import { createClientHandlers } from './operations/clients.ts';
@@ -47,9 +46,8 @@ export type ApiDeps = {
     /** Whether heartbeat, report and unregister must carry the secret. */
     readonly isAgentAuthRequired: boolean;
     readonly corsOrigins: CorsOrigins;
-    readonly isSecretPublic?: boolean;
-    readonly allowedHosts?: readonly string[];
   };
+  readonly hostRule: HostRule;
   readonly log: Pick<Log, 'error'>;
   readonly largeWork: LargeWork;
   /** Fires when the server drains. */
@@ -70,7 +68,7 @@ export function createApi(deps: ApiDeps): Api {
   const answers = createAnswers({
     version: contract.version,
     corsOrigins: settings.corsOrigins,
-    requireHost: createHostRule({ isSecretPublic: false, allowedHosts: [], ...settings }),
+    hostRule: deps.hostRule,
     log: deps.log,
   });
   const secrets = createSecrets(deps.secrets);

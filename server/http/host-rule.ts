@@ -1,28 +1,53 @@
 /**
- * Which names the gateway may be called by while its secret is the public default one. A web page can give a
- * name of its own the gateway's address (DNS rebinding): the browser then sends the page's calls here as
- * calls to its own site, and the public secret is no obstacle. Such calls carry the page's name in `Host` and
- * its origin in `Origin`, so both must belong to this machine or be configured. With a secret of one's own
- * there is nothing to refuse, and the probes and documents, which anyone may read, ask for neither.
+ * Which names the gateway may be called by. A web page can give a name of its own the gateway's address (DNS
+ * rebinding): the browser then sends the page's calls here as calls to its own site. Such calls carry the
+ * page's name in `Host` and its origin in `Origin`. So both must belong to this machine or be configured
+ * where no secret of one's own stops the page: in a call that needs none and has none, and in every call
+ * while the secret is the public default one. The probes and documents, which anyone may read, ask for
+ * neither.
  */
 
 import { isLoopback } from '../net/networks.ts';
-import type { CorsOrigins, RequireHost } from './answers.ts';
+import type { CorsOrigins, HostRule, RequireHost } from './answers.ts';
 import { Problem } from './problems.ts';
 
-export type HostSettings = {
-  /** Whether one of the gateway secrets is the default one, which everybody knows. */
-  readonly isSecretPublic: boolean;
+type KnownNames = {
   /** Further names and addresses that the gateway may be called by, without ports. */
   readonly allowedHosts: readonly string[];
   readonly corsOrigins: CorsOrigins;
 };
 
+type HostSettings = KnownNames & {
+  /** Whether one of the gateway secrets is the default one, which everybody knows. */
+  readonly isSecretPublic: boolean;
+};
+
+const pass: RequireHost = () => {};
+
+/** What a call is refused with, in words. */
+type Refusals = { readonly misdirected: string; readonly origin_not_allowed: string };
+
 const REMEDY = 'set GATEWAY_AUTH to a secret of your own';
+const PUBLIC_SECRET: Refusals = {
+  misdirected: `With the default secret the gateway serves its own machine alone. Call it as 127.0.0.1 or localhost, ${REMEDY}, or add this name to ALLOWED_HOSTS.`,
+  origin_not_allowed: `With the default secret web pages of other origins are not served. On the gateway ${REMEDY}, or add the origin to CORS_ORIGINS.`,
+};
+const NO_SECRET: Refusals = {
+  misdirected:
+    'Under this name the gateway serves no call without a secret. Send the secret, call it as 127.0.0.1 or localhost, or add this name to ALLOWED_HOSTS.',
+  origin_not_allowed:
+    'To web pages of other origins the gateway serves no call without a secret. Send the secret, or add the origin to CORS_ORIGINS.',
+};
 
 /** Creates the rule. A request of HTTP/1.0 needs no `Host`, and none needs an `Origin`. */
-export function createHostRule({ isSecretPublic, allowedHosts, corsOrigins }: HostSettings): RequireHost {
-  if (!isSecretPublic) return () => {};
+export function createHostRule({ isSecretPublic, ...known }: HostSettings): HostRule {
+  return isSecretPublic
+    ? { ofEveryCall: createRequireHost(known, PUBLIC_SECRET), withoutSecret: pass }
+    : { ofEveryCall: pass, withoutSecret: createRequireHost(known, NO_SECRET) };
+}
+
+/** Creates what refuses calls under other names and origins than the known ones. */
+function createRequireHost({ allowedHosts, corsOrigins }: KnownNames, says: Refusals): RequireHost {
   const allowed = new Set(allowedHosts.map(normalizeHost));
   const isAllowed = (host: string): boolean => allowed.has(host) || isLoopback(host);
 
@@ -34,16 +59,10 @@ export function createHostRule({ isSecretPublic, allowedHosts, corsOrigins }: Ho
 
   return ({ host, origin }) => {
     if (host !== undefined && !isAllowed(normalizeHost(removePort(host)))) {
-      throw new Problem(
-        'misdirected',
-        `With the default secret the gateway serves its own machine alone. Call it as 127.0.0.1 or localhost, ${REMEDY}, or add this name to ALLOWED_HOSTS.`,
-      );
+      throw new Problem('misdirected', says.misdirected);
     }
     if (origin !== undefined && !isAllowedOrigin(origin)) {
-      throw new Problem(
-        'origin_not_allowed',
-        `With the default secret web pages of other origins are not served. On the gateway ${REMEDY}, or add the origin to CORS_ORIGINS.`,
-      );
+      throw new Problem('origin_not_allowed', says.origin_not_allowed);
     }
   };
 }

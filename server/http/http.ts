@@ -14,6 +14,7 @@ import type { Observer } from '../ports/observer.ts';
 import { type CorsOrigins, describeHeaders } from './answers.ts';
 import { API_LIMITS, type ApiDeps, createApi } from './api.ts';
 import { createIndexPage, listConsoleRoutes } from './console.ts';
+import { createHostRule } from './host-rule.ts';
 import { createMiddleware } from './middleware.ts';
 import { Router } from './node-http.ts';
 import { listDocsRoutes, loadPages, readWholeDocument, servePage } from './pages.ts';
@@ -66,7 +67,7 @@ export type HttpSettings = {
   readonly trustedProxies?: readonly string[];
   /** Whether a gateway secret is the public default one; see `host-rule.ts`. By default it is not. */
   readonly isSecretPublic?: boolean;
-  /** Names that the gateway may be called by, beside those of its own machine, while its secret is public. */
+  /** Names that calls without a secret of the gateway's own may come under, beside those of its machine. */
   readonly allowedHosts?: readonly string[];
   /** Time between two pings of an event stream; default 15 s. */
   readonly pingIntervalMs?: number;
@@ -127,13 +128,15 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     addressOf: addresses.ofRequest,
     pingIntervalMs: deps.settings.pingIntervalMs ?? PING_INTERVAL_MS,
   });
-  const { answers, secrets, serve } = createApi({ ...deps, contract, draining: draining.signal });
+  const hostRule = createHostRule({ isSecretPublic: false, allowedHosts: [], ...deps.settings });
+  const { answers, secrets, serve } = createApi({ ...deps, contract, hostRule, draining: draining.signal });
   const router = new Router({ sensitive: true, strict: true });
   const probes = createProbes(deps.gateway, ending.signal);
   router.get(PROBE_PATHS[0], probes.live);
   router.get(PROBE_PATHS[1], probes.ready);
   const isPublic = deps.settings.isMetricsPublic ?? false;
-  router.get('/metrics', createMetricsRoute({ secrets, isPublic, render: deps.renderMetrics }));
+  const { requireHost } = answers;
+  router.get('/metrics', createMetricsRoute({ secrets, isPublic, requireHost, render: deps.renderMetrics }));
   const openPaths = registerPages(router, contract.version, deps.settings.console ?? 'on');
 
   const app = new Koa();

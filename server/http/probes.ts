@@ -5,8 +5,9 @@
 import type { Context, Middleware } from 'koa';
 import type { Gateway } from '../ports/gateway.ts';
 import type { OutageKind } from '../ports/store.ts';
+import type { RequireHost } from './answers.ts';
 import { RETRY_AFTER_SECONDS } from './problems.ts';
-import { requireAdminSecret, type Secrets } from './request/secrets.ts';
+import { hasAdminSecret, requireAdminSecret, type Secrets } from './request/secrets.ts';
 
 /** Where the two are: liveness, readiness. Every page may read them, under every name. */
 export const PROBE_PATHS = ['/livez', '/readyz'] as const;
@@ -60,17 +61,21 @@ type MetricsPageDeps = {
   readonly secrets: Secrets;
   /** Whether no secret is needed. */
   readonly isPublic: boolean;
+  /** Asked of a call that needs no secret and has none. */
+  readonly requireHost: RequireHost;
   /** Renders the metrics of this moment; bounded in time and in how often it does so. */
   readonly render: () => Promise<{ readonly contentType: string; readonly text: string }>;
 };
 
 /**
  * Creates `/metrics`: the metrics as Prometheus text, for the administrator or, if that is set, for every
- * caller. It throws a 401 for a missing or wrong secret.
+ * caller under a known name. It throws a 401 for a missing or wrong secret.
  */
-export function createMetricsRoute({ secrets, isPublic, render }: MetricsPageDeps): Middleware {
+export function createMetricsRoute({ secrets, isPublic, requireHost, render }: MetricsPageDeps): Middleware {
   return async (ctx) => {
-    if (!isPublic) requireAdminSecret(secrets, ctx.req.headers);
+    const { headers } = ctx.req;
+    if (!isPublic) requireAdminSecret(secrets, headers);
+    else if (!hasAdminSecret(secrets, headers)) requireHost(headers);
     const { contentType, text } = await render();
     ctx.set('Content-Type', contentType);
     ctx.body = Buffer.from(text);

@@ -219,6 +219,7 @@ function requireValidCall(
   const { sent, read, bodyBytesMax } = parsed;
   const { value: body } = read;
   const isTrusted = operation.body !== null && requireBodySecret(deps, operation.body.auth, body, sent);
+  if (!isTrusted && operation.body?.auth === 'optional') deps.answers.requireHost(request.headers);
   if (AGENT_ID_FIRST.has(operation.operationId) && isObject(body) && body.agent_id === undefined) {
     throw new Problem('agent_id_missing', 'The body has no `agent_id`. Send the id of the calling agent.');
   }

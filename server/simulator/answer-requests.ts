@@ -94,7 +94,10 @@ export function createAnswerRequest(deps: Deps): {
 
 const encoder = new TextEncoder();
 
-/** A request as `serve` reads it, with the headers that its connection would have added. */
+/**
+ * A request as `serve` reads it, with the header that its connection would have added. There is no `Host`: in
+ * a variable no name is foreign.
+ */
 function describeRequest(
   request: Request,
   path: string,
@@ -102,8 +105,7 @@ function describeRequest(
   bytes: Buffer | null,
   signal: AbortSignal,
 ): ApiRequest {
-  const headers: Record<string, string> = Object.fromEntries(request.headers);
-  headers.host ??= new URL(request.url).host;
+  const { host: _, ...headers }: Record<string, string> = Object.fromEntries(request.headers);
   if (bytes !== null) headers['content-length'] = String(bytes.length);
   const caller = { key: signal, isGone: () => signal.aborted };
   return {

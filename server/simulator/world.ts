@@ -14,6 +14,7 @@ import { keepInMemory } from '../engines/embedded/storage/memory-storage.ts';
 import { createEmbeddedStore } from '../engines/embedded/store.ts';
 import { createGateway, type Duties } from '../gateway/gateway.ts';
 import { API_LIMITS, createApi } from '../http/api.ts';
+import { createHostRule } from '../http/host-rule.ts';
 import { type Contract, loadContract } from '../http/request/contract.ts';
 import type { Log } from '../ports/log.ts';
 import type { Observer } from '../ports/observer.ts';
@@ -187,15 +188,14 @@ async function openWorld(parts: WorldParts): Promise<OpenedWorld> {
       agentsMax: settings.agentsMax,
     },
   });
+  const { corsOrigins } = settings;
   const api = createApi({
     contract: await contract(),
     gateway,
     secrets: { gateway: [settings.auth], admin: [settings.adminAuth] },
     limits: API_LIMITS,
-    settings: {
-      isAgentAuthRequired: settings.isAgentAuthRequired,
-      corsOrigins: settings.corsOrigins,
-    },
+    settings: { isAgentAuthRequired: settings.isAgentAuthRequired, corsOrigins },
+    hostRule: createHostRule({ isSecretPublic: false, allowedHosts: [], corsOrigins }),
     log: SILENT,
     largeWork,
     draining: closing,

@@ -12,7 +12,7 @@ const ALLOWED =
   'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Admin-Auth, If-None-Match, traceparent, tracestate';
 
 /** An origin that no operator allows. */
-function foreignOrigin({ origin, prefix }: Kit): string {
+export function foreignOrigin({ origin, prefix }: Kit): string {
   if (origin === '*') throw new NotScored('The gateway allows the pages of every origin.');
   return `https://${prefix}.test`;
 }

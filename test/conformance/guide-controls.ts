@@ -56,6 +56,14 @@ export const GUIDE_CONTROLS: Readonly<Record<string, Control>> = {
         : answer,
     ),
   },
+  'order.where-none-is-needed': {
+    fault: 'A foreign page is served without a secret.',
+    plant: changeResponses(HEARTBEAT, (answer) =>
+      answer.status === 403
+        ? { ...answer, status: 404, body: '{"status":404,"code":"agent_not_found"}' }
+        : answer,
+    ),
+  },
   'order.agent-id-is-missing': {
     fault: 'A missing `agent_id` of a write is a 422.',
     plant: changeResponses(/\/output$/, (answer) =>

@@ -1,6 +1,7 @@
 /** The checks of the guide's section "Order of checks" (L1). */
+import { foreignOrigin } from './browser-checks.ts';
 import type { Check } from './check.ts';
-import { isFields, requireEqual, requireThat } from './findings.ts';
+import { isFields, NotScored, requireEqual, requireThat } from './findings.ts';
 import type { Kit } from './kit.ts';
 import { asked } from './played-questions.ts';
 import * as scenario from './played-scenarios.ts';
@@ -111,6 +112,12 @@ export const ORDER_CHECKS: Readonly<Record<string, Check>> = {
     requireProblem(await post(kit, json), 401, 'unauthorized', 'before the schemas');
     const pointers = pointersOf(await post(kit, { ...json, auth: 1 }), 'with a secret that is no text');
     requireThat(pointers.includes('/auth'), 'The errors lack /auth.');
+  },
+  'order.where-none-is-needed': async (kit) => {
+    const page = { json: { agent_id: kit.name('agent') }, headers: { origin: foreignOrigin(kit) } };
+    const answer = await kit.subject.call('POST', '/api/agent/heartbeat', page);
+    if (answer.status === 401) throw new NotScored('This gateway requires the secret of agents.');
+    requireProblem(answer, 403, 'origin_not_allowed', 'of a foreign page, without a secret');
   },
   'order.agent-id-is-missing': async (kit) => {
     for (const path of ['heartbeat', 'result', 'claim', 'answer', 'output', 'unregister']) {

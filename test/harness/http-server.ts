@@ -75,7 +75,8 @@ export async function startTestServer(
     gateway,
     secrets: { gateway: [SECRET, OLDER_SECRET], admin: [ADMIN_SECRET] },
     limits: { ...HTTP_LIMITS, ...options.limits },
-    settings: { isAgentAuthRequired: false, corsOrigins: [], ...options.settings },
+    // The host that tests name which write their requests by hand.
+    settings: { isAgentAuthRequired: false, corsOrigins: [], allowedHosts: ['a'], ...options.settings },
     clock,
     random: () => 0.5,
     largeWork: options.largeWork ?? createLargeWork(clock),

@@ -13,6 +13,7 @@ import { StoreUnavailable } from '../../server/ports/store.ts';
 import { OPERATIONS } from '../contract/usual-calls.ts';
 import {
   realClock,
+  SECRET,
   startTestServer,
   type TestServer,
   type TestServerOptions,
@@ -209,13 +210,16 @@ test('each operation responds as recorded', async () => {
   await matchRecord('usual', await recordAll(plain, listUsualRequests()));
 });
 
-test('where no page is allowed each operation responds to one as to others', async () => {
+test('where no page is allowed each operation responds to one that has the secret as to others', async () => {
   const list = (headers: Readonly<Record<string, string>>) =>
     OPERATIONS.flatMap((one) => [
       record(one, writeCall(usual(one), headers)),
       record(`OPTIONS of ${one}`, writeRequest('OPTIONS', usual(one).path, { headers })),
     ]);
-  expect(await recordAll(plain, list({ Origin: ORIGIN }))).toBe(await recordAll(plain, list({})));
+  const secret = { Authorization: `Bearer ${SECRET}` };
+  expect(await recordAll(plain, list({ ...secret, Origin: ORIGIN }))).toBe(
+    await recordAll(plain, list(secret)),
+  );
 });
 
 test('responses on one connection are whole, in order and each with its own headers', async () => {

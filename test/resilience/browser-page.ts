@@ -32,12 +32,12 @@ export async function openForeignPage(browser: Browser): Promise<ForeignPage> {
   };
 }
 
-/** Starts the browser of this machine. Throws where there is none. */
-export function launchBrowser(): Promise<Browser> {
+/** Starts the browser of this machine, with more arguments. Throws where there is none. */
+export function launchBrowser(more: readonly string[] = []): Promise<Browser> {
   const executablePath = findTool('chromium');
   if (executablePath === null) throw new Error(`There is no browser: ${findRemedy('chromium')}`);
   return chromium.launch({
     executablePath,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...more],
   });
 }

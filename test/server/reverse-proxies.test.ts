@@ -78,6 +78,19 @@ for (const proxy of REVERSE_PROXIES) {
         expect(await idOf(path), path).toMatch(/^(agent|route)_not_found$/);
     });
 
+    test('calls of agents are served under the name of the proxy if they have the secret', async () => {
+      const { call } = await startBehind(proxy);
+      const agent = { agent_id: 'a', endpoint: 'pull', agent_tags: ['x'] };
+      const ask = async (operation: string, body: object) =>
+        (await call(`/api/agent/${operation}`, { body, headers: { authorization: '' } })).status;
+      expect(await ask('register', { ...agent, auth: SECRET })).toBe(200);
+      expect(await ask('heartbeat', { agent_id: 'a', auth: SECRET })).toBe(200);
+      expect(await ask('heartbeat', { agent_id: 'a' })).toBe(421);
+      expect(await ask('unregister', { agent_id: 'a' })).toBe(421);
+      expect(await ask('unregister', { agent_id: 'a', auth: SECRET })).toBe(200);
+      expect((await call('/console/')).status).toBe(200);
+    });
+
     test('no metrics are passed on, however their path is written', async () => {
       const { call } = await startBehind(proxy);
       const headers = { 'x-admin-auth': ADMIN_SECRET };

@@ -16,7 +16,8 @@ import { makeCertificate } from '../push/certificate.ts';
 const OPERATING = new URL('../../server/operating/', import.meta.url).pathname;
 /** Where the configurations put the gateway. */
 const SUB_PATH = '/task-gateway';
-const HOST = 'localhost';
+/** Not a name of the gateway's own machine. */
+const HOST = 'gateway.example';
 const DAY_MS = 86_400_000;
 const WAIT = { timeout: 60_000, interval: 20 };
 

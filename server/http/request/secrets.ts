@@ -116,11 +116,16 @@ function hasGatewaySecret(
  * For a page of the administrator, which a scraper reads that can send Bearer alone. Where both headers are
  * sent, both must be right.
  */
-export function requireAdminSecret(secrets: Secrets, headers: RequestHeaders): void {
+export function hasAdminSecret(secrets: Secrets, headers: RequestHeaders): boolean {
   const sent = [readHeader(headers, 'X-Admin-Auth'), readBearer(headers)].filter(
     (secret) => secret !== undefined,
   );
-  if (sent.length > 0 && sent.every(secrets.isAdminSecret)) return;
+  return sent.length > 0 && sent.every(secrets.isAdminSecret);
+}
+
+/** Throws a 401 where a page of the administrator is asked for without that secret. */
+export function requireAdminSecret(secrets: Secrets, headers: RequestHeaders): void {
+  if (hasAdminSecret(secrets, headers)) return;
   throw unauthorized(
     'Send the administrator’s secret as Authorization: Bearer or in the header X-Admin-Auth.',
   );
