@@ -24,7 +24,7 @@ type HostSettings = KnownNames & {
 
 const pass: RequireHost = () => {};
 
-/** What a call is refused with, in words. */
+/** The sentences with which a call is refused. */
 type Refusals = { readonly misdirected: string; readonly origin_not_allowed: string };
 
 const REMEDY = 'set GATEWAY_AUTH to a secret of your own';
