@@ -2277,8 +2277,8 @@ export interface components {
         };
         /**
          * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-         *     is public, and in a call that needs no secret and has none, it serves requests to `localhost`, to a loopback
-         *     address and to the names of `ALLOWED_HOSTS` alone.
+         *     is public, and in a call that needs no secret and has none, it serves requests to `localhost`, to a
+         *     loopback address and to the names of `ALLOWED_HOSTS` alone.
          */
         Misdirected: {
             headers: {

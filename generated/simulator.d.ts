@@ -414,13 +414,13 @@ export interface components {
             errors?: components["schemas"]["FieldMistake"][];
         };
         /**
-         * @description `world_busy`: something is under way that needs no time. `too_many_worlds`: 10,000 worlds were created.
-         *     Reset one, and use it again.
+         * @description `world_busy`: something is under way that needs no time. `too_many_worlds`: there are as many worlds as
+         *     there may be, over HTTP 100. Reset one, and use it again.
          * @example {
          *       "type": "about:blank",
          *       "title": "Too many worlds",
          *       "status": 409,
-         *       "detail": "There are 10000 worlds. Reset one, and use it again.",
+         *       "detail": "There are 100 worlds. Reset one, and use it again.",
          *       "code": "too_many_worlds"
          *     }
          * @example {
@@ -583,12 +583,12 @@ export interface components {
         /** @description Names a question within its task: 1 to 256 code points of well-formed Unicode. */
         QuestionKey: string;
         /**
-         * @description `too_many_worlds`: 10,000 worlds were created. Reset one, and use it again.
+         * @description `too_many_worlds`: there are as many worlds as there may be, over HTTP 100. Reset one, and use it again.
          * @example {
          *       "type": "about:blank",
          *       "title": "Too many worlds",
          *       "status": 409,
-         *       "detail": "There are 10000 worlds. Reset one, and use it again.",
+         *       "detail": "There are 100 worlds. Reset one, and use it again.",
          *       "code": "too_many_worlds"
          *     }
          */

@@ -42,7 +42,7 @@ export function findWarnings(values: Values): readonly string[] {
   return found;
 }
 
-/** Whether agents must send the secret with every call: where other machines can call, unless it says otherwise. */
+/** Whether agents must send the secret with every call: by default where other machines can call. */
 export function isAgentAuthRequired({ AGENT_AUTH, HOST }: Values): boolean {
   return AGENT_AUTH === undefined ? !isLoopback(HOST) : AGENT_AUTH === 'required';
 }

@@ -47,7 +47,7 @@ export function createHostRule({ isSecretPublic, ...known }: HostSettings): Host
 }
 
 /** Creates what refuses calls under other names and origins than the known ones. */
-function createRequireHost({ allowedHosts, corsOrigins }: KnownNames, says: Refusals): RequireHost {
+export function createRequireHost({ allowedHosts, corsOrigins }: KnownNames, says: Refusals): RequireHost {
   const allowed = new Set(allowedHosts.map(normalizeHost));
   const isAllowed = (host: string): boolean => allowed.has(host) || isLoopback(host);
 

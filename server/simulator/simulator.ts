@@ -38,6 +38,8 @@ export type SimulatorOptions = {
   readonly openTasksMax?: number | undefined;
   /** As the gateway's AGENTS_MAX. Default 10,000. */
   readonly agentsMax?: number | undefined;
+  /** Most worlds by a name. Default 10,000. */
+  readonly worldsMax?: number | undefined;
   /** Takes the pushes that no scripted agent and no handler takes. Default: the platform's `fetch`. */
   readonly push?: PushHandler | undefined;
   /** The address in `options`. Default `http://simulator.test`. */
@@ -90,7 +92,7 @@ const WRONG_NAME = 'The name of a world has 1 to 64 letters, digits, points, das
 export function createSimulator(options: SimulatorOptions = {}): Simulator {
   requireKnown(options);
   const worlds = new Map<string, KeptWorld>();
-  const { baseUrl = 'http://simulator.test' } = options;
+  const { baseUrl = 'http://simulator.test', worldsMax = WORLDS_MAX } = options;
   const settings: WorldSettings = {
     seed: options.seed ?? 1,
     startSeconds: options.startTime ?? START_SECONDS,
@@ -110,10 +112,10 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     if (name !== '' && !WORLD_NAME.test(name)) {
       throw new SimulatorProblem('world_not_found', WRONG_NAME);
     }
-    if (worlds.size > WORLDS_MAX) {
+    if (worlds.size > worldsMax) {
       throw new SimulatorProblem(
         'too_many_worlds',
-        `There are ${WORLDS_MAX} worlds. Reset one, and use it again.`,
+        `There are ${worldsMax} worlds. Reset one, and use it again.`,
       );
     }
     const created = keepWorld(settings, name === '' ? baseUrl : `${baseUrl}/worlds/${name}`, fetch);
@@ -192,6 +194,7 @@ const OPTION_NAMES: Readonly<Record<keyof SimulatorOptions, true>> = {
   agentAuthRequired: true,
   openTasksMax: true,
   agentsMax: true,
+  worldsMax: true,
   push: true,
   baseUrl: true,
 };

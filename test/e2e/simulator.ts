@@ -1,16 +1,21 @@
 /**
  * `npm run simulator -- --port 4020 --host 127.0.0.1`: the simulator over HTTP, for programs that are not
- * JavaScript. It prints its addresses.
+ * JavaScript. It prints its addresses. `--allowed-hosts NAME` names one more name that it may be called by.
  */
 import { readScriptOptions } from '../harness/script-options.ts';
 import { serveSimulator } from '../harness/served-simulator.ts';
 
-const { host, port } = readScriptOptions('npm run simulator', {
+const options = readScriptOptions('npm run simulator', {
   port: { type: 'string', value: 'NUMBER', default: '4020' },
   host: { type: 'string', value: 'ADDRESS', default: '127.0.0.1' },
+  'allowed-hosts': { type: 'string', value: 'NAME', multiple: true, default: [] },
 });
 
-const served = await serveSimulator({ host, port: Number(port) }).catch((error: Error) => {
+const served = await serveSimulator({
+  host: options.host,
+  port: Number(options.port),
+  allowedHosts: options['allowed-hosts'],
+}).catch((error: Error) => {
   console.error(`The simulator was not started. ${error.message}`);
   process.exit(1);
 });

@@ -1,7 +1,15 @@
-/** The simulator over HTTP: a server that carries requests to its `fetch`, and responses back. */
+/**
+ * The simulator over HTTP: a server that carries requests to its `fetch`, and responses back. Everybody knows
+ * its secrets, and it pushes to whatever endpoint an agent registers: so it has the host rule of a gateway
+ * with the default secret, and bounds for bodies and worlds.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { buffer as readAll } from 'node:stream/consumers';
+import type { RequireHost } from '../../server/http/answers.ts';
+import { API_LIMITS } from '../../server/http/api.ts';
+import { createRequireHost } from '../../server/http/host-rule.ts';
+import { describeProblem, Problem } from '../../server/http/problems.ts';
+import { describeTooLarge } from '../../server/http/request/body.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../server/simulator/index.ts';
 
 export type ServedSimulator = {
@@ -10,15 +18,34 @@ export type ServedSimulator = {
   stop(): Promise<void>;
 };
 
+type Address = {
+  readonly host?: string;
+  readonly port?: number;
+  /** Names that it may be called by, beside its own host and those of its machine. */
+  readonly allowedHosts?: readonly string[];
+};
+
+const WORLDS_MAX = 100;
+const { bodyBytesMax } = API_LIMITS;
+
 /** Starts it; rejects when it can't listen. Without a port it takes a free one. */
 export async function serveSimulator(
-  { host = '127.0.0.1', port = 0 }: { readonly host?: string; readonly port?: number },
+  { host = '127.0.0.1', port = 0, allowedHosts = [] }: Address,
   options: SimulatorOptions = {},
 ): Promise<ServedSimulator> {
-  const simulator = createSimulator(options);
+  const simulator = createSimulator({ worldsMax: WORLDS_MAX, ...options });
+  const known = { allowedHosts: [host, ...allowedHosts], corsOrigins: options.corsOrigins ?? [] };
+  const requireHost = createRequireHost(known, {
+    misdirected:
+      'The simulator serves its own machine alone. Call it as 127.0.0.1 or localhost, or start it with --allowed-hosts and this name.',
+    origin_not_allowed: 'The simulator serves no web pages of other origins.',
+  });
   const server = createServer((incoming, outgoing) => {
-    // A response that a fault takes away ends its connection.
-    carry(simulator, incoming, outgoing).catch(() => outgoing.destroy());
+    carry(simulator, requireHost, incoming, outgoing).catch((error) => {
+      if (error instanceof Problem) refuse(error, incoming, outgoing);
+      // A response that a fault takes away ends its connection.
+      else outgoing.destroy();
+    });
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -36,13 +63,15 @@ export async function serveSimulator(
 
 async function carry(
   simulator: Simulator,
+  requireHost: RequireHost,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
   const { method = 'GET', url = '/', headers } = incoming;
   const left = new AbortController();
   outgoing.once('close', () => left.abort(new Error('The caller has left.')));
-  const body = await readAll(incoming);
+  requireHost(headers);
+  const body = await readBody(incoming);
   const hasBody = method !== 'GET' && method !== 'HEAD' && body.length > 0;
   const entries = Object.entries(headers).map(([name, value]) => [name, String(value)] as [string, string]);
   const request = new Request(`http://${headers.host ?? 'simulator.test'}${url}`, {
@@ -55,4 +84,24 @@ async function carry(
   outgoing.flushHeaders();
   for await (const piece of response.body ?? []) outgoing.write(piece);
   outgoing.end();
+}
+
+/** Reads a body; throws a `Problem` when it is, or is going to be, too large. */
+async function readBody(incoming: IncomingMessage): Promise<Buffer> {
+  if (Number(incoming.headers['content-length'] ?? 0) > bodyBytesMax) throw describeTooLarge(bodyBytesMax);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+    bytes += chunk.length;
+    if (bytes > bodyBytesMax) throw describeTooLarge(bodyBytesMax);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Responds with a problem. The rest of the body is read and dropped, so that the response arrives. */
+function refuse(problem: Problem, incoming: IncomingMessage, outgoing: ServerResponse): void {
+  const { status, body } = describeProblem(problem);
+  incoming.resume();
+  outgoing.writeHead(status, { 'content-type': 'application/problem+json', connection: 'close' }).end(body);
 }

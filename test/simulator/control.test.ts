@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient } from '../../sdk/index.ts';
 import { startGateway } from '../harness/gateway-process.ts';
 import { type ServedSimulator, serveSimulator } from '../harness/served-simulator.ts';
+import { exchange } from '../http/raw-connection.ts';
 
 /** A generated document. */
 const readDocument = (name: string) =>
@@ -167,6 +168,70 @@ describe('refused is', () => {
       body: { code: 'world_busy' },
     });
     response.resolve(new Response(null, { status: 202 }));
+  });
+});
+
+describe('a stranger', () => {
+  /** Sends bytes of a request with these headers; returns the status, and the code of a problem. */
+  async function send(start: string, headers: readonly string[], body = ''): Promise<string> {
+    const lines = [`${start} HTTP/1.1`, ...headers, 'Connection: close'];
+    const text = await exchange(Number(new URL(served.url).port), `${lines.join('\r\n')}\r\n\r\n${body}`);
+    return [text.slice(9, 12), ...(text.match(/(?<="code":")\w+/) ?? [])].join(' ');
+  }
+  test.each([
+    [['Host: evil.test'], '421 misdirected'],
+    [['Host: evil.test', 'Origin: http://evil.test'], '421 misdirected'],
+    [['Host: 10.0.0.7'], '421 misdirected'],
+    [['Host: localhost', 'Origin: http://evil.test'], '403 origin_not_allowed'],
+    [['Host: localhost', 'Origin: null'], '403 origin_not_allowed'],
+    [['Host: localhost'], '200'],
+    [['Host: 127.0.0.1:4020'], '200'],
+    [['Host: [::1]', 'Origin: http://localhost:3000'], '200'],
+  ])('that calls with %j gets %s', async (headers, expected) => {
+    const world = '/worlds/strangers';
+    expect(await send(`GET ${world}/__sim/clock`, headers)).toBe(expected);
+    const wrong = [...headers, 'Content-Type: application/json', 'Content-Length: 2'];
+    const added = await send(`POST ${world}/__sim/agents`, wrong, '{}');
+    expect(added).toBe(expected.replace('200', '422 validation_failed'));
+    const registered = await send(`POST ${world}/api/agent/register`, wrong, '{}');
+    expect(registered).toBe(expected.replace('200', '422 validation_failed'));
+  });
+
+  test('learns how it is served under a further name', async () => {
+    const named = await serveSimulator({ allowedHosts: ['sim.test'] }, { corsOrigins: ['http://page.test'] });
+    const port = Number(new URL(named.url).port);
+    const ask = (headers: string) =>
+      exchange(port, `GET /__sim/clock HTTP/1.1\r\n${headers}\r\nConnection: close\r\n\r\n`);
+    expect(await ask('Host: sim.test')).toMatch(/^HTTP\/1.1 200/);
+    expect(await ask('Host: sim.test\r\nOrigin: http://page.test')).toMatch(/^HTTP\/1.1 200/);
+    expect(await ask('Host: other.test')).toMatch(/--allowed-hosts/);
+    await named.stop();
+  });
+
+  test('that sends more than 1 MiB is refused before it has', async () => {
+    const large = ['Host: localhost', `Content-Length: ${64 * 2 ** 20}`];
+    for (const path of ['/__sim/agents', '/api/cli/tasks'])
+      expect(await send(`POST ${path}`, large, '{')).toBe('413 payload_too_large');
+    const chunks = `100001\r\n${' '.repeat(2 ** 20 + 1)}\r\n`;
+    expect(await send('POST /__sim/agents', ['Host: localhost', 'Transfer-Encoding: chunked'], chunks)).toBe(
+      '413 payload_too_large',
+    );
+    const whole = `{"tags":${' '.repeat(2 ** 20 - 10)}1}`;
+    expect(await send('POST /__sim/agents', ['Host: localhost', `Content-Length: ${2 ** 20}`], whole)).toBe(
+      '422 validation_failed',
+    );
+  });
+
+  test('gets a hundred worlds', async () => {
+    const full = await serveSimulator({});
+    const ask = async (name: string) => {
+      const response = await fetch(`${full.url}/worlds/${name}/__sim/clock`);
+      return [response.status, await response.text()];
+    };
+    for (let n = 0; n < 100; n += 1) expect((await ask(`w${n}`))[0]).toBe(200);
+    expect(await ask('one-more')).toEqual([409, expect.stringMatching(/There are 100 worlds\. Reset one/)]);
+    expect((await ask('w99'))[0]).toBe(200);
+    await full.stop();
   });
 });
 
