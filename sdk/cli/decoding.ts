@@ -1,9 +1,9 @@
 /** Decodes what the command reads from files, standard input and programs: bytes as UTF-8, text as JSON. */
 import { closeSync, openSync, readSync } from 'node:fs';
+import { findChangedNumber } from '../numbers.ts';
 import { createUsageError, messageOf } from './exit-codes.ts';
 
 const UTF8_ADVICE = 'Save it as UTF-8 (in PowerShell: Out-File -Encoding utf8).';
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /**
  * Decodes UTF-8, with or without a byte-order mark. Throws a usage error for any other encoding; `source`
@@ -53,14 +53,9 @@ function isUtf16(bytes: Uint8Array): boolean {
  */
 export function parseJson(text: string): unknown {
   const value = parseValue(text);
-  for (const [token] of text.matchAll(STRING_OR_NUMBER)) {
-    if (!token.startsWith('"') && !isExact(token)) {
-      throw new Error(
-        `the number ${token.slice(0, 40)} can't be kept exactly: give it as a string, in quotes`,
-      );
-    }
-  }
-  return value;
+  const changed = findChangedNumber(text);
+  if (changed === undefined) return value;
+  throw new Error(`the number ${changed.slice(0, 40)} can't be kept exactly: give it as a string, in quotes`);
 }
 
 function parseValue(text: string): unknown {
@@ -69,11 +64,4 @@ function parseValue(text: string): unknown {
   } catch (error) {
     throw new Error(messageOf(error).replaceAll(/\s+/g, ' '));
   }
-}
-
-/** An integer must keep all its digits. A fraction may be rounded, as everywhere, but must not overflow. */
-function isExact(token: string): boolean {
-  const number = Number(token);
-  if (!Number.isFinite(number)) return false;
-  return !/^-?\d+$/.test(token) || BigInt(token) === BigInt(number);
 }

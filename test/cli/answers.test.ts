@@ -213,6 +213,9 @@ test('Each keyword of a schema is held when a text is read.', () => {
   expect(read({ type: 'number' }, '')).toBe('give a number');
   expect(read({ type: 'number' }, '-1e3')).toBe(-1_000);
   expect(read({ type: 'integer' }, '1.5')).toBe('give a whole number');
+  for (const type of ['integer', 'number'] as const)
+    expect(read({ type }, ' 653247040368672768')).toBe('it would arrive as 653247040368672800');
+  expect(read({ type: 'integer' }, '-007')).toBe(-7);
   expect(read({ type: 'string', maxLength: 1 }, '😀')).toBe('😀');
   expect(read({ type: 'string', enum: ['a', 'b'] }, 'c')).toBe('give one of a, b');
   expect(read(undefined, '1')).toBe('1');

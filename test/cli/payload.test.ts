@@ -14,6 +14,7 @@ const files: Readonly<Record<string, Uint8Array>> = {
   'null.json': Buffer.from('null'),
   'empty.json': Buffer.from(' \n'),
   'broken.json': Buffer.from('{"a":\n\n'),
+  'snowflake.json': Buffer.from('{"ids":[1,653247040368672768]}'),
   'odd.json': Buffer.from('{"__proto__":{"a":1}}'),
 };
 
@@ -40,6 +41,7 @@ describe('a payload', () => {
       { n: 47, list: [1, '二'], no: null, deep: { a: { b: 1 } } },
     ],
     [['big:=9007199254740992', 'small:=-0.1e-5', 'e:=1E3'], { big: 2 ** 53, small: -1e-6, e: 1000 }],
+    [['a:=1.0', 'b:=1e3', 'c:=0.1', 'd:=-0', 'e:=1e21'], { a: 1, b: 1000, c: 0.1, d: -0, e: 1e21 }],
     [['text:="12345678901234567890 \\" 1e400"'], { text: '12345678901234567890 " 1e400' }],
     [['text=two\nlines'], { text: 'two\nlines' }],
     [['a:b=1'], { 'a:b': '1' }],
@@ -72,6 +74,11 @@ describe('a payload', () => {
     [['a:=12345678901234567890'], "the number 12345678901234567890 can't be kept exactly"],
     [['a:=[1,{"b":-9007199254740993}]'], "the number -9007199254740993 can't be kept exactly"],
     [['a:=1e400'], "the number 1e400 can't be kept exactly"],
+    // Each is a double, but would be written as another number, such as 653247040368672800.
+    [['a:=653247040368672768'], "the number 653247040368672768 can't be kept exactly: give it as a string"],
+    [['a:=1152921504606846976'], "the number 1152921504606846976 can't be kept exactly"],
+    [['{"a":{"b":18446744073709551616}}'], "the number 18446744073709551616 can't be kept exactly"],
+    [['@snowflake.json'], "the number 653247040368672768 can't be kept exactly"],
     [['-', '-'], 'can be read only once'],
     [['@missing.json'], 'there is no such file'],
     [['@utf16le.json'], '"utf16le.json" is UTF-16, not UTF-8. Save it as UTF-8'],

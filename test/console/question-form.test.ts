@@ -84,6 +84,26 @@ test('A question without a schema takes a text.', async () => {
   await context.close();
 });
 
+test('A number that would change is not sent, and its field says so.', async () => {
+  const schema = {
+    type: 'object',
+    properties: { id: { type: 'integer' }, more: { type: 'string' } },
+  } as const;
+  const request_id = await askAt(client, { key: 'which', prompt: 'Which?', schema });
+  const { page, context } = await openConsole(browser, gateway.baseUrl, { path: `tasks/${request_id}` });
+  const field = page.getByLabel('id', { exact: true });
+  await page.getByLabel('more', { exact: true }).fill('653247040368672768');
+  await field.fill('653247040368672768');
+  await page.getByRole('button', { name: 'Answer' }).click();
+  await page.getByText('would arrive as 653247040368672800').waitFor();
+  expect(await field.getAttribute('aria-invalid')).toBe('true');
+  await field.fill('9007199254740992');
+  await page.getByRole('button', { name: 'Answer' }).click();
+  const claimed = await client.claimAnswer({ agent_id: AGENT, request_id, key: 'which', wait: 20 });
+  expect(claimed?.answer).toEqual({ id: 2 ** 53, more: '653247040368672768' });
+  await context.close();
+});
+
 test('The overview says that a task waits for an answer, and leads to the tasks that do.', async () => {
   const request_id = await askAt(client, question);
   const { page, seen, context } = await openConsole(browser, gateway.baseUrl, { path: '' });

@@ -34,6 +34,13 @@ describe('a draft', () => {
     ['a tag too long', { task_tags: ['x'.repeat(257)] }, 'task_tags', /256/],
     ['a payload that is a list', { payload: '[1]' }, 'payload', /is an object/],
     ['a payload that is null', { payload: 'null' }, 'payload', /is an object/],
+    [
+      'a payload with a number that would change',
+      { payload: '{"text": "653247040368672768", "ids": [1.0, 653247040368672768]}' },
+      'payload',
+      /^653247040368672768 would arrive as 653247040368672800\. Put it in double quotes/,
+    ],
+    ['a payload with a number that is too large', { payload: '{"a": -1e400}' }, 'payload', /^-1e400 would/],
     ['no payload', { payload: '' }, 'payload', /nothing is here/],
     ['a timeout of 0', { timeout: '0' }, 'timeout', /above 0/],
     ['a timeout that is no number', { timeout: '10 min' }, 'timeout', /above 0/],

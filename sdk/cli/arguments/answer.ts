@@ -1,5 +1,6 @@
 /** Reads the answer to a question: from arguments, each typed by the question's schema, and from lines. */
 import type { AnswerField, AnswerSchema, Question } from '../../contract.ts';
+import { findChangedNumber } from '../../numbers.ts';
 import { parseJson } from '../decoding.ts';
 import { createUsageError, messageOf } from '../exit-codes.ts';
 
@@ -33,6 +34,8 @@ export function readField(field: AnswerField | undefined, text: string): ReadFie
 function readNumber({ type, minimum, maximum }: AnswerField, text: string): ReadField {
   const value = text.trim() === '' ? Number.NaN : Number(text);
   if (!Number.isFinite(value)) return { fault: 'give a number' };
+  const changed = findChangedNumber(text);
+  if (changed !== undefined) return { fault: `it would arrive as ${Number(changed)}` };
   if (type === 'integer' && !Number.isInteger(value)) return { fault: 'give a whole number' };
   if (minimum !== undefined && value < minimum) return { fault: `give ${minimum} or more` };
   if (maximum !== undefined && value > maximum) return { fault: `give ${maximum} or less` };

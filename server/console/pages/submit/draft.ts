@@ -2,6 +2,7 @@
  * The form of a submission: texts as typed, what is wrong with each, and the submission they make. Pure. The
  * limits are the contract's.
  */
+import { findChangedNumber } from '../../../../sdk/numbers.ts';
 import type { Submission } from '../submission/copy-as.ts';
 import { describeJsonFault } from './json-fault.ts';
 
@@ -94,6 +95,14 @@ function readSeconds(text: string): number | undefined | null {
 function readPayload(text: string): { readonly value: object | null; readonly fault: string | null } {
   const fault = describeJsonFault(text);
   if (fault !== null) return { value: null, fault };
+  const changed = findChangedNumber(text);
+  if (changed !== undefined) {
+    const arrives = JSON.stringify(Number(changed));
+    return {
+      value: null,
+      fault: `${changed} would arrive as ${arrives}. Put it in double quotes, as a text.`,
+    };
+  }
   const value: unknown = JSON.parse(text);
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   if (isObject) return { value, fault: null };

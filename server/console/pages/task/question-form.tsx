@@ -12,6 +12,7 @@ import {
 } from '@task-gateway/sdk';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
+import { findChangedNumber } from '../../../../sdk/numbers.ts';
 import { useConsole } from '../../gateway/console.ts';
 import { describeError } from '../../parts/describe-error.ts';
 import { Icon } from '../../parts/icon.tsx';
@@ -42,6 +43,11 @@ export function QuestionForm({ request_id, question }: QuestionFormProps): VNode
     : 'Sign in with the gateway secret to answer.';
   const isOff = refusal !== null || isBusy;
   const send = async (): Promise<void> => {
+    const changed = schema ? findChanged(fields, texts) : [];
+    if (changed.length > 0) {
+      setState({ isBusy: false, faults: changed, note: REFUSED });
+      return;
+    }
     setState({ isBusy: true, faults: [], note: '' });
     try {
       const answer = schema ? readTexts(fields, texts, required) : texts[''];
@@ -164,6 +170,20 @@ function fillIn(fields: readonly (readonly [string, AnswerField])[]): Texts {
   return Object.fromEntries(fields.map(([name, field]) => [name, `${field.default ?? ''}`]));
 }
 
+/** The numbers that would arrive as others. */
+function findChanged(
+  fields: readonly (readonly [string, AnswerField])[],
+  texts: Texts,
+): readonly FieldError[] {
+  return fields.flatMap(([name, { type }]) => {
+    const text = texts[name] ?? '';
+    const isNumber = (type === 'integer' || type === 'number') && !Number.isNaN(Number(text));
+    const changed = isNumber ? findChangedNumber(text) : undefined;
+    if (changed === undefined) return [];
+    return [{ pointer: pointerOf(name), detail: `would arrive as ${JSON.stringify(Number(changed))}` }];
+  });
+}
+
 /** The answer as the texts say it. The gateway says which text should be a number. */
 function readTexts(
   fields: readonly (readonly [string, AnswerField])[],
@@ -191,8 +211,10 @@ function pointerOf(name: string): string {
   return name === '' ? '/answer' : `/answer/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
+const REFUSED = 'The question does not take this answer.';
+
 function describeRefusal(error: unknown): string {
-  if (error instanceof ValidationError) return 'The question does not take this answer.';
+  if (error instanceof ValidationError) return REFUSED;
   if (error instanceof ApiError && error.problem) return error.problem.detail;
   return `Could not answer: ${describeError(error)}.`;
 }
