@@ -1259,8 +1259,8 @@ export interface components {
             /** @description Any JSON value, also null. */
             data?: unknown;
             /**
-             * @description A question to the clients of the task; at most 16 in a task. `claimAnswer` returns its answer. While it waits
-             *     for that, nothing is stored when its writer asks it again.
+             * @description A question to the clients of the task; at most 16 in a task. `claimAnswer` returns its answer. While it
+             *     waits for that, nothing is stored when its writer asks it again.
              */
             question?: components["schemas"]["Question"];
         };

@@ -26,8 +26,8 @@ export type HandlerContext = {
    * Adds to the task's output, which its readers follow while the task runs: a text, or an object as data (at
    * most 60,000 bytes as JSON, and 97 levels). Text is joined to pieces. Await it: it resolves when there is
    * room for more, and a handler that writes on while 1 MiB waits loses what it writes then; the output says
-   * how much. All is sent before the result. When the gateway takes no more (the task is over, or has 3.5 MiB),
-   * it does nothing; when the handler should stop, it waits no longer.
+   * how much. All is sent before the result. When the gateway takes no more (the task is over, or has
+   * 3.5 MiB), it does nothing; when the handler should stop, it waits no longer.
    */
   write(piece: string | object): Promise<void>;
   /**

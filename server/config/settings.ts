@@ -141,7 +141,7 @@ export const settings = {
     24,
     0.01,
     8_760,
-    'How long a terminal task and its event are kept.',
+    'How long a terminal task and its event are kept; below 24, an `Idempotency-Key` is kept that long too.',
     true,
   ),
   SESSION_EVENTS_MAX: defineNumber(

@@ -71,11 +71,10 @@
  * - `assign` is part of the commit that submits the task when an agent is free at that moment; the table is
  *   the same. `acknowledge` is decided up to 250 ms after the agent's response, on the state at that time.
  * - `unknown` changes only when the task is pushed again; and the history has it.
- * - `disown`: the agent registers again and does not name the task, so it does not have it. Attempts up to
- *   then count as not taken, even when their response comes later. It comes late, and changes nothing, when
- *   there was another attempt since the decision.
- * - `write`: only a writer's first call, and one with questions, is a step. It always changes the state: of
- *   two at once one is a conflict. Open questions are withdrawn by another writer, by a move and by `disown`.
+ * - `disown`: the agent registers again and does not name the task. Attempts up to then count as not taken,
+ *   also when they are answered later. With another attempt since then it is late.
+ * - `write`: a writer's first call, and one with questions, is a step that always changes the state. Open
+ *   questions are withdrawn by another writer, by a move and by `disown`.
  */
 import { answerQuestion, withdrawQuestions, writeQuestions } from './asking.ts';
 import { JsonText } from './json-text.ts';
@@ -84,9 +83,8 @@ import type { Step, Trigger } from './triggers.ts';
 
 /** The error text of a task for which no agent qualified. */
 const NO_AGENT = '无可用 Agent';
-/** The error text of an expired task. */
+/** Those of a task that expired, and of one that was cancelled. */
 const TIMED_OUT = 'timeout';
-/** The error text of a cancelled task. */
 const CANCELLED = 'cancelled by user';
 
 /** Agents a task remembers having been assigned to; the oldest are forgotten beyond this. */
@@ -231,8 +229,8 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
       if (trigger.attempt !== null && trigger.attempt <= delivery.disowned) return { ok: true, state };
       return { ok: true, state: acknowledgeBy(state, delivery) };
     case 'disown': {
-      const { attempts } = delivery;
-      if (attempts !== trigger.attempts) return { ok: true, state };
+      const { attempts } = trigger;
+      if (delivery.attempts !== attempts) return { ok: true, state };
       const untakenAll = { acknowledged: false, untaken: attempts, disowned: attempts, disownedMs: nowMs };
       // When a process has just registered, no push has asked it yet: it is not busy.
       const busy = delivery.busy.filter(({ agent_id }) => agent_id !== trigger.agent_id);

@@ -1,7 +1,8 @@
 /**
- * The comparison that finds what breaks users of the contract, tried on prepared changes, and the lines of the
- * changelog that name a break. Nothing is published before 1.0.0, so there is no earlier document to compare
- * with yet: until then `npm run generate -- --check` alone compares the committed document with its sources.
+ * The comparison that finds what breaks users of the contract, tried on prepared changes, and the lines of
+ * the changelog that name a break. Nothing is published before 1.0.0, so there is no earlier document to
+ * compare with yet: until then `npm run generate -- --check` alone compares the committed document with its
+ * sources.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

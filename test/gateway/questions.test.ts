@@ -81,26 +81,6 @@ describeEachStore('questions on %s', (_name, open) => {
     expect(await claim(world, request_id)).toMatchObject({ answer: YES });
   });
 
-  test('a question that waits for its answer is not stored again, also beside text', async () => {
-    const { world, request_id } = await startTask();
-    for (const from of [0, 1, 2])
-      expect(await ask(world, request_id, DEPLOY, { from })).toMatchObject({
-        accepted: true,
-        next: from + 1,
-      });
-    const beside = { from: 3, pieces: [text('一'), asPiece(DEPLOY)], questions: [{ ...DEPLOY, at: 4 }] };
-    expect(
-      await world.gateway.writeOutput({ request_id, agent_id: 'A', writer: 'w', ...beside }),
-    ).toMatchObject({ accepted: true, next: 5 });
-    expect(await textsOf(world, request_id)).toEqual([asPiece(DEPLOY), text('一')]);
-    await answer(world, request_id);
-    expect(await claim(world, request_id)).toEqual({ key: 'deploy', answer: YES });
-    expect(await textsOf(world, request_id)).toEqual([asPiece(DEPLOY), text('一'), asAnswer(YES)]);
-    // A successor's reader has seen a reset: it gets the question, and its answer, once more.
-    await ask(world, request_id, DEPLOY, { writer: 'restarted' });
-    expect((await textsOf(world, request_id)).slice(3)).toEqual([RESET, asPiece(DEPLOY), asAnswer(YES)]);
-  });
-
   test('a first write may ask, and acknowledges the task', async () => {
     const { world, request_id } = await startTask();
     expect(await ask(world, request_id)).toMatchObject({ accepted: true, next: 1 });

@@ -10,7 +10,7 @@ const LATER_BYTES_MAX = 5_000;
 /** What the first reader of an output loads beside the part of a run that it shares. */
 const OUTPUT_BYTES_MAX = 3_000;
 /** What the first explanation, agent's call or administrator's call loads. */
-const CALLS_BYTES_MAX = 1_500;
+const CALLS_BYTES_MAX = 1_800;
 const EVERYTHING = `import * as kit from '@task-gateway/sdk'; globalThis.kit = kit;`;
 
 const bytesOf = (code: string): number => gzipSync(code, { level: 9 }).length;

@@ -1,4 +1,4 @@
-/** The races about an agent that registers again, while what its earlier registration caused still goes on. */
+/** The races about an agent that registers again, while what its earlier registration caused goes on. */
 import { expect } from 'vitest';
 import type { Registration } from '../../server/ports/gateway.ts';
 import { BROKEN, GONE, TAKEN } from '../harness/fake-pusher.ts';

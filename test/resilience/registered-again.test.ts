@@ -1,7 +1,7 @@
 /**
- * An agent registers at a gateway that is slow, or stands still, gives up, and registers at another one on the
- * same Redis. What the first call still does belongs to an earlier registration: it takes no task from the
- * agent, and gives it none.
+ * An agent registers at a gateway that is slow, or stands still, gives up, and registers at another one on
+ * the same Redis. The first call goes on for an earlier registration: it takes no task from the agent, and
+ * gives it none.
  * @module-tag redis
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';

@@ -16,8 +16,8 @@
  * and pieces. A question in the place of a stored piece is skipped, as that piece is. When an agent asks
  * again what a client has answered, it gets the answer again, in a piece behind its own. For example, an
  * agent restarts and asks `ok?` as it did before: the same commit stores the question and, behind it, the
- * answer. A question that waits for its answer already is not stored again. Questions are in memory with their
- * task, so they need room there as a new task does.
+ * answer. A question that waits for its answer already is not stored again. Questions are in memory with
+ * their task, so they need room there as a new task does.
  */
 import { hash } from 'node:crypto';
 import { type BoundedMap, createBoundedMap } from '../../async/bounded-map.ts';

@@ -133,8 +133,8 @@ export function commitAssignment(
 }
 
 /**
- * Commits a step that starts a push to the agent of this record, then starts the push with exactly the written
- * state. When the agent has registered again since, nothing is committed.
+ * Commits a step that starts a push to the agent of this record, then starts the push with exactly the
+ * written state. When the agent has registered again since, nothing is committed.
  */
 export async function commitAndPush(
   deps: AssignDeps,

@@ -76,8 +76,8 @@ export type CommitOptions = {
   /** Leaves the due entry alone while it is held, so that a push under way keeps its lease. */
   readonly unlessHeld?: boolean;
   /**
-   * The registration that the step was decided on. Conflict `slot` when the agent that has the task behind the
-   * step has another one.
+   * The registration that the step was decided on. Conflict `slot` when the agent that has the task behind
+   * the step has another one.
    */
   readonly registration?: string;
   /** The commit fails while an agent with one of these tags has a free slot. */

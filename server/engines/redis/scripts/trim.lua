@@ -48,8 +48,8 @@ local function unlist_task(id, created, session, assignees, outcome)
   end
 end
 
--- Removes the output of a settled task. Returns its bytes, and what is left of `w`; nil where `w` is damaged or
--- gone: then its bytes are not known, and still count.
+-- Removes the output of a settled task. Returns its bytes, and what is left of `w`; nil where `w` is damaged
+-- or gone: then its bytes are not known, and still count.
 local function remove_output(id, output)
   local next, last, bytes, writer = string.match(output or '', '^(%d+) (%d+) (%d+) %S (.*)$')
   redis.call('UNLINK', PREFIX .. 'output:' .. id)
