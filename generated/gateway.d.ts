@@ -388,6 +388,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/agents/{agent_id}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Drain an agent
+         * @description Drains an agent, or ends that: a drained agent finishes the tasks that it has and gets no others. Neither
+         *     its own `draining: false` nor a new registration ends it; the responses to the agent say `draining` as
+         *     long as it lasts. Safe to repeat.
+         */
+        post: operations["drainAgent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/overview": {
         parameters: {
             query?: never;
@@ -480,6 +502,8 @@ export interface components {
             agent_tags: components["schemas"]["Tags"];
             /** @description The agent's state now. */
             state: components["schemas"]["AgentState"];
+            /** @description Whether the administrator drains it; so until they end it, or the agent is forgotten. */
+            drained_by_operator: boolean;
             /** @description Whether its load is at or above its maximum. */
             full: boolean;
             /**
@@ -578,6 +602,8 @@ export interface components {
             agent_tags: components["schemas"]["Tags"];
             /** @description The agent's state now. */
             state: components["schemas"]["AgentState"];
+            /** @description Whether the administrator drains it; so until they end it, or the agent is forgotten. */
+            drained_by_operator: boolean;
             /** @description Whether its load is at or above its maximum. */
             full: boolean;
             /**
@@ -624,6 +650,11 @@ export interface components {
             /** @description The last pushes to it of the gateway that responds, newest first. */
             pushes: components["schemas"]["AgentPush"][];
         };
+        /** @description Whether an agent is drained. */
+        AgentDrain: {
+            /** @description True: the agent gets no more tasks. False: it gets tasks again, unless it asks for none itself. */
+            draining: boolean;
+        };
         /** @description A heartbeat. The optional fields count only with the right `auth`. */
         AgentHeartbeat: {
             /**
@@ -645,7 +676,10 @@ export interface components {
              *     `current_load` and `draining` of this heartbeat do not change its successor.
              */
             registration?: components["schemas"]["RegistrationToken"];
-            /** @description True: the agent asks for no more tasks, until it sends `false` or registers again. */
+            /**
+             * @description True: the agent asks for no more tasks, until it sends `false` or registers again. It does
+             *     not end a drain of the administrator.
+             */
             draining?: boolean;
         };
         AgentNotFound: {
@@ -758,8 +792,8 @@ export interface components {
         };
         /**
          * @description An agent's state: `ready` (runs no task) and `processing` (runs at least one) get tasks unless full.
-         *     `draining` (asked for no more tasks) and `offline` (no contact for too long, or replied 410 to a push) get
-         *     none. Being full is not a state. Later versions may add others.
+         *     `draining` (asked for no more tasks, or drained by the administrator) and `offline` (no contact for too
+         *     long, or replied 410 to a push) get none. Being full is not a state. Later versions may add others.
          */
         AgentState: string | ("ready" | "processing" | "draining" | "offline");
         /** @description A task that an agent has. */
@@ -914,11 +948,6 @@ export interface components {
             /** @description The cancelled task. */
             request_id: components["schemas"]["RequestId"];
         };
-        CancellationForbidden: {
-            /** @enum {number} */
-            status: 403;
-            code: ("origin_not_allowed" | "read_only") | (string & {});
-        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
         /** @description The result of one call. */
         CancellationReceipt: {
             /** @description The tasks that this call found: those it cancelled and those that had ended already. */
@@ -934,6 +963,11 @@ export interface components {
         };
         /** @description The tasks to cancel, at most 1,000. */
         CancelledIds: components["schemas"]["RequestId"][];
+        ChangeForbidden: {
+            /** @enum {number} */
+            status: 403;
+            code: ("origin_not_allowed" | "read_only") | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
         /** @description The console is `on`, `read-only` (it changes nothing) or `off` (it is not served). */
         ConsoleMode: string | ("on" | "read-only" | "off");
         /**
@@ -1157,6 +1191,8 @@ export interface components {
             shared_tags: components["schemas"]["Name"][];
             /** @description The agent's state. */
             state: components["schemas"]["AgentState"];
+            /** @description Whether the administrator drains it. */
+            drained_by_operator: boolean;
             /** @description Whether its load is at or above its maximum. */
             full: boolean;
             /** @description Whether it would get the task. */
@@ -1439,6 +1475,7 @@ export interface components {
          *     | `tag_without_agent` | tasks wait or keep failing | its agents are draining or offline | none waits |
          *     | `tag_full` | – | tasks wait for it, its agents are full or take no pushes | – |
          *     | `waiting_for_answer` | – | – | tasks wait for an answer; `request_id` has waited longest |
+         *     | `agent_drained` | – | – | the administrator drains an agent |
          *     | `near_limit` | a limit is reached | a limit is nearly reached | – |
          *     | `default_secret` | – | the gateway uses its public secret | – |
          *     | `metrics_public` | – | `/metrics` needs no secret | – |
@@ -1446,7 +1483,7 @@ export interface components {
          *     `tag_without_agent`: no eligible agent has the tag. Tasks fail at an agent if its last five failed, or half
          *     of ten or more within `window`.
          */
-        OverviewProblemCode: string | ("store_down" | "tag_without_agent" | "tag_full" | "push_failing" | "agent_silent" | "agent_failing" | "type_failing" | "default_secret" | "metrics_public" | "near_limit" | "waiting_for_answer");
+        OverviewProblemCode: string | ("store_down" | "tag_without_agent" | "tag_full" | "push_failing" | "agent_silent" | "agent_failing" | "type_failing" | "default_secret" | "metrics_public" | "near_limit" | "waiting_for_answer" | "agent_drained");
         /** @description The last 15 minutes in 30 equal steps, oldest first. The last step is not over. */
         OverviewSeries: {
             /** @description Seconds of one step. */
@@ -1510,7 +1547,8 @@ export interface components {
         };
         /**
          * @description How urgent it is: `problem` (tasks do not run, or fail, now), `warning` (they may, later) or `note` (they
-         *     did, and nothing waits for it; or they run, and wait for a person). Later versions may add others.
+         *     did, and nothing waits for it; they run, and wait for a person; or a person drains an agent). Later
+         *     versions may add others.
          */
         ProblemSeverity: string | ("problem" | "warning" | "note");
         /** @description How a push ended: `taken`, `not_taken` or `unknown`. Later versions may add others. */
@@ -1604,9 +1642,9 @@ export interface components {
         /**
          * @description A remedy: `use_tag` (submit with `tag`), `wait` (submit with `queue_timeout` of `seconds`),
          *     `raise_max_concurrent` (of `agent_id`), `start_agent` (with `tag`, or the agent `agent_id` again),
-         *     `end_draining` (of `agent_id`), `check_agent` (look at the log and the endpoint of `agent_id`),
-         *     `raise_timeout` (submit with a longer `timeout`), `submit_again` or `answer` (a question of the task).
-         *     Later versions may add others.
+         *     `end_draining` (of `agent_id`; by the administrator, if they drain it), `check_agent` (look at the log and
+         *     the endpoint of `agent_id`), `raise_timeout` (submit with a longer `timeout`), `submit_again` or `answer`
+         *     (a question of the task). Later versions may add others.
          */
         RemedyKind: string | ("use_tag" | "wait" | "raise_max_concurrent" | "start_agent" | "end_draining" | "check_agent" | "raise_timeout" | "submit_again" | "answer");
         /** @description The gateway has received the report. */
@@ -2159,13 +2197,13 @@ export interface components {
          *     gateway uses its default secret, which is public, only pages of its own machine and of configured origins
          *     are served. `read_only`: the gateway's operator has set `CONSOLE` to `read-only`, and nothing was changed.
          */
-        CancellationForbidden: {
+        ChangeForbidden: {
             headers: {
                 "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["CancellationForbidden"];
+                "application/problem+json": components["schemas"]["ChangeForbidden"];
             };
         };
         /**
@@ -2440,6 +2478,8 @@ export interface components {
     parameters: {
         /** @description The `ETag` of an earlier response: if only `time` has changed since, the response is 304. */
         "If-None-Match": string;
+        /** @description The agent's id. */
+        agent_id: string;
         /** @description The task's id as returned by `submitTask`. */
         request_id: string;
     };
@@ -2455,6 +2495,11 @@ export interface components {
          * @example 2
          */
         "Retry-After": number;
+        /**
+         * @description The agent's state now.
+         * @example processing
+         */
+        "Agent-State": components["schemas"]["AgentState"];
         /**
          * @description Names the content without its `time`; send it as `If-None-Match`.
          * @example W/"m3VqXo0gPZ5vYd2kQ1rT8w"
@@ -2856,6 +2901,7 @@ export interface operations {
             200: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    "Agent-State": components["headers"]["Agent-State"];
                     /**
                      * @description The trace of the task (W3C Trace Context), as it was submitted; absent if it was submitted without one. A
                      *     claim returns one task, so it is that task's.
@@ -2873,6 +2919,7 @@ export interface operations {
             204: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    "Agent-State": components["headers"]["Agent-State"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3149,7 +3196,7 @@ export interface operations {
             };
             path: {
                 /** @description The agent's id. */
-                agent_id: string;
+                agent_id: components["parameters"]["agent_id"];
             };
             cookie?: never;
         };
@@ -3181,6 +3228,46 @@ export interface operations {
             421: components["responses"]["Misdirected"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    drainAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent's id. */
+                agent_id: components["parameters"]["agent_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentDrain"];
+            };
+        };
+        responses: {
+            /** @description The agent as it is now. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentDetail"];
+                };
+            };
+            400: components["responses"]["MalformedBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ChangeForbidden"];
+            404: components["responses"]["AgentNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
             default: components["responses"]["OtherProblem"];
         };
     };
@@ -3329,7 +3416,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedBody"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["CancellationForbidden"];
+            403: components["responses"]["ChangeForbidden"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];

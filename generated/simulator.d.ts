@@ -485,7 +485,7 @@ export interface components {
          * @description An operation of the gateway's document.
          * @enum {string}
          */
-        OperationName: "previewMatch" | "submitTask" | "getTask" | "answerTask" | "cancelTask" | "explainTask" | "readOutput" | "subscribeEvents" | "claimAnswer" | "claimTask" | "heartbeatAgent" | "writeOutput" | "registerAgent" | "reportResult" | "unregisterAgent" | "listAgents" | "getAgent" | "getOverview" | "listTasks" | "cancelTasks";
+        OperationName: "previewMatch" | "submitTask" | "getTask" | "answerTask" | "cancelTask" | "explainTask" | "readOutput" | "subscribeEvents" | "claimAnswer" | "claimTask" | "heartbeatAgent" | "writeOutput" | "registerAgent" | "reportResult" | "unregisterAgent" | "listAgents" | "getAgent" | "drainAgent" | "getOverview" | "listTasks" | "cancelTasks";
         /**
          * Format: int32
          * @description How far a task is.

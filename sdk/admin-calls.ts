@@ -5,6 +5,7 @@
 import type { paths } from '@task-gateway/contract';
 import type {
   AgentDetail,
+  AgentDrain,
   AgentId,
   AgentPage,
   CancellationReceipt,
@@ -86,6 +87,12 @@ export type AdminCalls = {
    * it is not registered.
    */
   readonly getAgent: TaggedRead<[agent_id: AgentId], AgentDetail>;
+  /**
+   * Drains an agent: it finishes the tasks that it has and gets no others, until a call with
+   * `draining: false`. Returns the agent. Throws `NotFoundError` (`agent_not_found`) if it is not registered,
+   * and `ForbiddenError` (`read_only`) as `cancelTasks` does.
+   */
+  drainAgent(agent_id: AgentId, drain: AgentDrain, options?: CallOptions): Promise<AgentDetail>;
 };
 
 type Send = ReturnType<typeof createSend>;
@@ -128,6 +135,15 @@ export function createAdminCalls(ask: Ask, send: Send): AdminCalls {
           params: { path: { agent_id: requireId(agent_id) } },
         }),
       )) as AdminCalls['getAgent'],
+
+    drainAgent: (agent_id, { draining }, options) =>
+      send(options, 'x-admin-auth', checkDetailOf(agent_id), (init) =>
+        ask('post', '/api/admin/agents/{agent_id}/drain', {
+          ...init,
+          params: { path: { agent_id: requireId(agent_id) } },
+          body: { draining },
+        }),
+      ),
 
     cancelTasks: (cancellation, options) =>
       send(options, 'x-admin-auth', checkCancellationReceipt, (init) =>

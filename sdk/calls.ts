@@ -142,7 +142,7 @@ function createTaskCalls(api: Api, send: Send, { readsBy }: CallsDeps): TaskCall
 const LATER_CALLS = [
   ...(['registerAgent', 'heartbeatAgent', 'claimTask', 'reportResult', 'unregisterAgent'] as const),
   ...(['explainTask', 'previewMatch', 'listAgents', 'listTasks', 'getOverview', 'cancelTasks'] as const),
-  ...(['getAgent', 'writeOutput', 'answerTask', 'claimAnswer'] as const),
+  ...(['getAgent', 'drainAgent', 'writeOutput', 'answerTask', 'claimAnswer'] as const),
 ] as const satisfies readonly (keyof LaterCalls)[];
 
 /** The calls whose code the first of them loads. */

@@ -254,6 +254,8 @@ export type ListedAgent = Schemas['Agent'];
 export type AgentPage = Schemas['AgentPage'];
 /** An agent with its tasks and the last pushes to it. */
 export type AgentDetail = Schemas['AgentDetail'];
+/** Whether an agent is drained. */
+export type AgentDrain = Schemas['AgentDrain'];
 /** A push to an agent, as the replica that responded has seen it. */
 export type AgentPush = Schemas['AgentPush'];
 

@@ -60,6 +60,7 @@ const COMMANDS: Readonly<Record<string, Write>> = {
     return ['task-gateway task cancel', ...filters].join(' ');
   },
   getAgent: ({ pathValues }) => `task-gateway agent show ${pathValues.agent_id}`,
+  drainAgent: ({ pathValues }) => `task-gateway agent drain ${pathValues.agent_id}`,
   getOverview: () => 'task-gateway overview',
   pushTask({ body }) {
     const { agent_id, task_tags } = body ?? {};

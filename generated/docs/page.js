@@ -13,7 +13,7 @@ const baseUrl = new URL('.', location.href).href.replace(/\/$/, '');
 const ORDER = [
   ...['submitTask', 'getTask', 'cancelTask', 'explainTask', 'previewMatch', 'subscribeEvents'],
   ...['registerAgent', 'heartbeatAgent', 'claimTask', 'reportResult', 'unregisterAgent'],
-  ...['getOverview', 'listTasks', 'cancelTasks', 'listAgents', 'getAgent'],
+  ...['getOverview', 'listTasks', 'cancelTasks', 'listAgents', 'getAgent', 'drainAgent'],
 ];
 
 /**

@@ -53,6 +53,11 @@ export function createAgentLog(deps: AgentLogDeps): LogEvent {
           level: 'warn',
           text: `${messageOf(notice.error)}${describeSpan(notice.seconds)} The agent keeps trying.`,
         };
+      case 'drained':
+      case 'undrained': {
+        const { kind, agent_id } = notice;
+        return { level: 'info', text: describeDrain(kind), agent_id };
+      }
       case 'stopping': {
         const { tasks } = notice;
         const waits = `stopping, when ${tasks === 1 ? 'its task has' : `its ${tasks} tasks have`} ended`;
@@ -97,6 +102,13 @@ export function createAgentLog(deps: AgentLogDeps): LogEvent {
 }
 
 type Entry = { readonly level: keyof Logger; readonly text: string } & Readonly<Record<string, unknown>>;
+
+/** A drain of the administrator, or its end. */
+export function describeDrain(kind: 'drained' | 'undrained'): string {
+  return kind === 'drained'
+    ? 'drained by the administrator: it finishes its tasks and gets no others'
+    : 'no longer drained by the administrator: it gets tasks again';
+}
 
 function describeAgent(
   agent_id: AgentId,

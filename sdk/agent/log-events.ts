@@ -25,6 +25,8 @@ export type AgentNotice =
   | { readonly kind: 'dropped'; readonly request_id: RequestId; readonly reason: string }
   /** No gateway has responded for `seconds`: emitted at once, then once a minute. The agent keeps trying. */
   | { readonly kind: 'unreachable'; readonly seconds: number; readonly error: Error }
+  /** The administrator drained the agent (it finishes its tasks and gets no others), or ended that. */
+  | { readonly kind: 'drained' | 'undrained'; readonly agent_id: AgentId }
   /** The agent takes no more tasks; it stops when those that it has, this many, have ended. */
   | { readonly kind: 'stopping'; readonly tasks: number }
   /** The gateway has the agent no longer: it has stopped. */

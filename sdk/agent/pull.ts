@@ -16,7 +16,7 @@ export type PullDeps = {
   readonly clock: Clock;
   readonly agent_id: AgentId;
   readonly work: Pick<Work, 'take' | 'waitForSlot' | 'isFull' | 'request_ids'>;
-  readonly registration: Pick<Registration, 'sendHeartbeat' | 'registerAgain'>;
+  readonly registration: Pick<Registration, 'sendHeartbeat' | 'registerAgain' | 'noteState'>;
   readonly logEvent: LogEvent;
 };
 
@@ -59,12 +59,13 @@ export async function pullTasks(deps: PullDeps, signal: AbortSignal, claiming: A
 
 /** Makes one claim. Resolves to the id of the task that it brought, if the agent has taken it. */
 async function claimOne(
-  { calls, agent_id, work }: PullDeps,
+  { calls, agent_id, work, registration }: PullDeps,
   signal: AbortSignal,
 ): Promise<RequestId | undefined> {
   const request_ids = [...work.request_ids()].slice(-REQUEST_IDS_MAX);
   let trace = {};
   const onResponse = ({ headers }: Response): void => {
+    registration.noteState(headers.get('agent-state'));
     trace = readTraceHeaders(headers.get('traceparent'), headers.get('tracestate'));
   };
   const task = await calls.claimTask(

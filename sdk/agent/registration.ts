@@ -25,6 +25,8 @@ export type Registration = {
   sendHeartbeat(signal: AbortSignal): Promise<void>;
   /** Sends heartbeats until the signal fires. */
   keepSendingHeartbeats(signal: AbortSignal): Promise<void>;
+  /** Takes the agent's state of a response: logs that the administrator drains it, or has ended that. */
+  noteState(agentState: string | null | undefined): void;
   /** From the next heartbeat on, the gateway is asked to assign no more tasks. */
   drain(): void;
   /** From now on the agent does not register. Resolves when no registration is under way any more. */
@@ -52,10 +54,11 @@ export type RegistrationDeps = {
   readonly onContact: () => void;
 };
 
-/** The gateway's last response, and whether the agent drains. */
+/** The gateway's last response, and whether the agent drains, or is drained by the administrator. */
 type RegistrationState = {
   intervalMs: number;
   draining: boolean;
+  isDrained: boolean;
   contactMs: number | undefined;
   /** Whether a registration was sent that may have reached the gateway. */
   isSent: boolean;
@@ -78,6 +81,7 @@ export function createRegistration(deps: RegistrationDeps): Registration {
   const state: RegistrationState = {
     intervalMs: INTERVAL_FIRST_SECONDS * 1_000,
     draining: false,
+    isDrained: false,
     contactMs: undefined,
     isSent: false,
     isClosed: false,
@@ -100,7 +104,8 @@ export function createRegistration(deps: RegistrationDeps): Registration {
         { agent_id, ...nameTasks(deps), ...tokenField(state), ...(draining && { draining }) },
         { signal, timeoutMs: HEARTBEAT_TIMEOUT_MS, maxRetries: 1 },
       );
-      recordContact(deps, state, receipt.cancelled_request_ids);
+      recordContact(deps, state, receipt);
+      noteState(deps, state, receipt.state);
     } catch (error) {
       if (error instanceof AbortError) return;
       logEvent({ kind: 'failure', during: 'heartbeat', error });
@@ -127,6 +132,7 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       state.token = token;
     },
     tokenField: () => tokenField(state),
+    noteState: (agentState) => noteState(deps, state, agentState),
     drain() {
       state.draining = true;
     },
@@ -177,8 +183,9 @@ async function registerUntilAccepted(
       const receipt = await calls.registerAgent(body, { signal: last.signal, maxRetries: 0 });
       state.token = receipt.registration;
       state.intervalMs = readInterval(receipt.heartbeat_interval) * 1_000;
-      recordContact(deps, state, receipt.cancelled_request_ids);
+      recordContact(deps, state, receipt);
       logEvent({ kind: 'registered', agent_id, endpoint });
+      noteState(deps, state, receipt.state);
       return;
     } catch (error) {
       if (error instanceof AbortError) return;
@@ -234,9 +241,22 @@ function tokenField({ token }: RegistrationState): { registration?: string } {
 function recordContact(
   { clock, work, onContact }: RegistrationDeps,
   state: RegistrationState,
-  cancelled: readonly string[] | undefined,
+  { cancelled_request_ids }: { readonly cancelled_request_ids?: readonly RequestId[] },
 ): void {
   state.contactMs = readMonotonicMs(clock);
-  work().drop(cancelled ?? []);
+  work().drop(cancelled_request_ids ?? []);
   onContact();
+}
+
+/** An agent that drains by itself is `draining` anyway: then nothing is known of the administrator. */
+function noteState(
+  { describeAgent, logEvent }: RegistrationDeps,
+  state: RegistrationState,
+  agentState: string | null | undefined,
+): void {
+  const isKnown = agentState === 'ready' || agentState === 'processing' || agentState === 'draining';
+  const isDrained = agentState === 'draining';
+  if (!isKnown || state.draining || isDrained === state.isDrained) return;
+  state.isDrained = isDrained;
+  logEvent({ kind: isDrained ? 'drained' : 'undrained', agent_id: describeAgent().agent_id });
 }

@@ -2,6 +2,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { AbortError } from '../errors.ts';
 import type { CommandContext } from './command-context.ts';
+import { addAgentDrain } from './commands/agent-drain.ts';
 import { addAgentExec } from './commands/agent-exec.ts';
 import { addAgentList } from './commands/agent-list.ts';
 import { addAgentShow } from './commands/agent-show.ts';
@@ -68,10 +69,11 @@ export function createProgram(context: CommandContext): Command {
   addMatchCommand(program, context);
   addEventsCommand(program, context);
   addOverviewCommand(program, context);
-  const agent = program.command('agent').summary('list or show agents, or run a program as one');
-  agent.description('Lists agents, shows one, or runs a program as an agent.');
+  const agent = program.command('agent').summary('list, show or drain agents, or run a program as one');
+  agent.description('Lists agents, shows or drains one, or runs a program as an agent.');
   addAgentList(agent, context);
   addAgentShow(agent, context);
+  addAgentDrain(agent, context);
   addAgentExec(agent, context);
   addConfigCommands(program, context);
   addDoctorCommand(program, context);

@@ -112,7 +112,7 @@ export const settings = {
   CONSOLE: defineChoice(
     ['on', 'read-only', 'off'],
     'on',
-    'Whether the console is served at /console; read-only: it shows everything and changes nothing, and cancelTasks is refused with 403.',
+    'Whether the console is served at /console; read-only: it shows everything and changes nothing, and cancelTasks and drainAgent are refused with 403.',
   ),
   LOG_LEVEL: defineChoice(LOG_LEVELS, 'info', 'The lowest level that is logged.'),
   OPEN_TASKS_MAX: defineNumber(

@@ -26,6 +26,13 @@ export type Advice = { readonly hint: string | null; readonly remedies: readonly
 /** Nothing need be done. */
 export const NO_ADVICE: Advice = { hint: null, remedies: [] };
 
+/**
+ * How an administrator ends the drain of an agent. The command has no id, because a person would paste into a
+ * shell what an agent calls itself.
+ */
+export const END_DRAIN =
+  'The administrator ends the drain with `task-gateway agent drain ID --undo`, or on the page of the agent in the console.';
+
 const REMEDIES_MAX = 5;
 const NAMED_MAX = 3;
 

@@ -5,6 +5,7 @@
  *
  *   ready ⇄ processing       no slot held ⇄ some held; both are eligible unless the agent is full
  *     │  heartbeat with `draining`: draining, until the agent says otherwise or registers again
+ *     │  drained by the administrator: draining, until they end it, whatever the agent says
  *     │  no contact for too long, or 410: offline, until its next contact (after 410: a heartbeat)
  *     ▼  unregister, or 24 h without contact: its record is removed (unregistered: after 90 s)
  *
@@ -32,6 +33,8 @@ export type AgentRecord = {
   readonly registeredMs: number;
   /** Stays set until a heartbeat unsets it or the agent registers again. */
   readonly draining: boolean;
+  /** The administrator drains it; else absent. Each registration copies it, and only they end it. */
+  readonly drained_by_operator?: true;
   /** Since when the agent counts as offline; null while it is not. */
   readonly offlineMs: number | null;
   /** It answered a push with 410: it stays offline until it registers or sends a heartbeat. */
@@ -62,14 +65,19 @@ export function completeAgent(fields: AgentFields): AgentRecord {
 
 /** How many slots the agent may hold now; 0 when it is not eligible or its external load fills it. */
 function slotLimit(agent: AgentFields): number {
-  const isIneligible = agent.draining || agent.offlineMs !== null || agent.unregisteredMs !== null;
+  const isIneligible = isDraining(agent) || agent.offlineMs !== null || agent.unregisteredMs !== null;
   return isIneligible ? 0 : Math.max(0, agent.max_concurrent - agent.external);
+}
+
+/** Whether it gets no more tasks because it asked for that, or because the administrator drains it. */
+export function isDraining({ draining, drained_by_operator }: AgentFields): boolean {
+  return draining || drained_by_operator === true;
 }
 
 /** The agent's state; `slots` is how many it holds. */
 export function agentState(agent: AgentRecord, slots: number): AgentState {
   if (agent.offlineMs !== null || agent.unregisteredMs !== null) return 'offline';
-  if (agent.draining) return 'draining';
+  if (isDraining(agent)) return 'draining';
   return slots > 0 ? 'processing' : 'ready';
 }
 

@@ -4,6 +4,7 @@ import {
   advise,
   count,
   describeMs,
+  END_DRAIN,
   listNames,
   quote,
   type Remedy,
@@ -88,6 +89,7 @@ function adviseOnObstacles(match: TaskMatch, waitMs: number | null, hasWaited: b
   const sentences = [
     sharing.agents === 1 ? describeOne(match) : describeSeveral(match),
     sharing.agents === 1 ? '' : describeFailing(match),
+    sharing.agents === 1 ? '' : describeDrained(match),
     ...missing.slice(0, MISSING_MAX).map(describeMissing),
     describeAction(match, waitMs, hasWaited),
     describeWait(waitMs),
@@ -104,7 +106,7 @@ function describeOne(match: TaskMatch): string {
     case 'full':
       return `${name} is full (${describeSlots([agent])})${agent.push_failing ? ' and does not take its pushes' : ''}.`;
     case 'draining':
-      return `${name} is draining: it gets no new tasks.`;
+      return `${name} is ${describeDrain(agent)}: it gets no new tasks.`;
     case 'offline':
       return `${name} is offline: its last contact was ${describeContact(match, agent)} ${match.live ? 'ago' : 'before'}.`;
     case 'refused_this_task':
@@ -140,6 +142,23 @@ function describeSeveral(match: TaskMatch): string {
       `${agents} ${agents === 1 ? 'is' : 'are'} ${words}${describeFull(match, reason)}`,
   );
   return `${sharing.agents} agents have ${describeTags(match)}: ${list.join(', ')}.`;
+}
+
+function describeDrain({ drained_by_operator }: MatchAgent): string {
+  return drained_by_operator ? 'drained by the administrator' : 'draining';
+}
+
+/** The agents in the match that the administrator drains. */
+function listDrained({ agents }: TaskMatch): readonly MatchAgent[] {
+  return agents.filter(({ reason, drained_by_operator }) => reason === 'draining' && drained_by_operator);
+}
+
+/** Of several agents: which ones the administrator drains. */
+function describeDrained(match: TaskMatch): string {
+  const drained = listDrained(match);
+  if (drained.length === 0) return '';
+  const verb = drained.length === 1 ? 'is' : 'are';
+  return `Of the draining ones ${drained.length} ${verb} drained by the administrator: ${listNames(drained.map(({ agent_id }) => agent_id))}.`;
 }
 
 /**
@@ -201,6 +220,9 @@ function describeAction(match: TaskMatch, waitMs: number | null, hasWaited: bool
   if (sharing.draining === 0 && sharing.offline > 0) {
     return `Start ${one ? 'it' : 'one of them'} again, or if it runs, make sure that its heartbeats reach the gateway; or start another agent with the tag.`;
   }
+  if (sharing.draining > 0 && sharing.offline === 0 && listDrained(match).length > 0) {
+    return `${END_DRAIN} Or start another agent with the tag.`;
+  }
   if (sharing.draining > 0 && sharing.offline === 0) {
     return 'End the draining if it is not meant: an agent ends it with a heartbeat that says `draining: false`, and when it registers again. Or start another agent with the tag.';
   }
@@ -227,7 +249,9 @@ function listRemedies(
     ...(full.length > 0 && waitMs === null ? [remedy('wait', { seconds: WAIT_SECONDS })] : []),
     ...full.map(({ agent_id }) => remedy('raise_max_concurrent', { agent_id })),
     ...failing.map(({ agent_id }) => remedy('check_agent', { agent_id })),
-    ...first('draining').map(({ agent_id }) => remedy('end_draining', { agent_id })),
+    ...[...listDrained(match), ...first('draining')]
+      .slice(0, 1)
+      .map(({ agent_id }) => remedy('end_draining', { agent_id })),
     ...first('offline').map(({ agent_id }) => remedy('start_agent', { agent_id, tag: own })),
     remedy('start_agent', { tag: own }),
   ];

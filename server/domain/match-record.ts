@@ -31,6 +31,7 @@ export type MatchRecord = {
 
 const FULL = 1;
 const PUSH_FAILING = 2;
+const DRAINED_BY_OPERATOR = 4;
 
 /** The stored form of a match for a task with exactly these tags. */
 export function encodeMatch(match: TaskMatch, task_tags: readonly string[]): MatchRecord {
@@ -45,7 +46,9 @@ export function encodeMatch(match: TaskMatch, task_tags: readonly string[]): Mat
       agent.shared_tags.map((tag) => task_tags.indexOf(tag)),
       agent.state,
       agent.reason,
-      (agent.full ? FULL : 0) + (agent.push_failing ? PUSH_FAILING : 0),
+      (agent.full ? FULL : 0) +
+        (agent.push_failing ? PUSH_FAILING : 0) +
+        (agent.drained_by_operator ? DRAINED_BY_OPERATOR : 0),
       agent.max_concurrent,
       agent.current_load,
       Math.round(agent.last_contact_time * 1_000),
@@ -78,6 +81,7 @@ function decodeAgent(entry: AgentEntry, task_tags: readonly string[]): MatchAgen
     agent_id,
     shared_tags: shared.flatMap((index) => task_tags[index] ?? []),
     state,
+    drained_by_operator: (flags & DRAINED_BY_OPERATOR) !== 0,
     full: (flags & FULL) !== 0,
     eligible: reason === 'eligible',
     reason,

@@ -2,7 +2,7 @@
  * Which agents qualify for a set of tags, as the contract has it: the verdict on each of the nearest, and how
  * many there are of each kind. Pure. The agents are chosen in `gateway/agents/ranking/nearest-agents.ts`.
  */
-import { type AgentState, agentLoad, agentState, isFull } from './agent.ts';
+import { type AgentState, agentLoad, agentState, isDraining, isFull } from './agent.ts';
 import { type Candidate, isFailing } from './match.ts';
 
 /** Why an agent gets no task at all, although it shares a tag. */
@@ -15,6 +15,7 @@ export type MatchAgent = {
   readonly agent_id: string;
   readonly shared_tags: readonly string[];
   readonly state: AgentState;
+  readonly drained_by_operator: boolean;
   readonly full: boolean;
   readonly eligible: boolean;
   readonly reason: MatchReason;
@@ -62,7 +63,7 @@ const SHARED_TAGS_MAX = 8;
 /** Why a registered agent would get no task at all; null if it would get one. */
 export function findObstacle({ record, slots }: Pick<Candidate, 'record' | 'slots'>): Obstacle | null {
   if (record.offlineMs !== null) return 'offline';
-  if (record.draining) return 'draining';
+  if (isDraining(record)) return 'draining';
   return slots < record.limit ? null : 'full';
 }
 
@@ -84,6 +85,7 @@ export function describeMatchAgent(
     agent_id,
     shared_tags: shared.slice(0, SHARED_TAGS_MAX),
     state: agentState(record, slots),
+    drained_by_operator: record.drained_by_operator ?? false,
     full: isFull(record, slots),
     eligible: reason === 'eligible',
     reason,

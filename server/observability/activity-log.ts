@@ -1,8 +1,8 @@
 /**
  * The log that a person reads when a task does not run. At `info`, bounded by `log-limit.ts`, it says when an
- * agent comes or goes, when pushes do not reach one, when no agent serves a tag, when agents report tasks as
- * failed or are lost with them, when a secret is refused. At `debug` it has each step of each task, each push
- * and each request.
+ * agent comes, goes or is drained, when pushes do not reach one, when no agent serves a tag, when agents
+ * report tasks as failed or are lost with them, when a secret is refused. At `debug` it has each step of each
+ * task, each push and each request.
  *
  * No line has a payload, a result, an error that an agent reported, a query or an endpoint.
  */
@@ -55,6 +55,8 @@ const AGENT_MESSAGES: Readonly<Record<AgentChange, string>> = {
   back: 'an agent is back',
   offline: 'an agent is offline: it gets no new tasks',
   unregistered: 'an agent unregistered',
+  drained: 'the administrator drained an agent: it gets no new tasks',
+  undrained: 'the administrator ended the drain of an agent',
 };
 
 function describeAgent(change: AgentChange, record: AgentRecord): object {

@@ -1,6 +1,6 @@
 /**
- * The calls of administrators: the overview, tasks and agents as rows, and
- * the cancellation of many tasks. The shapes of what they return are those of the contract. Nothing here
+ * The calls of administrators: the overview, tasks and agents as rows, the cancellation of many tasks, and
+ * the drain of an agent. The shapes of what they return are those of the contract. Nothing here
  * costs more the more tasks or agents there are: counts are kept as things change, listings come in pages,
  * and one call looks at no more than 1,000 tasks or agents.
  */
@@ -101,4 +101,6 @@ export type AdminCalls = {
   cancelTasks(cancellation: TaskCancellation, caller?: Caller): Promise<CancellationReceipt>;
   listAgents(query: AgentQuery): Promise<AgentPage>;
   getAgent(agent_id: string): Promise<AgentDetail>;
+  /** Throws `read_only` as `cancelTasks` does. */
+  drainAgent(agent_id: string, draining: boolean): Promise<AgentDetail>;
 };

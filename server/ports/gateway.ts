@@ -237,11 +237,14 @@ export type Gateway = AdminCalls & {
   ): AsyncIterable<T>;
   registerAgent(registration: Registration): Promise<RegisterResponse>;
   heartbeatAgent(beat: Heartbeat): Promise<HeartbeatResponse>;
-  /** `onTrace` is called before it resolves, with the trace that the task was submitted in, if any. */
+  /**
+   * Before it resolves, and unless the signal has fired, it calls `onFound` with the agent's state, and with
+   * the trace that the task was submitted in, if any.
+   */
   claimTask(
     claim: Claim,
     signal: AbortSignal,
-    onTrace?: (trace: TraceContext) => void,
+    onFound?: (found: { readonly state: AgentState; readonly trace?: TraceContext }) => void,
   ): Promise<TaskInfo | null>;
   reportResult(report: Report, caller?: Caller, trace?: TraceContext): Promise<ReportResponse>;
   /** Refuses a `from` beyond what the writer has stored, with the right number. */

@@ -18,8 +18,11 @@ export type TaskStep = {
   readonly trigger: Trigger;
 };
 
-/** A change of an agent. `back`: it was offline, and had a contact or registered. */
-export type AgentChange = 'registered' | 'back' | 'offline' | 'unregistered';
+/**
+ * A change of an agent. `back`: it was offline, and had a contact or registered. `drained`, `undrained`: by
+ * the administrator.
+ */
+export type AgentChange = 'registered' | 'back' | 'offline' | 'unregistered' | 'drained' | 'undrained';
 
 /** The end of an attempt to push a task. If this process stopped the attempt, it is not reported. */
 export type EndedPush = {

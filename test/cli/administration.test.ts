@@ -106,6 +106,27 @@ test('agent show has the agent, and says that there is none', async () => {
   expect(missing.stderr).toContain('No agent is registered under this agent_id.');
 });
 
+test('agent drain drains an agent until --undo, and agent show says who did it', async () => {
+  const drained = await run('agent', 'drain', 'zh/1');
+  expect(drained).toMatchObject({
+    code: 0,
+    stdout: 'Agent zh/1 is drained: it has no task and gets no others.\n',
+  });
+  expect((await run('agent', 'show', 'zh/1')).stdout).toMatch(/^state +drained by the administrator$/m);
+  expect((await run('agent', 'list', '--state', 'draining')).stdout).toMatch(/^zh\/1 +drained +0\/1 /m);
+  expect((await run('overview')).stdout).toContain('`zh/1` is drained by the administrator');
+  await client.heartbeatAgent({ agent_id: 'zh/1', draining: true });
+  expect((await run('agent', 'drain', 'zh/1', '--undo')).stdout).toBe(
+    'Agent zh/1 is no longer drained, but drains by itself: it gets no tasks.\n',
+  );
+  await client.heartbeatAgent({ agent_id: 'zh/1', draining: false });
+  const json = JSON.parse((await run('agent', 'drain', 'zh/1', '--undo', '-o', 'json')).stdout);
+  expect(json).toMatchObject({ agent_id: 'zh/1', state: 'ready', drained_by_operator: false });
+  const missing = await run('agent', 'drain', 'nobody');
+  expect([missing.code, missing.stdout]).toEqual([7, '']);
+  expect(missing.stderr).toContain('No agent is registered under this agent_id.');
+});
+
 test('task list filters and counts; in JSON it prints the rows of the gateway', async () => {
   const { stdout } = await run('task', 'list', '--status', 'pending,running', '--after', '1h', '-o', 'jsonl');
   const tasks = stdout

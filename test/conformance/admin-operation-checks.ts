@@ -1,4 +1,5 @@
 /** The checks of what the document says about the operations of administrators (L1). */
+import { drain, giveTask, requireNoAgent } from './awaited-tasks.ts';
 import type { Check } from './check.ts';
 import { type Fields, isFields, listOf, requireEqual, requireThat } from './findings.ts';
 import { type Kit, requireAdmin } from './kit.ts';
@@ -84,6 +85,26 @@ async function cancelledTogether(kit: Kit) {
   );
   const tasks = [await kit.get(ids[0]), await kit.get(ids[1]), await kit.get(other)];
   return { ids, first, again, left, named, namedAgain, events, tasks };
+}
+
+/** A pull agent with a task that is drained, drained again, undrained twice and drained once more. */
+async function drained(kit: Kit) {
+  const agent = await kit.startAgent({ endpoint: 'pull' });
+  const kept = await giveTask(kit, agent);
+  const drains = [await drain(kit, agent)];
+  const beaten = requireObject(await kit.callAs(agent, 'heartbeat', { draining: false }));
+  const registered = requireObject(await kit.callAs(agent, 'register', agent.registration));
+  await requireNoAgent(kit, [agent.tag], 'for an agent that is drained');
+  const claimed = await kit.callAs(agent, 'claim');
+  drains.push(await drain(kit, agent));
+  const reported = requireObject(await kit.report(agent, kept, {}));
+  const ends = [await drain(kit, agent, false), await drain(kit, agent, false)];
+  const after = requireObject(await kit.callAs(agent, 'heartbeat'));
+  await giveTask(kit, agent);
+  drains.push(await drain(kit, agent));
+  const last = requireObject(await kit.callAs(agent, 'heartbeat'));
+  await drain(kit, agent, false);
+  return { kept, drains, beaten, registered, claimed, reported, ends, after, last };
 }
 
 /** The checks, by their requirements. */
@@ -188,5 +209,27 @@ export const ADMIN_OPERATION_CHECKS: Readonly<Record<string, Check>> = {
     requireEqual([again.matched, again.cancelled], [0, 0], 'What a repeat cancels');
     requireEqual([namedAgain.cancelled, namedAgain.already_ended], [0, 2], 'What a repeat by ids cancels');
     requireEqual(events.length, ids.length, 'The number of events');
+  },
+  'drainAgent.drains-an-agent-or': async (kit) => {
+    const { drains, reported, ends, after } = await kit.see(drained);
+    const [first] = drains;
+    requireEqual([first?.state, first?.drained_by_operator], ['draining', true], 'The agent that is drained');
+    requireEqual(listOf(first?.slots).length, 1, 'How many tasks it has');
+    requireEqual(reported.accepted, true, '`accepted` of its report');
+    requireEqual([ends[0]?.state, ends[0]?.drained_by_operator], ['ready', false], 'The agent afterwards');
+    requireEqual(after.state, 'ready', '`state` after the drain');
+  },
+  'drainAgent.neither-its-own-draining': async (kit) => {
+    const { beaten, registered, claimed, kept } = await kit.see(drained);
+    requireEqual(beaten.state, 'draining', '`state` after a heartbeat with `draining: false`');
+    requireEqual(registered.state, 'draining', '`state` after a registration');
+    requireEqual(claimed.headers.get('agent-state'), 'draining', '`Agent-State` of a claim');
+    requireEqual(requireObject(claimed).request_id, kept, 'The task that it had');
+  },
+  'drainAgent.safe-to-repeat': async (kit) => {
+    const { drains, ends, last } = await kit.see(drained);
+    for (const { state } of drains) requireEqual(state, 'draining', '`state` of each drain');
+    for (const { state } of ends) requireEqual(state, 'ready', '`state` of each end');
+    requireEqual(last.state, 'draining', '`state` after the last drain');
   },
 };

@@ -4,6 +4,7 @@ import {
   awaitPush,
   awaitState,
   awaitTaken,
+  drain,
   giveTask,
   requireNoAgent,
   submitTask,
@@ -83,6 +84,12 @@ export const AGENT_STATE_CHECKS: Readonly<Record<string, Check>> = {
     requireObject(await kit.callAs(agent, 'register', agent.registration));
     await requireState(kit, agent, 'processing', 'that drained and registered again');
     await giveTask(kit, agent);
+    if (kit.adminAuth === undefined) return;
+    await drain(kit, agent);
+    requireEqual((await beat(kit, agent, { draining: false })).state, 'draining', '`state` when drained');
+    await requireNoAgent(kit, [agent.tag], 'for an agent that the administrator drained');
+    await drain(kit, agent, false);
+    requireEqual((await beat(kit, agent)).state, 'processing', '`state` when no longer drained');
   },
   'agent-life.offline-no-contact-for': async (kit) => {
     const { agent, taken, refused } = await kit.see(left);
@@ -174,6 +181,12 @@ export const AGENT_STATE_CHECKS: Readonly<Record<string, Check>> = {
       '`state` and `cancelled_request_ids` of an agent that is back',
     );
     requireEqual(requireObject(await kit.report(agent, kept, {})).accepted, true, '`accepted` of its report');
+    if (kit.adminAuth !== undefined) {
+      await drain(kit, agent);
+      requireObject(await kit.callAs(agent, 'unregister'));
+      const back = requireObject(await kit.callAs(agent, 'register', agent.registration));
+      requireEqual(back.state, 'draining', '`state` of an agent that is back and was drained');
+    }
 
     const tag = kit.name('tag');
     const both = [

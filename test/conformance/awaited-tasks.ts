@@ -1,6 +1,6 @@
-/** What the checks wait for: a task that an agent has, a push, a state of an agent. */
+/** What checks wait for: a task that an agent has, a push, a state of an agent; how they drain one. */
 import { type Fields, isFields, requireEqual } from './findings.ts';
-import type { Agent, Kit } from './kit.ts';
+import { type Agent, type Kit, requireAdmin } from './kit.ts';
 import type { Push } from './pushed-agents.ts';
 import { requireObject } from './subject.ts';
 
@@ -81,6 +81,16 @@ export async function giveTask(kit: Kit, agent: Agent, more: Fields = {}): Promi
 export async function requireNoAgent(kit: Kit, tags: readonly string[], when: string): Promise<void> {
   const { error_info } = await awaitEnd(kit, await submitTask(kit, tags));
   requireEqual(error_info, '无可用 Agent', `\`error_info\` of a task ${when}`);
+}
+
+/** Drains an agent as the administrator, or ends that; returns the response. */
+export async function drain(
+  kit: Kit,
+  { agent_id }: Pick<Agent, 'agent_id'>,
+  draining = true,
+): Promise<Fields> {
+  const sent = { json: { draining }, headers: { 'x-admin-auth': requireAdmin(kit) } };
+  return requireObject(await kit.subject.call('POST', `/api/admin/agents/${agent_id}/drain`, sent));
 }
 
 /** The kinds of what happened to a task, each with its count. */

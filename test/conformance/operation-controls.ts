@@ -29,6 +29,7 @@ const AGENTS = /^GET \/api\/admin\/agents$/;
 const AGENT = /^GET \/api\/admin\/agents\/[^/]+$/;
 const OVERVIEW = /\/overview$/;
 const ROWS = /^GET \/api\/admin\/tasks$/;
+const DRAIN = /^POST \/api\/admin\/agents\/[^/]+\/drain$/;
 const CANCEL_MANY = /^POST \/api\/admin\/tasks\/cancel$/;
 
 /** Refuses the administrator's secret. */
@@ -278,6 +279,20 @@ const ADMINISTRATION: Readonly<Record<string, Control>> = {
   'cancelTasks.safe-to-repeat': {
     fault: 'A repeat says that it cancelled once more.',
     plant: repeatResponses(CANCEL_MANY, (body) => JSON.stringify(body)),
+  },
+  'drainAgent.drains-an-agent-or': {
+    fault: 'A drain does nothing.',
+    plant: changeRequests(DRAIN, (body) => ({ ...body, draining: false })),
+  },
+  'drainAgent.neither-its-own-draining': {
+    fault: 'A heartbeat of an agent that is drained says `ready`.',
+    plant: changeBodies(HEARTBEAT, (body) =>
+      body.state === 'draining' ? { ...body, state: 'ready' } : body,
+    ),
+  },
+  'drainAgent.safe-to-repeat': {
+    fault: 'What was sent before gets the same response, and nothing is done.',
+    plant: repeatResponses(DRAIN, (body) => JSON.stringify(body)),
   },
 };
 

@@ -125,6 +125,7 @@ export const SECRET_CHECKS: Readonly<Record<string, Check>> = {
       callOf(kit, 'GET', '/api/admin/overview'),
       callOf(kit, 'POST', '/api/admin/tasks/cancel', none),
       callOf(kit, 'GET', `/api/admin/agents/${agent.agent_id}`),
+      callOf(kit, 'POST', `/api/admin/agents/${agent.agent_id}/drain`, { draining: false }),
     ]) {
       requireTaken(await call({ admin }), 'with the administrator’s secret');
       requireUnauthorized(await call({}), 'without a secret');

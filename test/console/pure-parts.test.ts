@@ -231,12 +231,15 @@ test('A line begins at the left, ends at the right, and its highest value touche
 test.each([
   ['offline', false, false, 'no, it is offline'],
   ['draining', false, false, 'no, it is draining'],
+  ['drained', false, false, 'no, it is drained by the administrator'],
   ['processing', true, false, 'no, it is full'],
   ['processing', true, true, 'no, it is full, and its pushes fail'],
   ['processing', false, true, 'yes, but ranks last while its pushes fail'],
   ['ready', false, false, 'yes'],
 ])('An agent that is %s (full: %s, failing: %s) takes new tasks: %s.', (...[state, full, failing, words]) => {
-  expect(describeWillingness({ state, full, failing })).toBe(words);
+  const drained_by_operator = state === 'drained';
+  const agent = { state: drained_by_operator ? 'draining' : state, drained_by_operator, full, failing };
+  expect(describeWillingness(agent)).toBe(words);
 });
 
 test.each([

@@ -118,4 +118,17 @@ export const adminRows: readonly Row[] = [
   row('getAgent', 200, 'the agent is registered', getAgent),
   row('getAgent', 304, 'nothing has changed', askAgain('getAgent', getAgent)),
   row('getAgent', 404, 'the agent is not registered', usual('getAgent'), code('agent_not_found')),
+  row(
+    'drainAgent',
+    200,
+    'the agent is registered',
+    async (server) => server.build('drainAgent', {}, await registerAgent(server)),
+    { expect: { state: 'draining', drained_by_operator: true } },
+  ),
+  row('drainAgent', 403, 'the console is read-only', usual('drainAgent'), {
+    server: 'readOnly',
+    serverOnly: 'needs state',
+    ...code('read_only'),
+  }),
+  row('drainAgent', 404, 'the agent is not registered', usual('drainAgent'), code('agent_not_found')),
 ];

@@ -117,7 +117,7 @@ test('the gateway has these operations and no other', () => {
     ...['previewMatch', 'submitTask', 'getTask', 'answerTask', 'cancelTask', 'explainTask', 'readOutput'],
     ...['subscribeEvents', 'claimAnswer', 'claimTask', 'heartbeatAgent', 'writeOutput'],
     ...['registerAgent', 'reportResult', 'unregisterAgent'],
-    ...['listAgents', 'getAgent', 'getOverview'],
+    ...['listAgents', 'getAgent', 'drainAgent', 'getOverview'],
     ...['listTasks', 'cancelTasks'],
   ]);
 });

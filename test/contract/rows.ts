@@ -22,6 +22,7 @@ const WITH_BODY = OPERATIONS.filter((one) =>
     'claimAnswer',
     'unregisterAgent',
     'cancelTasks',
+    'drainAgent',
   ].includes(one),
 );
 /** The overview says itself that the store does not reply. */
@@ -40,6 +41,7 @@ const WRONG_FIELDS: Partial<Record<OperationId, string>> = {
   submitTask: 'payload',
   previewMatch: 'task_tags',
   cancelTasks: 'request_ids',
+  drainAgent: 'draining',
   answerTask: 'key',
 };
 

@@ -90,6 +90,10 @@ export function buildCall(
       return { method: 'GET', path: '/api/admin/overview', headers: admin };
     case 'getAgent':
       return { method: 'GET', path: `/api/admin/agents/${id}`, headers: admin };
+    case 'drainAgent': {
+      const call = post(`/api/admin/agents/${id}/drain`, { draining: true });
+      return { ...call, headers: { ...call.headers, ...admin } };
+    }
     case 'cancelTasks': {
       const call = post('/api/admin/tasks/cancel', { request_ids: [id], created_before: 9_999_999_999 });
       return { ...call, headers: { ...call.headers, ...admin } };
@@ -103,7 +107,7 @@ export const OPERATIONS: readonly OperationId[] = [
   ...(['claimTask', 'heartbeatAgent', 'registerAgent', 'reportResult', 'unregisterAgent'] as const),
   ...(['writeOutput', 'readOutput', 'answerTask', 'claimAnswer'] as const),
   ...(['listAgents', 'listTasks', 'getOverview', 'cancelTasks'] as const),
-  'getAgent',
+  ...(['getAgent', 'drainAgent'] as const),
 ];
 
 /** Sends a request and reads the response; of a stream only until the first event or its end. */

@@ -10,6 +10,7 @@ function agent(agent_id: string, more: Partial<MatchAgent> = {}): MatchAgent {
     agent_id,
     shared_tags: ['gpu'],
     state: 'ready',
+    drained_by_operator: false,
     full: false,
     eligible: false,
     reason: 'eligible',

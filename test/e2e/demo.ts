@@ -70,6 +70,9 @@ function describeNotice(notice: AgentNotice): string {
       return `the gateway does not respond, tries again: ${notice.error.message}`;
     case 'reached':
       return `the gateway responds again after ${notice.seconds} s`;
+    case 'drained':
+    case 'undrained':
+      return `${notice.agent_id} is ${notice.kind}`;
     case 'stopping':
       return `stops, with ${notice.tasks} tasks in hand`;
     case 'unregistered':

@@ -20,7 +20,7 @@ function createQuietQueues() {
     },
     async handOut(): Promise<HandedOut> {
       looks += 1;
-      return { tasks: [], nextLookMs: null };
+      return { tasks: [], state: 'ready', nextLookMs: null };
     },
   });
   return { clock, queues, looks: () => looks };
@@ -34,6 +34,6 @@ test('A claim that does not wait has its response at once beside one that does.'
   });
   await flushMicrotasks();
   expect(looks()).toBe(1);
-  expect(await queues.claim('A', 0, NEVER)).toBeNull();
+  expect(await queues.claim('A', 0, NEVER)).toEqual({ task: null, state: 'ready' });
   expect([looks(), isOver]).toEqual([2, false]);
 });

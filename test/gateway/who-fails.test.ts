@@ -141,7 +141,7 @@ describeEachStore('on %s', (_name, open) => {
       request_id: last,
       count: 5,
       text: '`a` fails `render`: 5 in a row, the last with: no space left on /tmp/9.',
-      help: `Other agents succeed at it: drain or restart this one. One of the tasks is \`${last}\`.`,
+      help: `Other agents succeed at it: restart this one, or drain it with \`task-gateway agent drain ID\` or on its page in the console. One of the tasks is \`${last}\`.`,
     });
     await end(world, 'a', 'render');
     expect(await readProblems(world)).toEqual([]);

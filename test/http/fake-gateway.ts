@@ -110,6 +110,7 @@ const AGENT: AgentDetail = {
   endpoint: 'pull',
   agent_tags: [],
   state: 'ready',
+  drained_by_operator: false,
   full: false,
   failing: false,
   eligible: true,
@@ -184,6 +185,7 @@ export function createFakeGateway(replaced: Partial<Gateway> = {}): FakeGateway 
       next_cursor: null,
     }),
     getAgent: async () => AGENT,
+    drainAgent: async () => AGENT,
     health: () => ({ ok: true }),
     ...replaced,
   };

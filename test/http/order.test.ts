@@ -37,6 +37,7 @@ const WRONG_FIELD: Partial<Record<OperationId, readonly [string, unknown]>> = {
   writeOutput: ['from', -1],
   unregisterAgent: ['agent_id', ''],
   cancelTasks: ['request_ids', 'all'],
+  drainAgent: ['draining', 'yes'],
 };
 
 const path: Fault = {
@@ -138,6 +139,7 @@ const table: readonly (readonly [OperationId, readonly Fault[]])[] = [
   ['getOverview', [path, method, adminSecret, parameter]],
   ['getAgent', [path, method, adminSecret]],
   ['cancelTasks', [path, method, adminSecret, size, encoding, json, field]],
+  ['drainAgent', [path, method, adminSecret, size, encoding, json, field]],
 ];
 
 const gateway = createFakeGateway();

@@ -80,10 +80,11 @@ const gateway = createFakeGateway({
     failIfAsked(request_id);
     return { ok: true, request_id, status: 'success', accepted: true };
   },
-  async claimTask({ agent_id, wait }, signal, setTrace) {
+  async claimTask({ agent_id, wait }, signal, onFound) {
     if (wait > 0) await aborted(signal);
     if (agent_id !== 'traced') return null;
-    setTrace?.({ traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`, tracestate: 'a=b' });
+    const trace = { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`, tracestate: 'a=b' };
+    onFound?.({ state: 'processing', trace });
     return { ...TASK, agent_id, assigned_time: 1, deadline_time: 2 } as never;
   },
   subscribeEvents: subscribeTo(async function* (session, _after, signal) {

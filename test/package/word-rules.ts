@@ -128,7 +128,7 @@ const METAPHORS: readonly WordRule[] = [
     words: /\bhint(s|ed)?\b/,
     within: /^(server\/(engines|gateway|ports|duties)|test\/(engines|gateway|harness))/,
     // The field of the contract that says what to do.
-    frozenIn: /^test\/gateway\/(explanations|previews)\.test\.ts$/,
+    frozenIn: /^test\/gateway\/(drained-agents|explanations|previews)\.test\.ts$/,
     bites: 'const hints = [];',
   },
   { word: 'alarm', instead: 'due timer', words: /\balarms?\b/, texts: /\balarms?\b/i, bites: 'alarm.set();' },

@@ -61,6 +61,9 @@ async function makeCall(world: World, history: ModelHistory, operation: Operatio
       });
       return;
     }
+    case 'drain':
+      await gateway.drainAgent(nameAgent(operation.agent), operation.draining);
+      return;
     case 'unregister':
       await gateway.unregisterAgent(
         nameAgent(operation.agent),

@@ -31,6 +31,8 @@ export type Operation =
       names: boolean;
       late: boolean;
     }
+  /** The administrator drains it, or ends that. */
+  | { op: 'drain'; agent: number; draining: boolean }
   /** `late`: with the token of its earlier registration, if it has registered twice. */
   | { op: 'unregister'; agent: number; late: boolean }
   | { op: 'claim'; agent: number; wait: number }
@@ -97,6 +99,10 @@ const calls: readonly fc.WeightedArbitrary<Operation>[] = [
       names: fc.boolean(),
       late: fc.constantFrom(false, false, true),
     }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ op: fc.constant('drain' as const), agent, draining: fc.boolean() }),
   },
   {
     weight: 1,

@@ -44,6 +44,7 @@ const LOCATIONS: Readonly<Record<OperationId, readonly Location[]>> = {
   getOverview: ['admin'],
   cancelTasks: ['admin'],
   getAgent: ['admin'],
+  drainAgent: ['admin'],
 };
 
 const gateway = createFakeGateway();

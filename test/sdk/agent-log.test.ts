@@ -90,6 +90,47 @@ test('A gateway that says nothing at all is said within 1.5 s.', async () => {
   ]);
 });
 
+const DRAINED = 'task-gateway: drained by the administrator: it finishes its tasks and gets no others';
+const UNDRAINED = 'task-gateway: no longer drained by the administrator: it gets tasks again';
+
+test('An agent that the administrator drains says it once, and once when that ends, whichever response has it.', async () => {
+  await startPulling(PLAIN);
+  gateway.state = 'draining';
+  await pass(clock, 20_000);
+  expect(said.slice(1)).toEqual([DRAINED]);
+  gateway.wake();
+  await pass(clock, 1_000);
+  gateway.registration = undefined;
+  await pass(clock, 20_000);
+  expect(said.slice(2)).toEqual([
+    expect.stringContaining('heartbeat: 404'),
+    READY.replace('ready', 'registered again'),
+  ]);
+  gateway.state = 'ready';
+  gateway.wake();
+  await clock.advance(0);
+  expect(said.slice(4)).toEqual([UNDRAINED]);
+  await pass(clock, 20_000);
+  expect(said).toHaveLength(5);
+});
+
+test('An agent says at its start that it is drained, and nothing when it drains by itself.', async () => {
+  create(PLAIN);
+  gateway.state = 'draining';
+  await agent?.start();
+  expect(said).toEqual([READY, DRAINED]);
+  const ending = Promise.withResolvers<string>();
+  await startPulling({ ...PLAIN, handler: () => ending.promise });
+  said = [];
+  await offer('task-1');
+  void agent?.stop();
+  gateway.state = 'draining';
+  await pass(clock, 20_000);
+  expect(said).toEqual(['task-gateway: stopping, when its task has ended']);
+  ending.resolve('done');
+  await pass(clock, 2_000);
+});
+
 test('An agent that stops says what it waits for, and when it has stopped.', async () => {
   const ending = Promise.withResolvers<string>();
   await startPulling({ ...PLAIN, maxConcurrent: 2, handler: () => ending.promise });

@@ -122,6 +122,14 @@ describe('each operation is sent as the contract says', () => {
       secretIn: 'x-admin-auth',
       received: { ...AGENT_DETAIL, agent_id: 'a/b' },
     },
+    {
+      name: 'drainAgent',
+      call: (c) => c.drainAgent('a/b', { draining: true }),
+      request: 'POST /api/admin/agents/a%2Fb/drain',
+      body: { draining: true },
+      secretIn: 'x-admin-auth',
+      received: { ...AGENT_DETAIL, agent_id: 'a/b' },
+    },
   ];
 
   test.each(rows)('$name', async ({ call, request, body, secretIn, received }) => {

@@ -30,6 +30,7 @@ const CALLS: Readonly<Record<string, (client: TaskGatewayClient) => Promise<unkn
   getOverview: (client) => client.getOverview(),
   cancelTasks: (client) => client.cancelTasks({ request_ids: ['t'], created_before: 1 }),
   getAgent: (client) => client.getAgent('a'),
+  drainAgent: (client) => client.drainAgent('a', { draining: true }),
 };
 
 let gateway: HostileGateway;

@@ -11,6 +11,8 @@ export type ScriptedGateway = {
   registration: Record<string, unknown> | undefined;
   /** The tasks that the next claims return. */
   readonly claimable: Record<string, unknown>[];
+  /** The agent's state, which every response says that has it. */
+  state: string;
   /** The cancelled tasks, named in every response that can name them. */
   readonly cancelled: string[];
   /** Returns the response to a report, while it is set. */
@@ -62,7 +64,7 @@ export function createScriptedGateway(): ScriptedGateway {
   }
 
   function receipt({ agent_id }: Record<string, unknown>) {
-    return { ok: true, agent_id, state: 'ready', cancelled_request_ids: gateway.cancelled };
+    return { ok: true, agent_id, state: gateway.state, cancelled_request_ids: gateway.cancelled };
   }
 
   function report(body: Record<string, unknown>): Response {
@@ -98,13 +100,16 @@ export function createScriptedGateway(): ScriptedGateway {
   async function claim(): Promise<Response> {
     if (gateway.claimable.length === 0) await new Promise<void>((resolve) => waiting.add(resolve));
     const task = gateway.claimable.shift();
-    return task ? json(task) : new Response(null, { status: 204 });
+    const response = task ? json(task) : new Response(null, { status: 204 });
+    response.headers.set('agent-state', gateway.state);
+    return response;
   }
 
   const gateway: ScriptedGateway = {
     fetch,
     registration: undefined,
     claimable: [],
+    state: 'ready',
     cancelled: [],
     respondToReport: undefined,
     respondToWrite: undefined,

@@ -2,7 +2,7 @@
  * The log of `agent exec`: its tasks, and its failures. When a failure repeats itself in the same words, it
  * is logged once a minute, with how often it happened.
  */
-import { describeSupply } from '../../agent/agent-log.ts';
+import { describeDrain, describeSupply } from '../../agent/agent-log.ts';
 import { isOutage } from '../../agent/gateway-contact.ts';
 import type { AgentNotice } from '../../agent/index.ts';
 import { readMonotonicMs, systemClock } from '../../clock.ts';
@@ -73,6 +73,10 @@ export function createAgentLog(terminal: Terminal, { url, tags, slots }: AgentDe
         }
         case 'reached':
           terminal.log(`The gateway at ${url} responds again, after ${notice.seconds} s.`);
+          return;
+        case 'drained':
+        case 'undrained':
+          terminal.log(`The agent is ${describeDrain(notice.kind)}.`);
           return;
         case 'taken': {
           const { request_id, task_type } = notice.task;

@@ -92,7 +92,7 @@ async function printAgents(
     { title: 'AGENT ID', cell: ({ agent_id }) => agent_id },
     {
       title: 'STATE',
-      cell: describeState,
+      cell: (agent) => describeState(agent),
       paint: (text, { eligible, failing }) =>
         terminal.out.paint(eligible && !failing ? 'green' : 'yellow', text),
     },
@@ -106,6 +106,11 @@ async function printAgents(
   await terminal.print(renderTable(columns, agents, { widthMax: terminal.out.columns, paintHead }));
 }
 
-function describeState({ state, full, failing }: ListedAgent): string {
-  return [state, ...(full ? ['full'] : []), ...(failing ? ['pushes fail'] : [])].join(', ');
+/** The state with what else keeps the agent from tasks. `drained`: the word for the administrator's drain. */
+export function describeState(
+  { state, drained_by_operator, full, failing }: ListedAgent,
+  drained = 'drained',
+): string {
+  const word = drained_by_operator && state === 'draining' ? drained : state;
+  return [word, ...(full ? ['full'] : []), ...(failing ? ['pushes fail'] : [])].join(', ');
 }

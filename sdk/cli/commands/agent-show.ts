@@ -8,6 +8,7 @@ import { describeValue } from '../terminal/safe-text.ts';
 import { type Column, renderFields, renderTable } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { formatAge } from '../terminal/time.ts';
+import { describeState } from './agent-list.ts';
 
 const EXAMPLES = `
 Pushes are those that the gateway process which responds has sent since its start, the newest first.
@@ -48,11 +49,11 @@ function renderAgent(terminal: Terminal, agent: AgentDetail): string {
 }
 
 function describeAgent(agent: AgentDetail): readonly (readonly [string, string])[] {
-  const { time, state, full, failing, max_concurrent, current_load, running, unacknowledged, push } = agent;
+  const { time, max_concurrent, current_load, running, unacknowledged, push } = agent;
   const since = push.failing_since === null ? '' : `, since ${formatAge(time - push.failing_since)}`;
   return [
     ['agent_id', agent.agent_id],
-    ['state', [state, ...(full ? ['full'] : []), ...(failing ? ['pushes fail'] : [])].join(', ')],
+    ['state', describeState(agent, 'drained by the administrator')],
     ['endpoint', agent.endpoint],
     ['tags', agent.agent_tags.join(', ') || '–'],
     ['load', `${current_load} of ${max_concurrent}; ${running} of this gateway`],

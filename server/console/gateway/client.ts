@@ -45,6 +45,8 @@ export type ConsoleClient = {
   readExplanation(request_id: RequestId): Read<TaskExplanation>;
   /** Cancels tasks, or counts what would be cancelled; one call looks at 1,000 at most. */
   cancelTasks(request: TaskCancellation, signal?: AbortSignal): Promise<CancellationReceipt>;
+  /** Drains an agent, or ends that. */
+  drainAgent(agent_id: AgentId, draining: boolean): Promise<AgentDetail>;
 };
 
 /** The pause between two counts. */
@@ -71,6 +73,7 @@ export function createConsoleClient(secrets: Secrets): ConsoleClient {
     readTask: (request_id) => readCompared((options) => sdk.getTask(request_id, options)),
     readExplanation: (request_id) => readCompared((options) => sdk.explainTask(request_id, options)),
     cancelTasks: (request, signal) => sdk.cancelTasks(request as SdkTaskCancellation, { signal }),
+    drainAgent: (agent_id, draining) => sdk.drainAgent(agent_id, { draining }),
   };
 }
 

@@ -16,8 +16,8 @@ export type Console = {
   readonly overview: Watch<GatewayOverview>;
   /** Whether what is shown is current, and why not. */
   readonly live: ReadonlySignal<LiveState>;
-  /** Why nothing can be cancelled, for people; null where it can. */
-  readonly cancelRefusal: ReadonlySignal<string | null>;
+  /** Why no task can be cancelled and no agent drained, for people; null where it can. */
+  readonly changeRefusal: ReadonlySignal<string | null>;
   /** Why nothing can be submitted, for people; null where it can. */
   readonly submitRefusal: ReadonlySignal<string | null>;
   /** Forgets the secrets. */

@@ -50,7 +50,7 @@ export function createConsole(secrets: Secrets): Console & { stop(): void } {
     time,
     overview,
     live,
-    cancelRefusal: computed(() => describeRefusal(live.value, isReadOnly.value)),
+    changeRefusal: computed(() => describeRefusal(live.value, isReadOnly.value)),
     submitRefusal: computed(
       () =>
         describeRefusal(live.value, isReadOnly.value) ??

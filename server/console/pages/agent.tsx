@@ -12,6 +12,7 @@ import { FailureNote, PartFailed } from '../parts/part-failed.tsx';
 import { hrefOf } from '../routing/routes.ts';
 import { AgentAbout } from './agent/about.tsx';
 import { ContactLegend, ContactStrip } from './agent/contact-strip.tsx';
+import { DrainButton } from './agent/drain-button.tsx';
 import { EndedPanel } from './agent/ended.tsx';
 import { PushPanel } from './agent/pushes.tsx';
 import { SlotsPanel } from './agent/slots-panel.tsx';
@@ -19,10 +20,11 @@ import { SlotsPanel } from './agent/slots-panel.tsx';
 /** The page. */
 export function AgentPage({ agent_id }: { readonly agent_id: string }): VNode {
   usePageTitle(agent_id);
-  const { client } = useConsole();
+  const { client, changeRefusal } = useConsole();
   const watch = useWatch(`agent ${agent_id}`, client.readAgent(agent_id));
   const agent = watch.value.value;
   const failure = watch.failure.value;
+  const refusal = changeRefusal.value;
   const isGone = failure?.error instanceof NotFoundError;
   return (
     <>
@@ -42,7 +44,9 @@ export function AgentPage({ agent_id }: { readonly agent_id: string }): VNode {
         <a class="btn" href={hrefOf({ page: 'tasks' }, `?agent=${encodeURIComponent(agent_id)}&since=1h`)}>
           Its tasks, last hour
         </a>
+        {agent && !isGone && <DrainButton agent={agent} onChanged={() => void watch.refresh()} />}
       </div>
+      {agent && !isGone && refusal !== null && <p class="muted refusal">{refusal}</p>}
       {isGone ? (
         <Gone agent_id={agent_id} />
       ) : failure && !agent ? (

@@ -28,7 +28,7 @@ const OutputPanel = loadLater(() => import('./task/output-panel.tsx').then((part
 
 /** The page. */
 export function TaskPage({ request_id }: { readonly request_id: string }): VNode {
-  const { client, cancelRefusal } = useConsole();
+  const { client, changeRefusal } = useConsole();
   const taskWatch = useWatch(`task ${request_id}`, client.readTask(request_id));
   const explanationWatch = useWatch(`explanation ${request_id}`, client.readExplanation(request_id));
   const [isCancelling, setCancelling] = useState(false);
@@ -48,7 +48,7 @@ export function TaskPage({ request_id }: { readonly request_id: string }): VNode
     copy_id: () => void copyText(request_id, 'Copied the id.'),
     submit_again: () => navigate(hrefOf({ page: 'submit' }, writeFormQuery(request_id))),
     cancel: () => {
-      if (task && checkOpen(task) && cancelRefusal.peek() === null) setCancelling(true);
+      if (task && checkOpen(task) && changeRefusal.peek() === null) setCancelling(true);
     },
   });
   const failure = taskWatch.failure.value;

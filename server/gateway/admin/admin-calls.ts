@@ -1,17 +1,18 @@
 /**
- * The calls of administrators put together: the overview, tasks and agents as rows, and the cancellation of
- * many tasks.
+ * The calls of administrators put together: the overview, tasks and agents as rows, the cancellation of many
+ * tasks, and the drain of an agent.
  */
 import type { LargeWork } from '../../async/large-work.ts';
 import type { AdminCalls } from '../../ports/admin.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { Observer } from '../../ports/observer.ts';
 import type { Store } from '../../ports/store.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
 import type { RegisteredAgents } from '../agents/registered-agents.ts';
 import type { Seen } from '../agents/seen.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
 import type { LargeTasks } from '../tasks/large-tasks.ts';
-import { createAgentReads } from './agents.ts';
+import { createAgentCalls } from './agents.ts';
 import { createOverview, type OverviewReader, type OverviewSettings } from './overview/overview.ts';
 import { createListTasks } from './tasks/list-tasks.ts';
 import { createTaskCancellation } from './tasks/task-cancellation.ts';
@@ -23,6 +24,7 @@ type Deps = Seen & {
   readonly agentIndex: AgentIndex;
   readonly commits: TaskCommits;
   readonly largeWork: LargeWork;
+  readonly observer: Pick<Observer, 'noteAgent'>;
   readonly largeTasks: LargeTasks;
   readonly keepTasksMs: number;
   readonly overviewSettings: OverviewSettings;
@@ -42,7 +44,7 @@ export function createAdmin(deps: Deps): {
       getOverview,
       ...createListTasks(deps),
       ...createTaskCancellation({ ...deps, consoleMode }),
-      ...createAgentReads(deps),
+      ...createAgentCalls({ ...deps, consoleMode }),
     },
   };
 }

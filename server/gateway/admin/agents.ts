@@ -1,5 +1,6 @@
 /**
- * Agents as the administrator sees them in pages, and one agent with its tasks and the last pushes to it. The
+ * Agents as the administrator sees them in pages, one agent with its tasks and the last pushes to it, and the
+ * drain of one. The
  * order and the filters are those of this process's copy of the agents, which is kept sorted as they change;
  * what is said of each is read from the store. So a page costs what it holds, however many agents there are.
  *
@@ -19,9 +20,11 @@ import type {
   AgentDetail,
   AgentPage,
   AgentQuery,
+  ConsoleMode,
   ListedAgent,
 } from '../../ports/admin.ts';
 import type { AgentFigures } from '../../ports/figures.ts';
+import type { Observer } from '../../ports/observer.ts';
 import type { AgentStatus, Store } from '../../ports/store.ts';
 import type { ContactStrips } from '../agents/contact-strips.ts';
 import type { PushRecords } from '../agents/push-records.ts';
@@ -30,6 +33,7 @@ import { agentNotFound, type RegisteredAgents } from '../agents/registered-agent
 import type { UntakenTasks } from '../agents/untaken-tasks.ts';
 import { readIfWhole } from '../tasks/read-task.ts';
 import { requirePosition } from './page-cursor.ts';
+import { readOnly } from './read-only.ts';
 
 /** A page looks at no more agents than this, so that a rare match costs no more than a common one. */
 const LOOKED_AT_MAX = 1_000;
@@ -42,14 +46,35 @@ type Deps = {
   readonly pushRecords: PushRecords;
   readonly contactStrips: ContactStrips;
   readonly untakenTasks: UntakenTasks;
+  readonly observer: Pick<Observer, 'noteAgent'>;
+  readonly consoleMode: ConsoleMode;
 };
 
-/** Creates the two operations. */
-export function createAgentReads(deps: Deps): Pick<AdminCalls, 'listAgents' | 'getAgent'> {
+/** Creates the three operations. */
+export function createAgentCalls(deps: Deps): Pick<AdminCalls, 'listAgents' | 'getAgent' | 'drainAgent'> {
   return {
     listAgents: (query) => listAgents(deps, query),
-    getAgent: (agent_id) => getAgent(deps, agent_id),
+    async getAgent(agent_id) {
+      const agentStatus = await deps.agents.findIfRegistered(agent_id);
+      if (!agentStatus) throw agentNotFound();
+      return await describeDetail(deps, agentStatus);
+    },
+    drainAgent: (agent_id, draining) => drainAgent(deps, agent_id, draining),
   };
+}
+
+/** The agent gets no new tasks from the commit on: a grant that was decided before is a conflict. */
+async function drainAgent(deps: Deps, agent_id: string, draining: boolean): Promise<AgentDetail> {
+  if (deps.consoleMode === 'read-only') throw readOnly();
+  let isChanged = false;
+  const agentStatus = await deps.agents.changeRecord({ agent_id }, (record) => {
+    isChanged = draining !== (record.drained_by_operator ?? false);
+    if (!isChanged) return record;
+    const { drained_by_operator: _, ...undrained } = record;
+    return draining ? { ...undrained, drained_by_operator: true } : undrained;
+  });
+  if (isChanged) deps.observer.noteAgent(draining ? 'drained' : 'undrained', agentStatus.record);
+  return await describeDetail(deps, agentStatus);
 }
 
 /** The agents by state and condition, as the contract has them. */
@@ -118,6 +143,7 @@ async function describeAgent(
     endpoint: record.endpoint,
     agent_tags: record.agent_tags,
     state: agentState(record, slots),
+    drained_by_operator: record.drained_by_operator ?? false,
     full: isFull(record, slots),
     failing: isFailing({ contact }),
     eligible: slots < record.limit,
@@ -140,10 +166,9 @@ async function describeAgent(
   };
 }
 
-async function getAgent(deps: Deps, agent_id: string): Promise<AgentDetail> {
+async function describeDetail(deps: Deps, agentStatus: AgentStatus): Promise<AgentDetail> {
   const { store, pushRecords, contactStrips } = deps;
-  const agentStatus = await deps.agents.findIfRegistered(agent_id);
-  if (!agentStatus) throw agentNotFound();
+  const { agent_id } = agentStatus.record;
   const agent = await describeAgent(deps, agentStatus);
   const { items } = await store.list('slots', { agent_id }, { limit: SHOWN_TASKS_MAX });
   // Each is described as it is read: a state may hold many questions.

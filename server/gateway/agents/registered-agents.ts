@@ -22,11 +22,11 @@ export type RegisteredAgents = {
   noteContactIfRegistered(agent_id: string, touch: Touch): Promise<AgentRecord | undefined>;
   /**
    * Changes an agent's record; the sweeper looks at the agent next. If the change makes no difference, or the
-   * agent has registered again since `registration`, nothing is committed. Resolves with the agent as it is
-   * then. Throws `agent_not_found`.
+   * agent has registered again since `registration`, if one is given, nothing is committed. Resolves with
+   * the agent as it is then. Throws `agent_not_found`.
    */
   changeRecord(
-    of: Pick<AgentRecord, 'agent_id' | 'registration'>,
+    of: Pick<AgentRecord, 'agent_id'> & { readonly registration?: string },
     change: (record: AgentRecord, agentStatus: AgentStatus) => AgentFields | Promise<AgentFields>,
   ): Promise<AgentStatus>;
 };
@@ -48,7 +48,7 @@ export function createRegisteredAgents({ store, commits, observer }: Deps): Regi
     commits.retryCommit(async (notAfterMs) => {
       const agentStatus = await findIfRegistered(agent_id);
       if (!agentStatus) throw agentNotFound();
-      if (agentStatus.record.registration !== registration) return agentStatus;
+      if (registration !== undefined && registration !== agentStatus.record.registration) return agentStatus;
       const record = completeAgent(await change(agentStatus.record, agentStatus));
       if (isSameRecord(record, agentStatus.record)) return agentStatus;
       const result = await store.commit({

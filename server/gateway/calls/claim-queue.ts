@@ -3,12 +3,13 @@
  * each queue looks for tasks, so that a new assignment costs one look and wakes one claim, however many wait.
  *
  *   claim ──▶ waiting ── a task is handed out ────────────────▶ resolved with it
- *               │ ├───── its wait is over, after a last look ──▶ resolved with null
+ *               │ ├───── its wait is over, after a last look ──▶ resolved without one
  *               │ └───── its caller leaves, or the gateway drains ──▶ resolved with null, at once
  *               └─────── the store is out ────────────────────▶ rejected
  *
  * A queue lives while a claim waits in it. It costs a listener of the store and, for each claim, a timer.
  */
+import type { AgentState } from '../../domain/agent.ts';
 import type { TaskInfo } from '../../domain/task.ts';
 import type { TraceContext } from '../../domain/trace-context.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -17,8 +18,12 @@ import { agentRef, type Store } from '../../ports/store.ts';
 /** A task, and the trace it was submitted in. */
 export type ClaimedTask = { readonly task: TaskInfo; readonly trace: TraceContext | undefined };
 
+/** The end of a claim: its task, if there was one, and the agent's state then. */
+export type Claimed = { readonly task: ClaimedTask | null; readonly state: AgentState };
+
 /** The findings of one look. */
 export type HandedOut = {
+  readonly state: AgentState;
   /** At most as many tasks as were asked for. */
   readonly tasks: readonly ClaimedTask[];
   /** Store time of the next look; null: only when something of the agent changes. */
@@ -26,8 +31,8 @@ export type HandedOut = {
 };
 
 export type ClaimQueues = {
-  /** Resolves with a task, or with null when the wait is over or the signal fires. */
-  claim(agent_id: string, waitMs: number, signal: AbortSignal): Promise<ClaimedTask | null>;
+  /** Resolves with a task, or without one when the wait is over; with null when the signal fires. */
+  claim(agent_id: string, waitMs: number, signal: AbortSignal): Promise<Claimed | null>;
 };
 
 type Deps = {
@@ -38,7 +43,7 @@ type Deps = {
 };
 
 type Claim = {
-  resolve(task: ClaimedTask | null): void;
+  resolve(claimed: Claimed | null): void;
   reject(error: unknown): void;
 };
 
@@ -83,8 +88,8 @@ function joinQueue(
   queue: Queue,
   waitMs: number,
   signal: AbortSignal,
-): Promise<ClaimedTask | null> {
-  const { promise, resolve, reject } = Promise.withResolvers<ClaimedTask | null>();
+): Promise<Claimed | null> {
+  const { promise, resolve, reject } = Promise.withResolvers<Claimed | null>();
   const done = new AbortController();
   const leave = (): void => {
     queue.claims.delete(claim);
@@ -92,9 +97,9 @@ function joinQueue(
     signal.removeEventListener('abort', onAbort);
   };
   const claim: Claim = {
-    resolve(task) {
+    resolve(claimed) {
       leave();
-      resolve(task);
+      resolve(claimed);
     },
     reject(error) {
       leave();
@@ -167,12 +172,12 @@ async function lookOnce(deps: Deps, queue: Queue): Promise<number | null> {
   const { over } = queue;
   queue.over = [];
   try {
-    const { tasks, nextLookMs } = await deps.handOut(queue.agent_id, claims.size);
+    const { tasks, state, nextLookMs } = await deps.handOut(queue.agent_id, claims.size);
     for (const task of tasks) {
       const [oldest] = claims;
-      oldest?.resolve(task);
+      oldest?.resolve({ task, state });
     }
-    for (const claim of over) if (claims.has(claim)) claim.resolve(null);
+    for (const claim of over) if (claims.has(claim)) claim.resolve({ task: null, state });
     return nextLookMs;
   } catch (error) {
     rejectAll(queue, error);

@@ -1,5 +1,5 @@
 /** How a pull agent fetches its tasks: `claimTask`. The waiting itself is `claim-queue.ts`. */
-import { PULL_ENDPOINT } from '../../domain/agent.ts';
+import { agentState, PULL_ENDPOINT } from '../../domain/agent.ts';
 import { claimableFromMs, HAND_OUT_AGAIN_MS } from '../../domain/delivery.ts';
 import { describeTask } from '../../domain/task.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -10,7 +10,7 @@ import type { RegisteredAgents } from '../agents/registered-agents.ts';
 import { limitTime } from '../deadline.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
 import { readTask, unlessDamaged } from '../tasks/read-task.ts';
-import { type ClaimedTask, createClaimQueues, type HandedOut } from './claim-queue.ts';
+import { type Claimed, type ClaimedTask, createClaimQueues, type HandedOut } from './claim-queue.ts';
 import { noteContactWhile } from './waiting-contact.ts';
 
 /** So many tasks of one agent are handed out at the same time. */
@@ -37,7 +37,7 @@ export function createClaimTask(deps: Deps): Pick<Gateway, 'claimTask'> {
 function createUnlimitedClaim(deps: Deps): Pick<Gateway, 'claimTask'> {
   const queues = createClaimQueues({ ...deps, handOut: (agent_id, count) => handOut(deps, agent_id, count) });
   return {
-    async claimTask({ agent_id, wait, request_ids }, signal, onTrace) {
+    async claimTask({ agent_id, wait, request_ids }, signal, onFound) {
       const record = await deps.agents.noteContact(agent_id, { by: 'call' });
       if (record.endpoint !== PULL_ENDPOINT) {
         throw new GatewayError(
@@ -47,10 +47,12 @@ function createUnlimitedClaim(deps: Deps): Pick<Gateway, 'claimTask'> {
         );
       }
       if (request_ids) await acknowledgeNamed(deps, record, request_ids);
-      const claim = (): Promise<ClaimedTask | null> => queues.claim(agent_id, wait * 1_000, signal);
+      const claim = (): Promise<Claimed | null> => queues.claim(agent_id, wait * 1_000, signal);
       const claimed = await (wait === 0 ? claim() : noteContactWhile(deps, record, signal, claim));
-      if (claimed?.trace) onTrace?.(claimed.trace);
-      return claimed?.task ?? null;
+      if (!claimed) return null;
+      const { task, state } = claimed;
+      onFound?.({ state, ...(task?.trace && { trace: task.trace }) });
+      return task?.task ?? null;
     },
   };
 }
@@ -64,13 +66,14 @@ async function handOut(deps: Deps, agent_id: string, count: number): Promise<Han
   const { store, agents } = deps;
   // The agent may have unregistered, or registered a URL, since its claims began to wait.
   const agentStatus = await agents.findIfRegistered(agent_id);
-  if (agentStatus?.record.endpoint !== PULL_ENDPOINT) return { tasks: [], nextLookMs: null };
+  const state = agentStatus ? agentState(agentStatus.record, agentStatus.slots) : 'offline';
+  if (agentStatus?.record.endpoint !== PULL_ENDPOINT) return { tasks: [], state, nextLookMs: null };
   const found = await store.listClaimable(agent_id, Math.min(count, HAND_OUTS_AT_ONCE));
-  if (found.request_ids.length === 0) return { tasks: [], nextLookMs: found.nextMs };
+  if (found.request_ids.length === 0) return { tasks: [], state, nextLookMs: found.nextMs };
   await store.touch(agent_id, { by: 'push', taken: true, status: null, error: null });
   const results = await Promise.all(found.request_ids.map((id) => handOutTask(deps, agent_id, id)));
   const tasks = results.filter((task) => task !== null);
-  return { tasks, nextLookMs: store.nowMs() + (tasks.length > 0 ? 0 : LOOK_AGAIN_MS) };
+  return { tasks, state, nextLookMs: store.nowMs() + (tasks.length > 0 ? 0 : LOOK_AGAIN_MS) };
 }
 
 /** Counts as an unknown attempt, committed before the task is returned; null when another call was faster. */

@@ -99,6 +99,7 @@ async function writeRegistration(
       registration: ids.newRegistration(),
       registeredMs: nowMs,
       draining: false,
+      ...(before?.record.drained_by_operator && { drained_by_operator: true }),
       offlineMs: null,
       left: false,
       unregisteredMs: null,

@@ -1,6 +1,6 @@
 /**
- * The administrator's operations: the overview, tasks and agents as rows, one agent; and the cancellation of
- * many tasks.
+ * The administrator's operations: the overview, tasks and agents as rows, one agent; the cancellation of many
+ * tasks, and the drain of an agent.
  */
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { AgentQuery, TaskFilter, TaskSelection } from '../../ports/admin.ts';
@@ -8,7 +8,7 @@ import type { Gateway } from '../../ports/gateway.ts';
 import { replyTagged } from '../response/entity-tag.ts';
 import type { Handlers } from './handlers.ts';
 
-type Names = 'getOverview' | 'listTasks' | 'cancelTasks' | 'listAgents' | 'getAgent';
+type Names = 'getOverview' | 'listTasks' | 'cancelTasks' | 'listAgents' | 'getAgent' | 'drainAgent';
 
 const TAGS_DEFAULT = 100;
 const LIMIT_DEFAULT = 100;
@@ -49,6 +49,10 @@ export function createAdminHandlers(gateway: Gateway, version: string): Pick<Han
 
     async getAgent({ path, header }) {
       return replyTagged(await gateway.getAgent(path.agent_id), header('If-None-Match'));
+    },
+
+    async drainAgent({ path, body }) {
+      return { status: 200, body: await gateway.drainAgent(path.agent_id, body.draining) };
     },
   };
 }

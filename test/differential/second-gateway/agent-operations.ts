@@ -144,6 +144,7 @@ function toListedAgent(state: State, agent_id: string): ListedAgent {
     endpoint: registration.endpoint,
     agent_tags: registration.agent_tags,
     state: state.stateOf(agent_id),
+    drained_by_operator: false,
     full: state.isFull(agent_id),
     failing: failures > 0,
     eligible: state.isEligible(agent_id),

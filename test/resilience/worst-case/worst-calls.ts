@@ -96,6 +96,8 @@ export const buildUnregistration = (agent_id: string): Call => usual('unregister
 export const buildPreview = (): Call => usual('previewMatch', { task_tags: TAG_ROWS[0][1] });
 export const buildCounts = (): Call => withQuery('listTasks', { counts: 'true', limit: '1' });
 export const buildGet = (id: string): Call => usual('getTask', {}, id);
+const drainByTurns = (_store: FullStore, n: number): Call =>
+  usual('drainAgent', { draining: n % 2 === 0 }, HOLDER);
 
 export const ROWS: { readonly [O in OperationId]: readonly [Row, ...Row[]] } = {
   submitTask: [
@@ -313,4 +315,5 @@ export const ROWS: { readonly [O in OperationId]: readonly [Row, ...Row[]] } = {
     },
   ],
   getAgent: [{ at: 'with 2,000 tasks', elements: 100, call: () => usual('getAgent', {}, HOLDER) }],
+  drainAgent: [{ at: 'with 2,000 tasks', elements: 100, commits: 1, call: drainByTurns }],
 };

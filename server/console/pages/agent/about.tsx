@@ -59,11 +59,14 @@ function Contact({ agent, now }: Props): VNode {
 /** Whether it gets new tasks now, and if not, why. Pure. */
 export function describeWillingness(agent: {
   readonly state: string;
+  readonly drained_by_operator: boolean;
   readonly full: boolean;
   readonly failing: boolean;
 }): string {
   if (agent.state === 'offline') return 'no, it is offline';
-  if (agent.state === 'draining') return 'no, it is draining';
+  if (agent.state === 'draining') {
+    return agent.drained_by_operator ? 'no, it is drained by the administrator' : 'no, it is draining';
+  }
   if (agent.full) return agent.failing ? 'no, it is full, and its pushes fail' : 'no, it is full';
   return agent.failing ? 'yes, but ranks last while its pushes fail' : 'yes';
 }

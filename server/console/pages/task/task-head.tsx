@@ -27,9 +27,9 @@ export function checkOpen({ status }: { readonly status: string }): boolean {
 
 /** Where the page is, the state, the type, the id and the actions. */
 export function TaskHead({ task, explanation, onCancel }: TaskHeadProps): VNode {
-  const { cancelRefusal } = useConsole();
+  const { changeRefusal } = useConsole();
   const { request_id, task_type, progress } = task;
-  const refusal = cancelRefusal.value;
+  const refusal = changeRefusal.value;
   return (
     <>
       <TaskCrumb request_id={request_id} />

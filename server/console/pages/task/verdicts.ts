@@ -10,6 +10,7 @@ export type VerdictAgent = {
   readonly shared_tags: readonly string[];
   readonly reason: string;
   readonly push_failing: boolean;
+  readonly drained_by_operator?: boolean;
 };
 export type Verdict = { readonly icon: IconName; readonly class: string; readonly word: string };
 
@@ -51,12 +52,14 @@ export function sortVerdicts<Agent extends VerdictAgent>(agents: readonly Agent[
 }
 
 /** Names the change that would make an agent take the task. */
-export function describeHelp({ reason, push_failing }: VerdictAgent): string {
+export function describeHelp({ reason, push_failing, drained_by_operator }: VerdictAgent): string {
   if (reason === 'eligible') {
     return push_failing ? 'Pushes to it fail: look at its log and endpoint' : 'It would get the task';
   }
   if (reason === 'full') return 'A longer queue_timeout, or a higher max_concurrent';
-  if (reason === 'draining') return 'End its draining';
+  if (reason === 'draining') {
+    return drained_by_operator ? 'Drained by the administrator: end that on its page' : 'End its draining';
+  }
   if (reason === 'offline') return 'Start it again';
   if (reason === 'refused_this_task') return 'It was busy; it is asked again within 30 s';
   if (reason === 'has_this_task') return 'The task waits for another agent';

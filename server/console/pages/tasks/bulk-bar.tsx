@@ -16,7 +16,7 @@ export type BulkBarProps = {
   readonly isWhole: boolean;
   /** How many match, in words: `60`, `at least 1,000`; null until they are counted. */
   readonly matching: string | null;
-  readonly cancelRefusal: string | null;
+  readonly changeRefusal: string | null;
   readonly submitRefusal: string | null;
   readonly progress: BulkProgress | null;
   readonly onSelectWhole: () => void;
@@ -62,9 +62,9 @@ export function BulkBar(props: BulkBarProps): VNode {
   );
 }
 
-function BulkActions({ counts, cancelRefusal, submitRefusal, onCancel, onSubmitAgain }: BulkBarProps): VNode {
+function BulkActions({ counts, changeRefusal, submitRefusal, onCancel, onSubmitAgain }: BulkBarProps): VNode {
   const open = countOpen(counts);
-  const noCancel = cancelRefusal ?? (open === 0 ? 'None of them is open.' : null);
+  const noCancel = changeRefusal ?? (open === 0 ? 'None of them is open.' : null);
   const noSubmit = submitRefusal ?? (counts.ended === 0 ? 'None of them has ended.' : null);
   return (
     <>

@@ -40,7 +40,7 @@ export function SelectedTasks({
   onSelection,
   onFinished,
 }: SelectedTasksProps): VNode {
-  const { cancelRefusal, submitRefusal, time } = useConsole();
+  const { changeRefusal, submitRefusal, time } = useConsole();
   const [question, setQuestion] = useState<Question | null>(null);
   const bulk = useBulk();
   const selected = rows.filter(({ id }) => selection.ids.has(id)).map(({ row }) => row);
@@ -57,7 +57,7 @@ export function SelectedTasks({
   };
   const ask = (kind: Question['kind']): void =>
     setQuestion({ kind, counts: chosen, target: chooseTarget(kind === 'again') });
-  const canCancel = cancelRefusal.value === null && countOpen(chosen) > 0 && bulk.progress === null;
+  const canCancel = changeRefusal.value === null && countOpen(chosen) > 0 && bulk.progress === null;
   const canSubmit = submitRefusal.value === null && chosen.ended > 0 && bulk.progress === null;
   useCommands({
     cancel: () => canCancel && ask('cancel'),
@@ -80,7 +80,7 @@ export function SelectedTasks({
     <>
       <BulkBar
         {...{ counts: chosen, isWhole, matching, progress: bulk.progress }}
-        cancelRefusal={cancelRefusal.value}
+        changeRefusal={changeRefusal.value}
         submitRefusal={submitRefusal.value}
         onSelectWhole={() => onSelection(selectWhole(shown))}
         onCancel={() => ask('cancel')}

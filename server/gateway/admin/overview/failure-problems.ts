@@ -28,11 +28,14 @@ const GROUPS_MAX = 50;
 /** A tally of which the last failure is known: there is one. */
 type Failing = EndedTally & { readonly last: NonNullable<EndedTally['last']> };
 
+const DRAIN_IT =
+  'restart this one, or drain it with `task-gateway agent drain ID` or on its page in the console';
+
 const TEXTS = {
   agent_failing: {
     text: (one: Failing) => `\`${one.agent_id}\` fails \`${one.type}\`: ${describeTally(one)}.`,
-    help: ({ last }: Failing, succeedsElsewhere: boolean) =>
-      `${succeedsElsewhere ? 'Other agents succeed at it: drain or restart this one' : 'No other agent succeeds at it: look at the log of this one'}. ${seeTask(last)}`,
+    help: ({ last }: Failing, succeedsElsewhere: boolean, isDrained: boolean) =>
+      `${succeedsElsewhere ? `Other agents succeed at it: ${isDrained ? 'restart this one, which is drained by the administrator' : DRAIN_IT}` : 'No other agent succeeds at it: look at the log of this one'}. ${seeTask(last)}`,
   },
   type_failing: {
     text: (one: Failing, agents: number) =>
@@ -123,7 +126,10 @@ export function listFailureProblems(
     ...agents
       .toSorted((a, b) => b.failed - a.failed)
       .slice(0, SHOWN_MAX)
-      .map((one) => describeAgent(one, nowMs, byType.get(one.type) ?? [])),
+      .map((one) => {
+        const record = one.agent_id === null ? undefined : agentIndex.find(one.agent_id);
+        return describeAgent(one, nowMs, byType.get(one.type) ?? [], record?.drained_by_operator ?? false);
+      }),
   ];
 }
 
@@ -169,12 +175,17 @@ function severityOf({ last }: Failing, nowMs: number): 'problem' | 'warning' {
   return nowMs - last.endedMs <= GOES_ON_MS ? 'problem' : 'warning';
 }
 
-function describeAgent(one: Failing, nowMs: number, ofType: readonly EndedTally[]): OverviewProblem {
+function describeAgent(
+  one: Failing,
+  nowMs: number,
+  ofType: readonly EndedTally[],
+  isDrained: boolean,
+): OverviewProblem {
   const succeedsElsewhere = ofType.some(({ ended, failed }) => failed < FAILED_SHARE * ended);
   return createProblem('agent_failing', severityOf(one, nowMs), {
     ...describeShared(one),
     text: TEXTS.agent_failing.text(one),
-    help: TEXTS.agent_failing.help(one, succeedsElsewhere),
+    help: TEXTS.agent_failing.help(one, succeedsElsewhere, isDrained),
     agent_id: one.agent_id,
   });
 }

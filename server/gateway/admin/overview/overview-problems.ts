@@ -3,6 +3,9 @@
  * looks only at the tags and agents in need, which come first in their orders. For example, if 1,000 agents
  * fail, it lists 10.
  */
+
+import { END_DRAIN } from '../../../domain/advice-words.ts';
+import { isDraining } from '../../../domain/agent.ts';
 import { windowStartMs } from '../../../domain/failures.ts';
 import type { Candidate } from '../../../domain/match.ts';
 import type { TaskCounts } from '../../../domain/task-counts.ts';
@@ -20,6 +23,8 @@ const PROBLEMS_MAX = 50;
 const SHOWN_MAX = 10;
 /** Of the agents that went offline last, so many are looked at: some of them said that they would. */
 const OFFLINE_LOOKED_AT_MAX = 100;
+/** Of the agents that are draining, so many are looked at: some of them asked for it themselves. */
+const DRAINING_LOOKED_AT_MAX = 100;
 /** From this share of a limit on it is nearly reached. */
 const NEAR_LIMIT_SHARE = 0.8;
 
@@ -64,6 +69,7 @@ export function listProblems(sources: ProblemSources): readonly OverviewProblem[
     ...listAgentProblems(sources),
     ...sources.failing,
     ...listTagProblems(sources),
+    ...listDrained(sources),
     ...(firstQuestion
       ? [describeFirstQuestion(firstQuestion, Math.max(1, counts.waitingForAnswer), nowMs)]
       : []),
@@ -94,11 +100,11 @@ function listAgentProblems({
   }
   let lookedAt = 0;
   for (const { candidate } of agentIndex.list('trouble', String(TROUBLE.offline))) {
-    const { agent_id, offlineMs, draining, left } = candidate.record;
+    const { agent_id, offlineMs, left } = candidate.record;
     const isOfLate = rankTrouble(candidate) === TROUBLE.offline && (offlineMs ?? 0) >= windowStartMs(nowMs);
     if (!isOfLate || problems.length === offlineMax || lookedAt === OFFLINE_LOOKED_AT_MAX) break;
     lookedAt += 1;
-    if (!draining && !left)
+    if (!isDraining(candidate.record) && !left)
       problems.push(describeVanished(candidate, nowMs, ofAgents.get(agent_id) ?? NO_FAILURES));
   }
   return problems;
@@ -154,6 +160,28 @@ function describeVanished(
       : 'Look at its log, and start it again. An agent that is stopped on purpose should drain or unregister first.',
     agent_id,
     count: lost > 0 ? lost : null,
+  });
+}
+
+/** The drained agents among the first draining ones. An agent in other trouble is not one of these. */
+function listDrained({ agentIndex }: ProblemSources): readonly OverviewProblem[] {
+  const problems: OverviewProblem[] = [];
+  let lookedAt = 0;
+  for (const { candidate } of agentIndex.list('trouble', String(TROUBLE.draining))) {
+    const { agent_id, drained_by_operator = false } = candidate.record;
+    const isOver = problems.length === SHOWN_MAX || lookedAt === DRAINING_LOOKED_AT_MAX;
+    if (isOver || rankTrouble(candidate) !== TROUBLE.draining) break;
+    lookedAt += 1;
+    if (drained_by_operator) problems.push(describeDrained(agent_id));
+  }
+  return problems;
+}
+
+function describeDrained(agent_id: string): OverviewProblem {
+  return createProblem('agent_drained', 'note', {
+    text: `\`${agent_id}\` is drained by the administrator: it gets no new tasks.`,
+    help: END_DRAIN,
+    agent_id,
   });
 }
 

@@ -15,10 +15,10 @@ import type {
   TaskFilter,
 } from '../../../ports/admin.ts';
 import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
-import { GatewayError } from '../../../ports/gateway.ts';
 import type { Stored } from '../../../ports/store.ts';
 import { commitEach, type TaskCommits } from '../../tasks/commit-step.ts';
 import { requirePosition } from '../page-cursor.ts';
+import { readOnly } from '../read-only.ts';
 import {
   chooseListings,
   type FoundTask,
@@ -50,13 +50,6 @@ export function createTaskCancellation(deps: Deps): Pick<AdminCalls, 'cancelTask
         : await cancelMatching(deps, cancellation, cancellation.filter, receipt, caller);
     },
   };
-}
-
-function readOnly(): GatewayError {
-  return new GatewayError(
-    'read_only',
-    'This gateway’s console is read-only. On the gateway set CONSOLE to `on`, or cancel single tasks with the gateway secret.',
-  );
 }
 
 async function cancelNamed(

@@ -1,0 +1,10 @@
+/** The error when an administrator may only look. */
+import { GatewayError } from '../../ports/gateway.ts';
+
+/** Creates it. */
+export function readOnly(): GatewayError {
+  return new GatewayError(
+    'read_only',
+    'This gateway’s console is read-only. On the gateway set CONSOLE to `on`. Single tasks can be cancelled with the gateway secret.',
+  );
+}
