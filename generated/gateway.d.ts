@@ -1611,7 +1611,8 @@ export interface components {
             registration: components["schemas"]["RegistrationToken"];
             /**
              * Format: double
-             * @description The interval between heartbeats that the gateway asks for, in seconds.
+             * @description The interval between heartbeats that the gateway asks for, in seconds: at most a third of the agent's
+             *     `lost_after`.
              */
             heartbeat_interval: number;
             /**

@@ -69,7 +69,8 @@ export type AgentOptions<
    */
   readonly pushSecret?: string | readonly string[] | undefined;
   /**
-   * Seconds without contact after which the gateway fails this agent's tasks; null for never. Default: 120.
+   * Seconds without contact, 3 or more, after which the gateway fails this agent's tasks; null for never.
+   * Default: 120.
    */
   readonly lostAfterSeconds?: number | null | undefined;
   /** The largest push that is taken, in bytes. Default: 3 MiB, more than any push of a gateway. */
@@ -110,6 +111,8 @@ export const AGENT_OPTION_NAMES = [
 ] as const;
 
 const LOST_AFTER_SECONDS = 120;
+/** The gateway's bound. */
+const LOST_AFTER_SECONDS_MIN = 3;
 /** More than the largest task: a payload and a result of 1 MiB each as they are written, and the rest. */
 const PUSH_BYTES_MAX = 3_145_728;
 /** The gateway's rule for secrets. */
@@ -124,6 +127,9 @@ export function readAgentSettings(options: AgentOptions): AgentSettings {
   requireEndpoint(options);
   if (!Number.isInteger(maxConcurrent) || maxConcurrent < 1) {
     throw new InvalidOptionError('maxConcurrent must be a whole number of 1 or more.');
+  }
+  if (lostAfterSeconds !== null && !(lostAfterSeconds >= LOST_AFTER_SECONDS_MIN)) {
+    throw new InvalidOptionError('lostAfterSeconds must be a number of 3 or more, or null.');
   }
   const isSubstituted = options.fetch !== undefined || options.clock !== undefined;
   return {

@@ -16,7 +16,6 @@ type Deps = {
   readonly nowSeconds: () => number;
 };
 
-const HEARTBEAT_MS = 15_000;
 /** Where scripted agents are: a name that no network has. */
 const HOST = 'agents.simulator.test';
 
@@ -82,7 +81,7 @@ export function createAgents(deps: Deps): AgentStage {
         throw new TypeError(`The agent was not registered: ${status} ${JSON.stringify(body)}`);
       }
       processes.set(agent_id, one);
-      void beat(deps, one);
+      void beat(deps, one, Number(body.heartbeat_interval) * 1_000);
       return describe(one);
     },
     list: () => [...processes.values()].map(describe),
@@ -103,9 +102,9 @@ export function createAgents(deps: Deps): AgentStage {
   };
 }
 
-async function beat(deps: Deps, one: Process): Promise<void> {
+async function beat(deps: Deps, one: Process, everyMs: number): Promise<void> {
   for (;;) {
-    await deps.clock.sleep(HEARTBEAT_MS, one.stopped);
+    await deps.clock.sleep(everyMs, one.stopped);
     if (one.stopped.aborted) return;
     const body = {
       agent_id: one.agent_id,

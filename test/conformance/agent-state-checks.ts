@@ -136,14 +136,21 @@ export const AGENT_STATE_CHECKS: Readonly<Record<string, Check>> = {
     );
   },
   'agent-life.with-a-lost-after': async (kit) => {
-    const agent = await kit.startAgent({ lost_after: 1 });
+    const short = await kit.startAgent({ lost_after: 2.9 });
+    requireProblem(short.registered, 422, 'validation_failed', 'with a `lost_after` of 2.9');
+    const agent = await kit.startAgent({ lost_after: 3 });
     const startMs = kit.nowMs();
+    const interval = Number(requireObject(agent.registered).heartbeat_interval);
+    requireThat(
+      interval <= 1,
+      `With a \`lost_after\` of 3 \`heartbeat_interval\` is ${interval}; must be ≤ 1.`,
+    );
     await awaitState(kit, agent, 'offline');
     const silentMs = kit.nowMs() - startMs;
-    requireThat(silentMs > 700, `It was offline after ${silentMs} ms already.`);
+    requireThat(silentMs > 2_700, `It was offline after ${silentMs} ms already.`);
   },
   'agent-life.the-next-call-brings': async (kit) => {
-    const silent = await kit.startAgent({ endpoint: 'pull', lost_after: 1 });
+    const silent = await kit.startAgent({ endpoint: 'pull', lost_after: 3 });
     await awaitState(kit, silent, 'offline');
     await kit.callAs(silent, 'claim');
     await requireState(kit, silent, 'ready', 'that claims after its silence');

@@ -48,7 +48,7 @@ export const CHOICE_CHECKS: Readonly<Record<string, Check>> = {
     const tags = { agent_tags: [kit.name('other'), tag] };
     const draining = await kit.startAgent(tags);
     await kit.callAs(draining, 'heartbeat', { draining: true });
-    const silent = { ...(await kit.startAgent({ ...tags, lost_after: 1 })), tag };
+    const silent = { ...(await kit.startAgent({ ...tags, lost_after: 3 })), tag };
     await kit.startAgent({ ...tags, max_concurrent: 2, current_load: 2 });
     await kit.startAgent();
     await awaitState(kit, silent, 'offline');

@@ -39,7 +39,7 @@ export const CONTROLS: Readonly<Record<string, Control>> = {
 
 /** The controls that are tried at the same time. */
 const CONTROLS_AT_ONCE = 8;
-const LIMIT_MS = 4_000;
+const LIMIT_MS = 6_000;
 
 /** The checks that found a fault or were kept from looking, by the requirement whose control planted it. */
 export type Found = ReadonlyMap<string, readonly string[]>;

@@ -89,7 +89,7 @@ async function reportedFailed(kit: Kit) {
 
 /** A task whose agent is silent for longer than it said it would be. */
 async function lost(kit: Kit) {
-  const { agent, request_id } = await running(kit, {}, { lost_after: 1 });
+  const { agent, request_id } = await running(kit, {}, { lost_after: 3 });
   return { agent, request_id, done: await awaitEnd(kit, request_id) };
 }
 

@@ -140,6 +140,24 @@ describeEachStore('on %s', (_name, open) => {
       expect(await agentOf(world)).toMatchObject({ state });
     });
 
+    test.each([3, 5, 44, 45, 120])(
+      'not while it beats as often as asked, with a lost_after of %i s',
+      async (lost_after) => {
+        const world = await start();
+        const { heartbeat_interval } = await world.gateway.registerAgent(
+          buildRegistration('A', { lost_after }),
+        );
+        expect(heartbeat_interval).toBe(Math.min(15, lost_after / 3));
+        const id = await submit(world);
+        for (let passedMs = 0; passedMs < 60_000; passedMs += heartbeat_interval * 1_000) {
+          await world.pass(heartbeat_interval * 1_000);
+          await world.gateway.heartbeatAgent({ agent_id: 'A' });
+        }
+        expect(await read(world, id)).toMatchObject({ status: 'running' });
+        expect(await agentOf(world)).toMatchObject({ state: 'processing' });
+      },
+    );
+
     test('not while a claim waits, even with a shorter lost_after', async () => {
       const world = await start();
       await world.gateway.registerAgent(

@@ -235,6 +235,8 @@ describe('createAgent rejects options that can’t work', () => {
   test.each<[string, Partial<AgentOptions>]>([
     ['no slot', { maxConcurrent: 0 }],
     ['half a slot', { maxConcurrent: 1.5 }],
+    ['a time after which it is lost that no heartbeat is in time for', { lostAfterSeconds: 2.9 }],
+    ['a time after which it is lost that is no number', { lostAfterSeconds: Number.NaN }],
     ['a port for an agent that pulls', { endpoint: 'pull', listen: {} }],
     ['all addresses without an endpoint', { listen: { host: '0.0.0.0' } }],
     ['a path without a slash', { listen: { path: 'tasks' } }],

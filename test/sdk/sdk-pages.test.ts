@@ -216,7 +216,7 @@ describe('each program of the pages runs', () => {
     const small = await startGateway({ GATEWAY_AUTH: AUTH, ...settings });
     try {
       const failed = /^task-gateway: task \S+ \(t\) failed: Error: no data$/m;
-      expect(await run('lost_after: 1 }', small.baseUrl)).toEqual({
+      expect(await run('lost_after: 3 }', small.baseUrl)).toEqual({
         code: 0,
         error: expect.stringMatching(failed),
         out: '',
@@ -234,7 +234,7 @@ describe('each program of the pages runs', () => {
       .map((line) => line.split('|').map((cell) => cell.trim()));
     expect(rows).toHaveLength(10);
     const [settings = ''] = /^STORE=memory: .*/m.exec(PAGES) ?? [];
-    const columns = ["fault: 'busy'", "auth: 'any'", 'lost_after: 1 }'].map(
+    const columns = ["fault: 'busy'", "auth: 'any'", 'lost_after: 3 }'].map(
       (words) => programs.find((program) => program.includes(words)) ?? '',
     );
     for (const [, failure = '', ...cells] of rows) {

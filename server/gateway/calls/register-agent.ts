@@ -22,8 +22,10 @@ import type { AgentIndex } from '../agents/ranking/agent-index.ts';
 import { type RecentReports, readExternalLoad } from '../agents/recent-reports.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
 
-/** Seconds between heartbeats that the register response asks for. */
+/** Seconds between heartbeats that the register response asks for, at most. */
 const HEARTBEAT_INTERVAL_SECONDS = 15;
+/** So many heartbeats are sent within `lost_after`: one that is late does not make a healthy agent lost. */
+const HEARTBEATS_WITHIN_LOST_AFTER = 3;
 
 type Deps = {
   readonly store: Store;
@@ -54,12 +56,16 @@ export function createRegisterAgent(deps: Deps): Pick<Gateway, 'registerAgent'> 
         agent_id,
         state: agentState(agentStatus.record, agentStatus.slots),
         registration: agentStatus.record.registration,
-        heartbeat_interval: HEARTBEAT_INTERVAL_SECONDS,
+        heartbeat_interval: chooseInterval(registration),
         offline_after: OFFLINE_AFTER_MS / 1_000,
         cancelled_request_ids: await listCancelled(store, agent_id, request_ids),
       };
     },
   };
+}
+
+function chooseInterval({ lost_after = Number.POSITIVE_INFINITY }: Registration): number {
+  return Math.min(HEARTBEAT_INTERVAL_SECONDS, lost_after / HEARTBEATS_WITHIN_LOST_AFTER);
 }
 
 /** A registration that takes no more memory than the one it replaces is never refused. */

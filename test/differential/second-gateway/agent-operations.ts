@@ -191,7 +191,8 @@ export const AGENT_OPERATIONS: Readonly<Record<string, (call: Call) => Reply | P
     });
     const cancelled_request_ids = acknowledge(call, agent_id, true);
     state.dispatch();
-    const times = { heartbeat_interval: 15, offline_after: 90 };
+    const { lost_after = Infinity } = registration;
+    const times = { heartbeat_interval: Math.min(15, lost_after / 3), offline_after: 90 };
     return {
       ok: true,
       agent_id,

@@ -63,7 +63,7 @@ export const PHASES = {
   },
   agentIsLost: {
     at: '2,000 tasks of an agent are lost',
-    calls: [buildRegistration({ agent_id: LOSER, agent_tags: ['held'], lost_after: 0.5 })],
+    calls: [buildRegistration({ agent_id: LOSER, agent_tags: ['held'], lost_after: 3 })],
     isOnce: true,
     isOver: (before, now) => now.by_outcome.agent_lost >= before.by_outcome.agent_lost + HELD,
   },
