@@ -1,5 +1,5 @@
 /** The output of tasks in the second gateway: all pieces of a task in one array. */
-import { askQuestions } from './question-operations.ts';
+import { askQuestions, isOpenIn } from './question-operations.ts';
 import { type Call, Refusal, type Reply, requireOwnTask, requireTask, waitFor, waitMs } from './request.ts';
 import { type Piece, type Task, withdrawOpen } from './state.ts';
 import { outcomeOf } from './task-operations.ts';
@@ -29,7 +29,8 @@ function writeOutput(call: Call): Reply {
   if (!isKnown && output.pieces.length > 0) output.pieces.push({ reset: true, agent_id });
   if (!isKnown) output.replaced = [output.writer, ...output.replaced].slice(0, 10);
   Object.assign(output, { writer: name, next: stored + news.length });
-  output.pieces.push(...news.map(toStored), ...answers);
+  const stays = ({ question }: Piece): boolean => !isOpenIn(before, question);
+  output.pieces.push(...news.filter(stays).map(toStored), ...answers);
   Object.assign(task, { questions, isTaken: true });
   state.wake();
   return { ...answer, accepted: true, next: output.next };

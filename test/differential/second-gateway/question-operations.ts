@@ -51,6 +51,12 @@ export function askQuestions(
   return { questions, answers };
 }
 
+/** Whether a piece asks what waits for its answer already: nothing is stored of it. */
+export function isOpenIn(questions: Task['questions'], question: Piece['question']): boolean {
+  const known = questions.get((question as Question['content'] | undefined)?.key ?? '');
+  return known !== undefined && !known.isWithdrawn && !known.answer;
+}
+
 function answerTask(call: Call): Reply {
   const { state, id, body } = call;
   const task = requireTask(call);
