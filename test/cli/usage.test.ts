@@ -69,7 +69,7 @@ describe('suggestions', () => {
     ],
     [
       ['--url', 'task', 'agent', ''],
-      ['list', 'show', 'exec'],
+      ['list', 'show', 'drain', 'exec'],
     ],
     [
       ['task', 'list', '--status', ''],
