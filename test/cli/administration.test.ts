@@ -1,7 +1,6 @@
 /** The commands of administrators against a real gateway, each as a process. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TaskQuery } from '../../sdk/admin-calls.ts';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
@@ -59,7 +58,7 @@ test('task failures names the agent, its share, the error and a task; overview h
     ids.push(request_id);
   }
   // A reading of the overview is shared for a second.
-  await setTimeout(1_100);
+  await expect.poll(async () => (await client.getOverview()).failures.failed, { timeout: 60_000 }).toBe(2);
   const row = new RegExp(`^2 of 3 +sum +bad +failed +\\S+ s ago +\\S+ s ago +${ids[2]} +no row 2`, 'm');
   const { code, stdout } = await run('task', 'failures');
   expect(code).toBe(0);

@@ -170,13 +170,17 @@ test('run --stream in a pipe says how to answer, and task output shows question 
 async function ask(lines: readonly string[], question = { key: 'k', prompt: 'p', schema }) {
   const { context, written } = createTestContext();
   const stdin = new Readable({ read() {} });
-  const asked = askPerson({ ...context, stdin }, question, new AbortController().signal);
-  for (const line of lines) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    stdin.push(`${line}\n`);
+  let isOver = false;
+  const asked = askPerson({ ...context, stdin }, question, new AbortController().signal).finally(() => {
+    isOver = true;
+  });
+  let read = 0;
+  for (const line of [...lines, null]) {
+    // A person types when asked.
+    await expect.poll(() => isOver || written.stderr.length > read, { interval: 1 }).toBe(true);
+    read = written.stderr.length;
+    stdin.push(line === null ? null : `${line}\n`);
   }
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  stdin.push(null);
   return { answer: await asked, log: written.stderr };
 }
 

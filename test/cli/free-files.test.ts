@@ -24,18 +24,21 @@ test('a start that fails leaves no file open, however many are free', () => {
   const program = `
     import { closeSync, openSync, readdirSync } from 'node:fs';
     import { runChild } from '${urlOf('child.ts')}';
-    const run = (ms) => runChild(['true'], {
-      input: '', env: {}, signal: AbortSignal.timeout(ms), killAfterMs: 100, outputBytesMax: 10,
-      onProgress() {}, onErrorText() {},
-    }).then(() => 'ran', () => 'failed');
+    const run = () => {
+      const ending = new AbortController();
+      return runChild(['true'], {
+        input: '', env: {}, signal: ending.signal, killAfterMs: 100, outputBytesMax: 10,
+        onProgress() {}, onErrorText() {}, onShortage: () => ending.abort(),
+      }).then(() => 'ran', () => 'failed');
+    };
     const count = () => readdirSync('/proc/self/fd').length;
-    await run(10_000);
+    await run();
     const before = count();
     for (const free of Array(20).keys()) {
       const opened = [];
       try { for (;;) opened.push(openSync('/dev/null')); } catch {}
       for (const file of opened.splice(0, free)) closeSync(file);
-      const how = await run(free < 10 ? 600 : 10_000);
+      const how = await run();
       for (const file of opened) closeSync(file);
       console.log(how, count() - before);
     }`;
@@ -46,9 +49,10 @@ test('a start that fails leaves no file open, however many are free', () => {
 test('a start of the group watch that fails leaves no file open either', () => {
   const program = `
     import { closeSync, openSync, readdirSync } from 'node:fs';
-    import { setTimeout } from 'node:timers/promises';
+    import { setImmediate as nextTurn } from 'node:timers/promises';
     import { startGroupWatch } from '${urlOf('group-watch.ts')}';
     const count = () => readdirSync('/proc/self/fd').length;
+    const settle = async () => { for (let turn = 0; turn < 100; turn += 1) await nextTurn(); };
     for (const free of Array(20).keys()) {
       const before = count();
       const opened = [];
@@ -56,9 +60,9 @@ test('a start of the group watch that fails leaves no file open either', () => {
       for (const file of opened.splice(0, free)) closeSync(file);
       let how = 'started';
       const watch = startGroupWatch(100, () => { how = 'failed'; });
-      await setTimeout(20);
+      await settle();
       void watch.expect('A=1');
-      await setTimeout(20);
+      await settle();
       for (const file of opened) closeSync(file);
       console.log(how, count() - before);
     }`;

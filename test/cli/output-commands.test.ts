@@ -2,6 +2,9 @@
  * The output of tasks on the command line, with a real gateway: `run --stream`, `task output`, and
  * `agent exec --stream`, whose programs are held back rather than cut.
  */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Agent, createAgent } from '../../sdk/agent/index.ts';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
@@ -9,6 +12,7 @@ import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-pr
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { type CommandExit, envFor, type RunningCommand, runCommand, startCommand } from './cli-process.ts';
 
+let folder: string;
 let gateway: GatewayProcess;
 let client: TaskGatewayClient;
 let agent: Agent;
@@ -19,6 +23,7 @@ const started: RunningCommand[] = [];
 let release: () => void = () => undefined;
 
 beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-output-'));
   gateway = await startGateway();
   proxy = await startTcpProxy(Number(new URL(gateway.baseUrl).port));
   env = envFor(gateway);
@@ -47,6 +52,7 @@ afterAll(async () => {
   await agent?.stop({ drainMs: 0 });
   await proxy?.close();
   await gateway?.stop();
+  rmSync(folder, { recursive: true, force: true });
 });
 
 const run = (...words: readonly string[]): Promise<CommandExit> => runCommand(words, { env });
@@ -174,6 +180,9 @@ describe('task output', () => {
 });
 
 describe('agent exec --stream', () => {
+  /** A step of a script that ends when the test has written the file. */
+  const waitForFile = (file: string): string => `until [ -e '${file}' ]; do sleep 0.02; done`;
+
   /** Starts an agent whose gateway is behind the proxy. */
   async function startExec(
     tag: string,
@@ -188,14 +197,20 @@ describe('agent exec --stream', () => {
   }
 
   test('standard output becomes pieces while the program runs; the result is the same', async () => {
+    const go = join(folder, 'read');
     const exec = await startExec(
       'exec',
-      'echo 一; echo "::progress 40::"; sleep 0.5; printf "二"; echo no >&2',
+      `echo 一; echo "::progress 40::"; ${waitForFile(go)}; printf "二"; echo no >&2`,
     );
     const texts: string[] = [];
     const { result, progress } = await client.runTask(
       { task_type: 't', task_tags: ['exec'], payload: {} },
-      { onOutput: ({ text }) => text !== undefined && texts.push(text) },
+      {
+        onOutput({ text }) {
+          if (text !== undefined) texts.push(text);
+          writeFileSync(go, '');
+        },
+      },
     );
     expect(texts).toEqual(['一\n', '二']);
     expect([result, progress]).toEqual([{ output: '一\n二' }, 100]);
@@ -205,8 +220,10 @@ describe('agent exec --stream', () => {
 
   test('a program that writes while no gateway responds is held back, and nothing of it is cut', async () => {
     const bytes = 3_000_000;
-    const script = `head -c ${bytes} /dev/zero | tr '\\0' x; echo written >&2`;
-    const exec = await startExec('held-back', `sleep 1; ${script}`, '--output-max', '1000');
+    const write = (count: number) => `head -c ${count} /dev/zero | tr '\\0' x`;
+    const script = `${write(500_000)}; echo has written a part >&2; ${write(bytes - 500_000)}; echo all >&2`;
+    const go = join(folder, 'refused');
+    const exec = await startExec('held-back', `${waitForFile(go)}; ${script}`, '--output-max', '1000');
     const { request_id } = await client.submitTask({
       task_type: 't',
       task_tags: ['held-back'],
@@ -214,10 +231,14 @@ describe('agent exec --stream', () => {
       queue_timeout: 10,
     });
     await exec.waitForLog('taken');
-    await proxy.setFault('refuse');
-    await new Promise((resolve) => setTimeout(resolve, 4_000));
-    // It still writes: the pipe is not read while 1 MiB is unsent.
-    expect(exec.stderr()).not.toContain('written');
+    await proxy.setFault('reset');
+    writeFileSync(go, '');
+    await exec.waitForLog('has written a part');
+    const before = proxy.connections();
+    await expect.poll(() => proxy.connections(), { timeout: 60_000 }).toBeGreaterThan(before + 5);
+    // The agent has tried again and again, and the program still writes: the pipe is not read while 1 MiB is
+    // unsent.
+    expect(exec.stderr()).not.toMatch(/ all$/m);
     await proxy.setFault(null);
     let read = 0;
     for await (const { text } of client.readOutput(request_id)) read += text?.length ?? 0;

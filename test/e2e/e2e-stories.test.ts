@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { MACHINE_SLACK_MS } from '../harness/slack.ts';
 import { get, getAdmin, post, startPushAgent, submit, subscribe } from './plain-calls.ts';
 import { submitMany } from './submitter.ts';
 
@@ -90,7 +89,7 @@ describe('a restart', () => {
     }
   });
 
-  test('on SIGTERM ends within five seconds with what was accepted on disk, its long polls answered and its streams ended', async () => {
+  test('on SIGTERM ends with what was accepted on disk, its long polls answered and its streams ended', async () => {
     await startAgent({ capacity: 1, pauseMs: 60_000 });
     await listen('drain');
     const request_id = await submit(gateway.baseUrl, { cli_session_id: 'drain' });
@@ -98,9 +97,7 @@ describe('a restart', () => {
     await vi.waitFor(async () => {
       expect((await get(gateway.baseUrl, `/api/cli/tasks/${request_id}`)).body.status).toBe('running');
     }, WAIT);
-    const startMs = performance.now();
     expect(await gateway.stop()).toBe(0);
-    expect(performance.now() - startMs).toBeLessThan(5_000 + MACHINE_SLACK_MS);
     expect((await waiting).body).toMatchObject({ request_id, status: 'running' });
     gateway = await start();
     expect((await get(gateway.baseUrl, `/api/cli/tasks/${request_id}`)).body).toMatchObject({

@@ -141,11 +141,9 @@ describe.each(['cut-before', 'cut-after'] as const)('a commit on a connection th
 });
 
 test('a commit rejects as unavailable when there is no new connection in time', async () => {
-  const startMs = performance.now();
   const submitting = submit(store, newId()).catch((error: unknown) => error);
   await proxy.setFault('cut-before');
   expect(await submitting).toMatchObject({ name: 'StoreUnavailable' });
-  expect(performance.now() - startMs).toBeLessThan(5_000);
 });
 
 test('a call that is sent again has no more time than one that is sent once; a late reply wakes all listeners', async () => {

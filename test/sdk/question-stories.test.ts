@@ -2,7 +2,7 @@
  * Questions over a real gateway: asked by an agent, answered by runs and by plain calls; an agent that is
  * started again after its question was answered asks again, gets the answer, and no caller is asked twice.
  */
-import { setTimeout as pause } from 'node:timers/promises';
+import { aborted } from 'node:util';
 import { expect, test } from 'vitest';
 import type { Handler } from '../../sdk/agent/index.ts';
 import { createClient, type OutputPiece, type Question, type TaskGatewayClient } from '../../sdk/index.ts';
@@ -41,9 +41,10 @@ test('A run answers what its agent asks, behind what was written, through a conn
     onOutput: (piece) => got.push(piece),
     async onQuestion(question) {
       asked.push(question);
+      const before = proxy.connections();
       await proxy.setFault('reset');
       await proxy.setFault(null);
-      await pause(500);
+      await until(() => proxy.connections() > before, 'the run connects again');
       return { approve: true };
     },
   });
@@ -66,7 +67,7 @@ test('An agent started again after its question was answered asks again, gets th
     const answer = await ask('Deploy?', { schema });
     starts.push(answer);
     // The first one does not come to report.
-    if (own === 1) await pause(60_000, undefined, { signal }).catch(() => undefined);
+    if (own === 1) await aborted(signal, signal);
     return 'deployed';
   };
   const first = await startAgent('killed', handler);
@@ -132,16 +133,16 @@ test('A cancellation ends a question: the handler stops, and the callback’s si
     await ask('Deploy?').catch((error: { code?: string }) => reasons.push(error.code));
   });
   const fired = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<string>();
   const running = client
     .runTask(taskOf('cancelled'), {
       onQuestion(_question, { signal }) {
         signal.addEventListener('abort', () => fired.resolve());
+        void started.promise.then((request_id) => client.cancelTask(request_id));
         return fired.promise;
       },
       onOutput: () => undefined,
-      onProgress: ({ request_id, status }) => {
-        if (status === 'running') setTimeout(() => void client.cancelTask(request_id), 1_000);
-      },
+      onProgress: ({ request_id }) => started.resolve(request_id),
     })
     .catch((error: { code?: string }) => error.code);
   expect(await running).toBe('task_cancelled');
