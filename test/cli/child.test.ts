@@ -1,6 +1,4 @@
-/**
- * Child processes of `agent exec`: their input and output, how they exit, and that none of them is left over.
- */
+/** Child processes of `agent exec`: their input and output, how they exit, and that none is left over. */
 import { describe, expect, test, vi } from 'vitest';
 import { type ChildOptions, runChild } from '../../sdk/cli/child/child.ts';
 import { readResult } from '../../sdk/cli/child/child-handler.ts';
@@ -10,8 +8,8 @@ import { createProgressMarkerFilter } from '../../sdk/cli/child/progress-markers
 import { startTimer } from '../../sdk/cli/timers.ts';
 import { isRunning } from './cli-process.ts';
 
-function run(script: string, more: Partial<ChildOptions> = {}) {
-  return runChild(['sh', '-c', script], {
+function run(script: string, more: Partial<ChildOptions> = {}, command = ['sh', '-c', script]) {
+  return runChild(command, {
     input: '',
     env: { PATH: process.env.PATH },
     signal: new AbortController().signal,
@@ -40,9 +38,7 @@ describe('a program', () => {
   });
 
   test('that can’t be started makes runChild reject', async () => {
-    const options = { input: '', env: {}, signal: new AbortController().signal, killAfterMs: 1 };
-    const more = { outputBytesMax: 1, onProgress: () => undefined, onErrorText: () => undefined };
-    await expect(runChild(['/no/such/program'], { ...options, ...more })).rejects.toThrow('ENOENT');
+    await expect(run('', {}, ['/no/such/program'])).rejects.toThrow('ENOENT');
   });
 
   test('has its output cut at the limit, but never inside a character', async () => {
@@ -216,6 +212,17 @@ describe('a program', () => {
     });
     expect(exit).toMatchObject({ exitCode: 0, output: 'x'.repeat(100_000) });
     expect(chars).toBeLessThan(2_000_000);
+  });
+
+  test('has its result once what it wrote is taken', async () => {
+    const [ending, taken] = [new AbortController(), [] as number[]];
+    const onOutputText = async (text: string): Promise<void> => {
+      ending.abort();
+      await vi.waitFor(() => expect(isRunning(Number(text))).toBe(false), { timeout: 60_000 });
+      taken.push(Number(text));
+    };
+    const { output } = await run('echo $$; sleep 1000', { onOutputText, signal: ending.signal });
+    expect(taken).toEqual([Number(output)]);
   });
 
   test('is searched in PATH', () => {

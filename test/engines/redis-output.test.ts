@@ -24,6 +24,22 @@ afterAll(async () => {
   await redis.dispose();
 });
 
+test('Commits of one script together stay within the limit of all output.', async () => {
+  const underTest = await createRedisSubject(redis, 'memory');
+  const store = await underTest.open();
+  const ids = ['t1', 't2', 't3', 't4', 't5', 't6'];
+  for (const id of ids) {
+    await submit(store, id);
+    await begin(store, id, 'w');
+  }
+  await store.trim({ keepTasksMs: 1e9, sessionEventsMax: 1_000, outputBytesMax: 3_500 }, 500);
+  const piece = textOf('x'.repeat(900));
+  const results = await Promise.all(ids.map((id) => append(store, id, 'w', 0, [piece])));
+  const taken = results.filter((result) => result.ok && !result.isFull);
+  expect(taken).toHaveLength(3);
+  await underTest.dispose();
+});
+
 describe('the processes that share a store', () => {
   test('each read what another has appended as soon as they are notified', async () => {
     const underTest = await createRedisSubject(redis, 'memory');

@@ -63,6 +63,15 @@ describeEachStore('the load on %s', (_name, open) => {
     },
   );
 
+  test('a task that another agent has just reported is not taken for one of its own', async () => {
+    const world = await start();
+    await world.gateway.registerAgent(buildRegistration('B'));
+    await finish(world, 'B');
+    await world.gateway.registerAgent(buildRegistration('A'));
+    await world.gateway.heartbeatAgent({ agent_id: 'A', current_load: 1 });
+    expect(await agentOf(world, 'A')).toMatchObject({ full: true, current_load: 1, running: 0 });
+  });
+
   test('external load stays as it is while results are reported, and follows what is certain', async () => {
     const world = await start();
     await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 5, current_load: 2 }));

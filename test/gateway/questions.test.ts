@@ -311,7 +311,7 @@ describeEachStore('questions on %s', (_name, open) => {
     const piece = 'x'.repeat(7 * 2 ** 17 - 100);
     for (const from of [0, 1, 2, 3]) await write(world, request_id, [piece], { from });
     const mixed = (more = {}) =>
-      ask(world, request_id, DEPLOY, { from: 4, pieces: [text(piece), asPiece(DEPLOY)], ...more });
+      ask(world, request_id, DEPLOY, { from: 4, pieces: [text('x'.repeat(1_000)), asPiece(DEPLOY)], ...more });
     expect(await mixed()).toMatchObject({ accepted: false, status: 'running', next: 4 });
     expect(await mixed({ writer: 'again', from: 0 })).toMatchObject({ accepted: false, next: 0 });
     expect(await askedOf(world, request_id)).toEqual([]);

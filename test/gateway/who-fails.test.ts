@@ -190,17 +190,19 @@ describeEachStore('on %s', (_name, open) => {
     expect(problems[0]?.text).toBe('`render` fails at all 2 agents: 10 of 11, the last with: bad input.');
   });
 
-  test('a type that fails at its only agent is the problem of the agent', async () => {
+  test('a type that fails at its only agent is the problem of the agent, until that unregisters', async () => {
     const world = await start();
     await register(world, 'a');
     for (let n = 0; n < 12; n += 1) await end(world, 'a', 'render', 'bad input');
     expect(await readProblems(world)).toEqual(['problem agent_failing a render']);
+    await world.gateway.unregisterAgent('a');
+    expect(await readProblems(world)).toEqual([]);
   });
 
   test('an agent that vanished is named with the tasks that it lost, for a quarter of an hour', async () => {
     const world = await start();
     await register(world, 'a', { lost_after: 30, max_concurrent: 2 });
-    for (const _ of [1, 2]) await submitLong(world, { task_tags: ['a'], task_type: 'render' });
+    for (const task_type of ['render', 'scan']) await submitLong(world, { task_tags: ['a'], task_type });
     await world.pass(40_000);
     const { problems } = await readOverview(world);
     const problem = problems.find(({ code }) => code === 'agent_silent');

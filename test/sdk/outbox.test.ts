@@ -179,11 +179,14 @@ describe('an outbox', () => {
     append.mockRestore();
     expect(errors).toHaveLength(1);
     await outbox.keep(report('t3'));
+    const { ino } = statSync(file);
+    await outbox.keep(report('t4'));
+    expect(statSync(file).ino, 'then it appends again').toBe(ino);
     const left = nextFile();
     copyFileSync(file, left);
     await outbox.close();
     const again = createOutbox(left, (error) => errors.push(error));
-    expect(await again.open()).toEqual([report('t1'), report('t2'), report('t3')]);
+    expect(await again.open()).toEqual(['t1', 't2', 't3', 't4'].map((id) => report(id)));
     await again.close();
     expect(errors).toHaveLength(1);
   });

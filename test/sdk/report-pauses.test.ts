@@ -98,6 +98,24 @@ test.each([
   },
 );
 
+test('An agent that stops lets a handler go on that waits until its output is taken.', async () => {
+  let isOver = false;
+  await startPulling({
+    async handler(_task, { write }) {
+      for (let count = 0; count < 20; count += 1) await write('x'.repeat(65_536));
+      isOver = true;
+    },
+  });
+  gateway.respondToWrite = busy('1');
+  await offer('t1');
+  await pass(clock, 1_000);
+  expect(isOver).toBe(false);
+  const stopped = agent?.stop({ drainMs: 0, graceMs: 60_000 });
+  await pass(clock, 500);
+  expect(isOver).toBe(true);
+  await elapse(clock, stopped ?? Promise.resolve());
+});
+
 test('An agent that stops sends a report again that gets no response, the one under way and those after it.', async () => {
   await startPulling();
   let reports = 0;

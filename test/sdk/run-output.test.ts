@@ -187,6 +187,30 @@ test('In a browser three runs at most have a stream of their own; the others pol
   }
 });
 
+test('In a browser a run that has ended leaves its stream to the next one, and a held call to the next call.', async () => {
+  vi.stubGlobal('location', { href: 'http://page.test/', origin: 'http://page.test' });
+  try {
+    const gateway = createOutputGateway();
+    const { task } = gateway.state;
+    for (let runs = 1; runs <= 5; runs += 1) {
+      gateway.state.task = task;
+      const { run } = startRun(gateway);
+      await pass(gateway.clock, 100);
+      expect(gateway.outputs).toHaveLength(runs);
+      gateway.succeed();
+      gateway.outputs.at(-1)?.write(frame({ n: 1, ...END }));
+      await elapse(gateway.clock, run);
+    }
+    const { run, clock, waits, succeed } = startRun();
+    await pass(clock, 10_000);
+    expect(waits().length).toBeGreaterThan(5);
+    succeed();
+    await elapse(clock, run);
+  } finally {
+    vi.unstubAllGlobals();
+  }
+});
+
 test('An onOutput that throws is printed and changes nothing.', async () => {
   const printed = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   const gateway = createOutputGateway();
