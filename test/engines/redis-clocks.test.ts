@@ -16,7 +16,7 @@ import { agentRef, must, register, until } from './store-under-test.ts';
 const APART_MS = 5_000;
 /** How wrong the wall clock of this process is: a time that is taken from it is far from that of Redis. */
 const WALL_WRONG_MS = 3_600_000;
-/** Times nearer than this agree: one of the clocks is further off, and a busy machine adds to a round trip. */
+/** Times nearer than this agree: a busy machine adds to a round trip, and a wrong clock is further off. */
 const SLACK_MS = APART_MS / 2;
 let redis: SteppedRedis;
 const stores: Store[] = [];

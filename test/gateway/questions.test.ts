@@ -308,10 +308,10 @@ describeEachStore('questions on %s', (_name, open) => {
 
   test('text beside a question is refused with it where there is no room for text, then the question alone is taken', async () => {
     const { world, request_id } = await startTask();
-    const piece = 'x'.repeat(7 * 2 ** 17 - 100);
-    for (const from of [0, 1, 2, 3]) await write(world, request_id, [piece], { from });
+    const [much, some] = [7 * 2 ** 17 - 100, 1_000].map((chars) => 'x'.repeat(chars)) as [string, string];
+    for (const from of [0, 1, 2, 3]) await write(world, request_id, [much], { from });
     const mixed = (more = {}) =>
-      ask(world, request_id, DEPLOY, { from: 4, pieces: [text('x'.repeat(1_000)), asPiece(DEPLOY)], ...more });
+      ask(world, request_id, DEPLOY, { from: 4, pieces: [text(some), asPiece(DEPLOY)], ...more });
     expect(await mixed()).toMatchObject({ accepted: false, status: 'running', next: 4 });
     expect(await mixed({ writer: 'again', from: 0 })).toMatchObject({ accepted: false, next: 0 });
     expect(await askedOf(world, request_id)).toEqual([]);
