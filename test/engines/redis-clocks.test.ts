@@ -78,7 +78,13 @@ test('a store goes on from its last time by an offset, while the clocks of Redis
   expect(passedMs).toBeLessThan(STOPPED_MS / 2);
   const atMs = store.nowMs() - 1;
   must(await store.commit({ writes: [], due: [{ ref: agentRef('A'), atMs }] }));
-  expect((await store.takeDue(10)).map(({ ref }) => ref)).toEqual([agentRef('A')]);
+  // Its offset follows round trips, of which a slow one sets its time back a little.
+  const taken: unknown[] = [];
+  await until('the entry is due', async () => {
+    taken.push(...(await store.takeDue(10)).map(({ ref }) => ref));
+    return taken.length > 0;
+  });
+  expect(taken).toEqual([agentRef('A')]);
 });
 
 /** For this long a virtual machine was suspended: its monotonic clock goes on where it was. */
