@@ -1,6 +1,7 @@
 /** A task that its agent took and disowned: it registered again without naming it, so it has not taken it. */
 import { expect, test } from 'vitest';
 import type { PushOutcome } from '../../server/ports/pusher.ts';
+import { type Store, StoreDamaged } from '../../server/ports/store.ts';
 import { BROKEN, BUSY, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, NEVER, type World } from '../harness/world.ts';
@@ -100,6 +101,27 @@ describeEachStore('on %s, a task that its agent disowned', (_name, open) => {
     expect(await claim()).toMatchObject({ request_id: id });
     await register(world, 'A', undefined, { ...pull, request_ids: [] });
     expect(await claim()).toMatchObject({ request_id: id });
+  });
+
+  test('does not keep its agent from registering where its output is damaged, nor the others from it', async () => {
+    let damaged = '';
+    const wrap = (store: Store): Store => ({
+      ...store,
+      async commit(batch) {
+        if (batch.writes.some(({ id }) => id === damaged)) throw new StoreDamaged('planned');
+        return await store.commit(batch);
+      },
+    });
+    const world = await start({ wrap });
+    await register(world, 'A', TAKEN, { max_concurrent: 2 });
+    const [first, second] = [await submit(world), await submit(world)];
+    await world.pass(400);
+    damaged = first;
+    world.pusher.script(urlOf('A'), REFUSED);
+    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 2, request_ids: [] }));
+    const isAcknowledged = async (id: string) =>
+      (await world.store.get('task', id))?.value.delivery?.acknowledged;
+    expect([await isAcknowledged(first), await isAcknowledged(second)]).toEqual([true, false]);
   });
 
   test('a second time moves ten seconds after that, not after the first', async () => {

@@ -8,7 +8,7 @@ import type { Delivery } from '../../domain/task.ts';
 import type { Trigger } from '../../domain/triggers.ts';
 import { type Store, taskRef } from '../../ports/store.ts';
 import { commitEach, type TaskCommits } from '../tasks/commit-step.ts';
-import { readIfWhole } from '../tasks/read-task.ts';
+import { readIfWhole, unlessDamaged } from '../tasks/read-task.ts';
 import type { CommitOptions } from '../tasks/task-batch.ts';
 
 /** Longest list of cancelled tasks in a response. */
@@ -94,7 +94,8 @@ type Registered = Pick<AgentRecord, 'agent_id' | 'registration'>;
 
 /**
  * Commits a step of each task, while the agent has the registration that the steps were decided on. When it
- * has registered again, the rest is left alone: this call does not know what the agent's next process has.
+ * has registered again, the rest is left alone: this call does not know what the agent's next process has. A
+ * damaged task stops no other.
  */
 export async function stepWhileRegistered(
   { store, commits }: { store: Store; commits: TaskCommits },
@@ -108,8 +109,8 @@ export async function stepWhileRegistered(
       const before = isPresent ? await readIfWhole(store, request_id) : undefined;
       if (!before) return true;
       const how = { ...options, registration, notAfterMs };
-      const result = await commits.commitStep(request_id, before, trigger, how);
-      if (result.kind !== 'conflict') return true;
+      const result = await unlessDamaged(commits.commitStep(request_id, before, trigger, how));
+      if (result?.kind !== 'conflict') return true;
       if (result.conflict.conflict === 'slot') isPresent = false;
       return isPresent ? undefined : true;
     }),
