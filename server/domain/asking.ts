@@ -1,6 +1,6 @@
 /**
- * The questions in the state of a running task: what an agent's write, an answer and a move make of them.
- * Pure. A question goes this way:
+ * The questions of a running task: what an agent's write, an answer and a move make of them. Pure. The state
+ * says which questions there are; prompts, schemas and answers are in the details. A question goes this way:
  *
  *   asked ──▶ open ── answer ──▶ answered: stays so when it is asked again
  *              │ ▲
@@ -13,6 +13,7 @@ import {
   findAnswerErrors,
   isOpen,
   type NewQuestion,
+  type QuestionContent,
   type TaskQuestion,
   type WrittenQuestion,
 } from './question.ts';
@@ -47,10 +48,12 @@ export function withdrawQuestions(state: TaskState): TaskState {
 
 /** A write into the output of a running task; `state` is acknowledged. */
 export function writeQuestions(state: TaskState, trigger: Write, nowMs: number): Step {
-  const questions = askQuestions(questionsBefore(state, trigger), trigger, nowMs);
-  if ('why' in questions) return { ok: false, refusal: 'wrong_question' };
-  const written = { ...state, hasOutput: true } as const;
-  return { ok: true, state: questions.length > 0 ? { ...written, questions } : written };
+  const asked = askQuestions(state, trigger, nowMs);
+  if ('why' in asked) return { ok: false, refusal: 'wrong_question' };
+  const { questions, contents } = asked;
+  const written = { ...state, hasOutput: true, ...(questions.length > 0 && { questions }) } as const;
+  if (!contents) return { ok: true, state: written };
+  return { ok: true, state: written, details: { ...trigger.details, questions: contents } };
 }
 
 /** Why a question is refused, and which: by its number among the pieces of its writer. */
@@ -58,16 +61,17 @@ type RefusedQuestion = { readonly at: number; readonly why: 'other content' | 't
 
 /** The first question of the write that is refused beside those that the task has. */
 export function findRefused(state: TaskState, trigger: Write): RefusedQuestion | null {
-  const outcome = askQuestions(questionsBefore(state, trigger), trigger, 0);
+  const outcome = askQuestions(state, trigger, 0);
   return 'why' in outcome ? outcome : null;
 }
 
 /** The questions that the write asks again and that have an answer: readers get it again behind them. */
-export function listAnsweredAgain(state: TaskState, trigger: Write): readonly TaskQuestion[] {
+export function listAnsweredAgain(state: TaskState, trigger: Write): readonly QuestionContent[] {
   const known = questionsBefore(state, trigger);
-  return (trigger.questions ?? []).flatMap(({ key }) =>
-    known.filter((one) => one.key === key && one.answered !== undefined),
-  );
+  return (trigger.questions ?? []).flatMap(({ key }) => {
+    const isAnswered = known.some((one) => one.key === key && one.answeredMs !== undefined);
+    return isAnswered ? (findContent(trigger, key) ?? []) : [];
+  });
 }
 
 /** The questions of the write that its writer has asked before and that still wait for an answer. */
@@ -81,18 +85,23 @@ function questionsBefore(state: TaskState, { isSameWriter }: Write): readonly Ta
   return (isSameWriter ? state : withdrawQuestions(state)).questions ?? [];
 }
 
-/** The task’s questions behind the write; if one of them is refused, that one and why. */
-function askQuestions(
-  known: readonly TaskQuestion[],
-  write: Write,
-  nowMs: number,
-): readonly TaskQuestion[] | RefusedQuestion {
-  let questions = known;
-  for (const question of write.questions ?? []) {
-    const { key, at } = question;
+/** The task’s questions behind a write, and their contents if these change. */
+type AskedQuestions = {
+  readonly questions: readonly TaskQuestion[];
+  readonly contents?: readonly QuestionContent[];
+};
+
+/** Adds the questions of the write; if one of them is refused, returns that one and why. */
+function askQuestions(state: TaskState, write: Write, nowMs: number): AskedQuestions | RefusedQuestion {
+  let questions = questionsBefore(state, write);
+  let isChanged = false;
+  const contents = new Map(write.details?.questions?.map((content) => [content.key, content]));
+  for (const { at, ...content } of write.questions ?? []) {
+    const { key } = content;
     const same = questions.find((one) => one.key === key);
+    const known = same && contents.get(key);
     // Also of a withdrawn one: a person may be about to send the answer to what it asked.
-    if (same && !isSameJson(contentOf(same), contentOf(question))) return { at, why: 'other content' };
+    if (known && !isSameJson(contentOf(known), contentOf(content))) return { at, why: 'other content' };
     if (same && !same.isWithdrawn) {
       questions = questions.map((one) => (one === same ? { ...one, at } : one));
       continue;
@@ -101,33 +110,48 @@ function askQuestions(
     if (others.length >= QUESTIONS_MAX) {
       const oldest = others.findIndex((one) => one.isWithdrawn);
       if (oldest < 0) return { at, why: 'too many' };
-      others.splice(oldest, 1);
+      for (const dropped of others.splice(oldest, 1)) contents.delete(dropped.key);
     }
-    questions = [...others, { ...question, askedMs: nowMs }];
+    questions = [...others, { key, at, askedMs: nowMs }];
+    contents.set(key, content);
+    isChanged = true;
   }
-  return questions;
+  return { questions, ...(isChanged && { contents: [...contents.values()] }) };
 }
 
 function contentOf({ prompt, schema }: NewQuestion): readonly unknown[] {
   return [prompt, schema];
 }
 
+/** The content of a question, in the details that the trigger comes with. */
+function findContent({ details }: Pick<Trigger & { type: 'write' | 'answer' }, 'details'>, key: string) {
+  return details?.questions?.find((one) => one.key === key);
+}
+
 /** An answer of a client: the first one counts, and the same one again changes nothing. */
 export function answerQuestion(
   state: TaskState,
-  { key, answer }: Extract<Trigger, { type: 'answer' }>,
+  trigger: Extract<Trigger, { type: 'answer' }>,
   nowMs: number,
 ): Step {
+  const { key, answer, details } = trigger;
   const { questions = [] } = state;
   const question = questions.find((one) => one.key === key);
   if (!question || question.isWithdrawn) return { ok: false, refusal: 'not_asked' };
-  const { answered } = question;
-  if (answered && isSameJson(answered.answer, answer)) return { ok: true, state };
-  if (answered) return { ok: false, refusal: 'not_asked' };
-  if (findAnswerErrors(question.schema, answer).length > 0) return { ok: false, refusal: 'wrong_answer' };
-  const after = { ...question, answered: { ms: nowMs, answer } };
+  const content = findContent(trigger, key);
+  if (!isOpen(question)) {
+    return isSameJson(content?.answer, answer) ? { ok: true, state } : { ok: false, refusal: 'not_asked' };
+  }
+  if (findAnswerErrors(content?.schema, answer).length > 0) return { ok: false, refusal: 'wrong_answer' };
   return {
     ok: true,
-    state: { ...state, questions: questions.map((one) => (one === question ? after : one)) },
+    state: {
+      ...state,
+      questions: questions.map((one) => (one === question ? { ...one, answeredMs: nowMs } : one)),
+    },
+    details: {
+      ...details,
+      questions: (details?.questions ?? []).map((one) => (one === content ? { ...one, answer } : one)),
+    },
   };
 }

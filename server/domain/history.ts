@@ -131,7 +131,7 @@ function recordTrigger(
   }
 }
 
-/** Whether a question is open now that was not, or is asked again. */
+/** Whether a question is open now that was not, or is asked again: its entry is a new object then. */
 function isAsked({ questions: before = [] }: TaskState, { questions = [] }: TaskState): boolean {
   return questions.some((question) => isOpen(question) && !before.includes(question));
 }

@@ -1,6 +1,6 @@
 /**
  * A question of an agent about its task, which schemas a question may have, and which answers these allow.
- * Pure. `asking.ts` keeps the questions in the state of a task. Stored names are frozen.
+ * Pure. `asking.ts` says what becomes of the questions of a task. Stored names are frozen.
  */
 import { escapeToken, isObject } from './json-value.ts';
 
@@ -45,14 +45,18 @@ export type NewQuestion = {
 /** A question in a write: its place is the number of its piece among those of its writer. */
 export type WrittenQuestion = NewQuestion & { readonly at: number };
 
+/** The content of a question, which the details of its task keep, and its answer once it has one. */
+export type QuestionContent = NewQuestion & { readonly answer?: unknown };
+
 /** A question as the state of its task has it. Times are store time. */
-export type TaskQuestion = NewQuestion & {
+export type TaskQuestion = {
+  readonly key: string;
   /** Where the present writer asked it last; null if it was another writer. */
   readonly at: number | null;
   /** When it was asked: after a withdrawal, when it was asked again. */
   readonly askedMs: number;
-  /** Present once it is answered. */
-  readonly answered?: { readonly ms: number; readonly answer: unknown };
+  /** When it was answered; absent while it is not. */
+  readonly answeredMs?: number;
   /** Its writer is gone, and no agent waits for an answer. */
   readonly isWithdrawn?: true;
 };
@@ -61,8 +65,8 @@ export type TaskQuestion = NewQuestion & {
 export type ValueError = { readonly pointer: string; readonly detail: string };
 
 /** Whether the question waits for an answer. */
-export function isOpen({ answered, isWithdrawn }: TaskQuestion): boolean {
-  return answered === undefined && !isWithdrawn;
+export function isOpen({ answeredMs, isWithdrawn }: TaskQuestion): boolean {
+  return answeredMs === undefined && !isWithdrawn;
 }
 
 /** The keywords that go with some types alone. */

@@ -240,7 +240,9 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
     case 'progress': {
       const progress = raiseProgress(state, trigger.progress);
       const taken = { ...acknowledgeBy(state, delivery), progress };
-      return { ok: true, state: trigger.reply === null ? taken : { ...taken, hasReply: true } };
+      if (trigger.reply === null || state.hasReply) return { ok: true, state: taken };
+      const details = { ...trigger.details, reply: trigger.reply };
+      return { ok: true, state: { ...taken, hasReply: true }, details };
     }
     case 'write':
       return writeQuestions(acknowledgeBy(state, delivery), trigger, nowMs);
@@ -281,13 +283,9 @@ function withDelivery(state: TaskState, delivery: Delivery): Step {
   return { ok: true, state: { ...state, delivery } };
 }
 
-/** Whether the final result lacks the reply that was reported while the task ran. */
-export function needsReply(state: TaskState, trigger: Trigger): boolean {
-  if (!state.hasReply || isSettled(state) || trigger.type !== 'succeed') return false;
-  return !(trigger.hasReply ?? Object.hasOwn(trigger.result ?? {}, 'reply'));
-}
-
-function joinReply({ result, earlierReply: reply }: Extract<Trigger, { type: 'succeed' }>): JsonObject {
+/** The reply that was reported while the task ran joins a final result without one. */
+function joinReply({ result, details }: Extract<Trigger, { type: 'succeed' }>): JsonObject {
+  const reply = details?.reply;
   if (reply === undefined) return result ?? {};
   if (!(result instanceof JsonText)) return { reply, ...result };
   return new JsonText(`{"reply":${JSON.stringify(reply)},${result.text.slice(1)}`);
@@ -316,5 +314,7 @@ type Ending = Partial<Pick<TaskState, 'progress' | 'result' | 'error_info'>> &
 function settle(state: TaskState, nowMs: number, ending: Ending): Step {
   const { hasReply: _, ...rest } = state;
   const clean = { result: null, error_info: null, delivery: null, waiting: false };
-  return { ok: true, state: { ...rest, ...clean, ...ending, settledMs: nowMs } };
+  // The details go with the reply. Those with questions stay, because a person may look at these later.
+  const details = state.hasReply && !state.questions && { details: null };
+  return { ok: true, state: { ...rest, ...clean, ...ending, settledMs: nowMs }, ...details };
 }

@@ -5,7 +5,7 @@
  */
 import type { HistoryRecord } from './history-record.ts';
 import type { MatchRecord } from './match-record.ts';
-import type { TaskQuestion } from './question.ts';
+import type { QuestionContent, TaskQuestion } from './question.ts';
 import type { TraceContext } from './trace-context.ts';
 
 /**
@@ -108,15 +108,31 @@ export type TaskState = {
   readonly history?: readonly HistoryRecord[];
   /** How many entries were dropped from the middle of the history; absent if none was. */
   readonly historyDropped?: number;
-  /** Whether an agent has reported a reply: the first is stored apart until the task settles. */
+  /** Whether an agent has reported a reply: the first is in the details until the task settles. */
   readonly hasReply?: true;
   /** Whether an agent has written output; absent: none has. */
   readonly hasOutput?: true;
-  /** The questions of its agents, oldest first; absent if there are none. See `question.ts`. */
+  /** The questions of its agents, oldest first; absent if there are none. See `asking.ts`. */
   readonly questions?: readonly TaskQuestion[];
   /** Which agents the decision saw, if the task was abandoned. See `match-record.ts`. */
   readonly seenMatch?: MatchRecord;
 };
+
+/**
+ * The part of a task that is stored beside its state. It may be large, so lists, heartbeats and most steps do
+ * not read it. Stored names are frozen.
+ */
+export type TaskDetails = {
+  /** The first reply that was reported while the task ran. */
+  readonly reply?: string;
+  /** The contents of its questions, in any order. */
+  readonly questions?: readonly QuestionContent[];
+};
+
+/** Whether the task has details. */
+export function hasDetails({ hasReply, questions }: TaskState): boolean {
+  return hasReply === true || questions !== undefined;
+}
 
 /** Whether a task is settled: its status is terminal. */
 export function isSettled({ status }: { readonly status: TaskStatus }): boolean {

@@ -1,6 +1,6 @@
-/** The triggers of a task's steps, and the two results of deciding one. `step.ts` decides. */
+/** The triggers of a task's steps, when these need its details, and the results of `step.ts`. */
 import type { WrittenQuestion } from './question.ts';
-import type { JsonObject, TaskState } from './task.ts';
+import { hasDetails, isSettled, type JsonObject, type TaskDetails, type TaskState } from './task.ts';
 
 /**
  * An outcome of a push as the history has it: when it came, its status or error, and how long the push took.
@@ -64,6 +64,7 @@ export type Trigger =
       readonly progress: number | null;
       /** The task's first reply joins its final result if the result has none. */
       readonly reply: string | null;
+      readonly details?: TaskDetails;
     }
   /**
    * The agent writes output, and its call is a step: a writer begins, or the present one (`isSameWriter`)
@@ -76,17 +77,22 @@ export type Trigger =
       readonly agent_id: string;
       readonly isSameWriter?: true;
       readonly questions?: readonly WrittenQuestion[];
+      readonly details?: TaskDetails;
     }
   /** A client answers the question of this key. */
-  | { readonly type: 'answer'; readonly key: string; readonly answer: unknown }
+  | {
+      readonly type: 'answer';
+      readonly key: string;
+      readonly answer: unknown;
+      readonly details?: TaskDetails;
+    }
   | {
       readonly type: 'succeed';
       readonly agent_id: string;
       readonly result: JsonObject | null;
       /** Whether the result has a reply of its own, if it is given as its text. */
       readonly hasReply?: boolean;
-      /** The reply that was reported while the task ran, if `needsReply()` asks for it. */
-      readonly earlierReply?: string;
+      readonly details?: TaskDetails;
     }
   | {
       readonly type: 'fail';
@@ -113,6 +119,24 @@ export type Refusal =
   | 'wrong_question'
   | 'wrong_answer';
 
+/** A step that is allowed: the state after it and, where they change, the details; null removes them. */
 export type Step =
-  | { readonly ok: true; readonly state: TaskState }
+  | { readonly ok: true; readonly state: TaskState; readonly details?: TaskDetails | null }
   | { readonly ok: false; readonly refusal: Refusal };
+
+/** Whether the step rests on the task's details: the trigger must come with them then. */
+export function needsDetails(state: TaskState, trigger: Trigger): boolean {
+  if (!hasDetails(state) || isSettled(state)) return false;
+  switch (trigger.type) {
+    case 'progress':
+      return trigger.reply !== null && !state.hasReply;
+    case 'write':
+      return trigger.questions !== undefined;
+    case 'answer':
+      return true;
+    case 'succeed':
+      return state.hasReply === true && !(trigger.hasReply ?? Object.hasOwn(trigger.result ?? {}, 'reply'));
+    default:
+      return false;
+  }
+}

@@ -6,7 +6,7 @@
  */
 import type { AgentRecord } from '../domain/agent.ts';
 import type { Ending, IndexChange } from '../domain/projection.ts';
-import type { TaskInput, TaskState } from '../domain/task.ts';
+import type { TaskDetails, TaskInput, TaskState } from '../domain/task.ts';
 import type { Caller } from './caller.ts';
 import { isNeeded, type OutputChange, type OutputConflict, type OutputHead } from './output.ts';
 
@@ -41,8 +41,8 @@ export type Kinds = {
   readonly task: TaskState;
   readonly agent: AgentRecord;
   readonly key: KeyRecord;
-  /** The first reply that was reported for a running task; its revision is that of the task. */
-  readonly reply: string;
+  /** The part of a task beside its state; its revision is that of the task. */
+  readonly details: TaskDetails;
 };
 
 /** A value with the revision it was read at. */
@@ -56,8 +56,8 @@ export type TaskWrite = {
   readonly value: TaskState;
   /** How the task's entries in the indexes change from the expected state to this one. */
   readonly index: readonly IndexChange[];
-  /** The reply to store beside the state; null removes it. */
-  readonly reply?: string | null;
+  /** The details to store beside the state; null removes them. */
+  readonly details?: TaskDetails | null;
   /** How the task ends, where this write settles it. */
   readonly ending?: Ending;
 };

@@ -107,7 +107,7 @@ test('beside the stored fields any JSON may stand, such as the schema of a quest
     })
     .map(({ answers, result, settled }) => ({
       ...state(settled ? { long, ...(result as object) } : null),
-      questions: answers.map((answer, n) => ({ key: `${n}`, prompt: long, answered: { ms: n, answer } })),
+      questions: answers.map((answer, n) => ({ key: `${n}`, prompt: long, answer })),
     }));
   fc.assert(
     fc.property(rows, fc.boolean(), (row, isEnveloped) => {

@@ -89,11 +89,12 @@ test('a schema has 20 fields at most, names of 1 to 256 characters, and requires
 
 test('Of a write that repeats a question and asks another under its key, the other is refused.', () => {
   const asked = { key: 'deploy', prompt: 'Deploy?' };
-  const state = { questions: [{ ...asked, at: 0, askedMs: 1 }] } as unknown as TaskState;
+  const state = { questions: [{ key: 'deploy', at: 0, askedMs: 1 }] } as unknown as TaskState;
   const questions = [
     { ...asked, at: 0 },
     { ...asked, prompt: 'Really?', at: 1 },
   ];
-  const write = { type: 'write', agent_id: 'A', isSameWriter: true, questions } as const;
+  const details = { questions: [asked] };
+  const write = { type: 'write', agent_id: 'A', isSameWriter: true, questions, details } as const;
   expect(findRefused(state, write)).toEqual({ at: 1, why: 'other content' });
 });

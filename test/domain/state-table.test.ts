@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { needsReply, step } from '../../server/domain/step.ts';
+import { step } from '../../server/domain/step.ts';
 import { createTaskState, type TaskInput, type TaskState } from '../../server/domain/task.ts';
-import type { Refusal, Trigger } from '../../server/domain/triggers.ts';
+import { needsDetails, type Refusal, type Trigger } from '../../server/domain/triggers.ts';
 
 const NOW = 1_000_000;
 const input: TaskInput = {
@@ -189,21 +189,45 @@ describe('the state table', () => {
     expect(running).toMatchObject({ result: null, hasReply: true });
     expect(JSON.stringify(running)).not.toContain('on it');
     const succeed = { type: 'succeed', agent_id: 'A', result: { output: 'done' } } as const;
-    expect(needsReply(running, succeed)).toBe(true);
-    const plain = advance(running, { ...succeed, earlierReply: 'on it' });
+    expect(needsDetails(running, succeed)).toBe(true);
+    const plain = advance(running, { ...succeed, details: { reply: 'on it' } });
     expect(plain.result).toEqual({ reply: 'on it', output: 'done' });
     expect(plain).not.toHaveProperty('hasReply');
     const bare = { type: 'succeed', agent_id: 'A', result: null } as const;
-    expect(needsReply(running, bare)).toBe(true);
-    expect(advance(running, { ...bare, earlierReply: 'on it' }).result).toEqual({ reply: 'on it' });
+    expect(needsDetails(running, bare)).toBe(true);
+    expect(advance(running, { ...bare, details: { reply: 'on it' } }).result).toEqual({ reply: 'on it' });
     const later = advance(running, { type: 'progress', agent_id: 'A', progress: 20, reply: null });
     expect(later.hasReply).toBe(true);
     const own = { type: 'succeed', agent_id: 'A', result: { reply: 'mine' } } as const;
-    expect(needsReply(running, own)).toBe(false);
+    expect(needsDetails(running, own)).toBe(false);
     expect(advance(running, own).result).toEqual({ reply: 'mine' });
-    expect(needsReply(states.running as TaskState, succeed)).toBe(false);
-    expect(needsReply(plain, succeed)).toBe(false);
-    expect(needsReply(running, { type: 'cancel' })).toBe(false);
+    expect(needsDetails(states.running as TaskState, succeed)).toBe(false);
+    expect(needsDetails(plain, succeed)).toBe(false);
+    expect(needsDetails(running, { type: 'cancel' })).toBe(false);
+  });
+
+  test('prompts, schemas and answers are in the details, and stay there when the task ends', () => {
+    const schema = { type: 'object', properties: { ok: { type: 'boolean' } } } as const;
+    const content = { key: 'deploy', prompt: 'Deploy?', schema };
+    const written = { type: 'write', agent_id: 'A', questions: [{ ...content, at: 0 }] } as const;
+    const asked = step(states.running as TaskState, written, NOW);
+    if (!asked.ok) throw new Error(asked.refusal);
+    expect(asked.state.questions).toEqual([{ key: 'deploy', at: 0, askedMs: NOW }]);
+    expect(asked.details).toEqual({ questions: [content] });
+    const reported = { type: 'progress', agent_id: 'A', progress: 1, reply: 'on it' } as const;
+    expect(needsDetails(asked.state, reported)).toBe(true);
+    const replied = step(asked.state, { ...reported, details: asked.details ?? {} }, NOW);
+    if (!replied.ok) throw new Error(replied.refusal);
+    expect(replied.details).toEqual({ reply: 'on it', questions: [content] });
+    const answers = { type: 'answer', key: 'deploy', answer: { ok: true } } as const;
+    expect(needsDetails(replied.state, answers)).toBe(true);
+    const answered = step(replied.state, { ...answers, details: replied.details ?? {} }, NOW + 1);
+    if (!answered.ok) throw new Error(answered.refusal);
+    expect(answered.state.questions).toEqual([{ key: 'deploy', at: 0, askedMs: NOW, answeredMs: NOW + 1 }]);
+    expect(answered.details).toEqual({ reply: 'on it', questions: [{ ...content, answer: { ok: true } }] });
+    const ended = step(answered.state, { type: 'cancel' }, NOW + 2);
+    if (!ended.ok) throw new Error(ended.refusal);
+    expect([ended.state.questions?.length, ended.details]).toEqual([1, undefined]);
   });
 
   test('progress never falls', () => {

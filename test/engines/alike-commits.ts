@@ -193,7 +193,8 @@ function drawTask(
   const fields = { ...fixedFieldsOf(id), progress: random.next(100), waiting: isWaiting };
   const newAssignees = drawSome(random, AGENTS);
   const outcome = pick(random, OUTCOMES);
-  const reply = isSettling ? null : drawOneIn(random, 3) ? `reply ${random.next(9)}` : undefined;
+  const reply = drawOneIn(random, 3) ? { reply: `reply ${random.next(9)}` } : undefined;
+  const details = isSettling ? null : reply;
   return {
     key: `task ${id}`,
     expected: settled ? pick(random, ['absent', 'older'] as const) : drawExpected(random),
@@ -207,7 +208,7 @@ function drawTask(
       const stored = expect === 'absent' ? expect : { value, revision: expect };
       return writeTask(id, stored, after, {
         ...(unreported !== undefined && { unreported }),
-        ...(reply !== undefined && { reply }),
+        ...(details !== undefined && { details }),
       });
     },
   };

@@ -205,7 +205,7 @@ async function readEverything(side: Side | undefined): Promise<unknown> {
   const statuses = await Promise.all(AGENTS.map((id) => store.getAgentStatus(id)));
   return {
     tasks: await Promise.all(TASKS.map(async (id) => (await store.get('task', id))?.value)),
-    replies: await Promise.all(TASKS.map(async (id) => (await store.get('reply', id))?.value)),
+    details: await Promise.all(TASKS.map(async (id) => (await store.get('details', id))?.value)),
     inputs: await Promise.all(KEYS.map(async (id) => (await store.get('input', id))?.value)),
     outputs: await Promise.all(TASKS.map((id) => readPieces(store, id))),
     pages: await Promise.all(

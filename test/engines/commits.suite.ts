@@ -45,7 +45,7 @@ export function describeCommits({ store, reopen, underTest }: SuiteContext): voi
     });
 
     test('has to come first: without one every value reads as absent', async () => {
-      for (const kind of ['input', 'task', 'agent', 'key', 'reply'] as const) {
+      for (const kind of ['input', 'task', 'agent', 'key', 'details'] as const) {
         expect(await store().get(kind, 'absent')).toBeUndefined();
       }
     });

@@ -90,7 +90,7 @@ export function describeCounting({ store, reopen, underTest }: SuiteContext): vo
   /** Writes the questions of a running task. */
   async function ask(id: string, ...questions: readonly Partial<TaskQuestion>[]): Promise<void> {
     const before = await readState(store(), id);
-    const all = questions.map((one, at) => ({ key: `q${at}`, prompt: '?', at, askedMs: 1, ...one }));
+    const all = questions.map((one, at) => ({ key: `q${at}`, at, askedMs: 1, ...one }));
     must(await store().commit(writeTask(id, before, { ...before.value, questions: all })));
   }
   async function trimAll(): Promise<void> {
@@ -187,7 +187,7 @@ export function describeCounting({ store, reopen, underTest }: SuiteContext): vo
         const askedMs = 1_000 + random.next(5);
         const kind = random.next(3);
         if (kind === 0) return { askedMs };
-        return kind === 1 ? { askedMs, answered: { ms: 2_000, answer: 1 } } : { askedMs, isWithdrawn: true };
+        return kind === 1 ? { askedMs, answeredMs: 2_000 } : { askedMs, isWithdrawn: true };
       });
       await ask(id, ...questions);
     }
@@ -250,11 +250,11 @@ export function describeCounting({ store, reopen, underTest }: SuiteContext): vo
         await submit(store(), id);
         if (id !== 't5') must(await assign(store(), id, 'A'));
       }
-      const answered = { ms: 50, answer: true };
+      const answeredMs = 50;
       await ask('t1', { askedMs: 30 });
       await ask('t2', { askedMs: 10 });
-      await ask('t3', { askedMs: 5, answered }, { askedMs: 20 }, { askedMs: 40 });
-      await ask('t4', { askedMs: 5, answered }, { askedMs: 5, isWithdrawn: true });
+      await ask('t3', { askedMs: 5, answeredMs }, { askedMs: 20 }, { askedMs: 40 });
+      await ask('t4', { askedMs: 5, answeredMs }, { askedMs: 5, isWithdrawn: true });
       const check = async (...expected: readonly string[]): Promise<void> => {
         for (const limit of [1, 2, 100]) expect(await unanswered(limit)).toEqual(expected);
         expect(await store().readCounts(0)).toMatchObject({
@@ -266,9 +266,9 @@ export function describeCounting({ store, reopen, underTest }: SuiteContext): vo
       await check('t2', 't3', 't1');
       await reopen();
       await check('t2', 't3', 't1');
-      await ask('t3', { askedMs: 5, answered }, { askedMs: 20, answered }, { askedMs: 40 });
+      await ask('t3', { askedMs: 5, answeredMs }, { askedMs: 20, answeredMs }, { askedMs: 40 });
       await check('t2', 't1', 't3');
-      await ask('t2', { askedMs: 10, answered });
+      await ask('t2', { askedMs: 10, answeredMs });
       await check('t1', 't3');
       await endAs(store(), 't3', 'cancelled');
       expect(await unanswered()).toEqual(['t1']);

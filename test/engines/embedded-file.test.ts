@@ -123,7 +123,7 @@ describe('opening', () => {
   test('refuses an unknown format version, naming both versions', async () => {
     await (await open()).close();
     runSql(testFolder.path, 'PRAGMA user_version = 2');
-    await expect(open()).rejects.toThrow(/format version 2, this gateway reads version 3\./);
+    await expect(open()).rejects.toThrow(/format version 2, this gateway reads version 4\./);
   });
 
   test('refuses a storage without apply and scan', async () => {

@@ -67,7 +67,7 @@ describe('values', () => {
     testFolder.remove();
   });
 
-  test('a long reply of an open task has a row of its own, which is written once and not read with the task', async () => {
+  test('long details of an open task have a row of their own, which is written once and not read with the task', async () => {
     const openMemory = keepInMemory();
     const written: string[] = [];
     const openStorage = async () => {
@@ -84,8 +84,8 @@ describe('values', () => {
     const submitted = await readState(first, 't1');
     const state = { ...submitted.value, hasReply: true } as const;
     const reply = 'x'.repeat(200_000);
-    const replied = must(await first.commit(writeTask('t1', submitted, state, { reply })));
-    expect(written).toContain('reply/t1 true');
+    const replied = must(await first.commit(writeTask('t1', submitted, state, { details: { reply } })));
+    expect(written).toContain('details/t1 true');
     expect(written).toContain('open/t1 false');
     written.length = 0;
     const later = { ...state, progress: 50 };
@@ -98,15 +98,15 @@ describe('values', () => {
     const earlier = { ref: taskRef('t1'), atMs: 1 };
     must(await second.commit({ writes: [], due: [earlier] }));
     expect(await second.get('task', 't1')).toEqual({ value: later, revision });
-    expect((await second.get('reply', 't1'))?.value).toBe(reply);
+    expect((await second.get('details', 't1'))?.value).toEqual({ reply });
     const settled = {
       ...submitted.value,
       status: 'failed',
       settledMs: 1,
       history: [['failed', 1]],
     } as const;
-    must(await second.commit(writeTask('t1', { value: later, revision }, settled, { reply: null })));
-    expect(written).toContain('reply/t1');
+    must(await second.commit(writeTask('t1', { value: later, revision }, settled, { details: null })));
+    expect(written).toContain('details/t1');
     expect((await readState(second, 't1')).value).toEqual(settled);
   });
 

@@ -11,7 +11,7 @@ import { createFakeClock, flushMicrotasks } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { createTestFolder } from './embedded-under-test.ts';
 import { append, begin, readPieces, textOf } from './output-calls.ts';
-import { follow, must, readState, settle, submit, until, writeTask } from './store-under-test.ts';
+import { follow, settle, submit, until } from './store-under-test.ts';
 
 const PIECE_MS_MAX = 25;
 const RETENTION = { keepTasksMs: 1e9, sessionEventsMax: 1_000, outputBytesMax: 2 ** 28 };
@@ -132,33 +132,6 @@ test('a page that is read while pieces are written has them, or does not go beyo
   };
   const { pieces, last } = await store.readOutput('t1', 1, 9);
   expect([isWritten, pieces.map(({ n }) => n), last]).toEqual([undefined, [2, 3], 3]);
-});
-
-test('questions have a bound in memory with the open tasks, and each has room for its answer', async () => {
-  const clock = createFakeClock();
-  const opened = await createEmbeddedStore({
-    openStorage: keepInMemory(),
-    clock,
-    log: SILENT,
-    openBytesMax: 60_000,
-  });
-  store = opened;
-  const askOne = async (id: string, key: string) => {
-    const before = await readState(opened, id);
-    const { questions = [] } = before.value;
-    const asked = [...questions, { key, prompt: '?', at: questions.length, askedMs: 0 }];
-    return await opened.commit(writeTask(id, before, { ...before.value, questions: asked }, { atMost: {} }));
-  };
-  for (const id of ['t1', 't2']) await submit(opened, id);
-  for (const key of ['a', 'b', 'c']) must(await askOne('t1', key));
-  expect(await askOne('t2', 'd')).toEqual({ ok: false, conflict: 'memory' });
-  const open = await readState(opened, 't1');
-  const answer = 'x'.repeat(8_000);
-  const answered = open.value.questions?.map((one) => ({ ...one, answered: { ms: 0, answer } })) ?? [];
-  must(await opened.commit(writeTask('t1', open, { ...open.value, questions: answered })));
-  expect(await askOne('t2', 'd')).toEqual({ ok: false, conflict: 'memory' });
-  await settle(opened, 't1');
-  must(await askOne('t2', 'd'));
 });
 
 describe('no piece of the main thread takes 25 ms', () => {

@@ -12,7 +12,7 @@ import { append, begin } from './output-calls.ts';
 import { createRedisSubject } from './redis-under-test.ts';
 import { must, readState, submit, writeTask } from './store-under-test.ts';
 
-test.each(REDIS_COMMANDS)('on %s: its state, its input and its reply', async (command) => {
+test.each(REDIS_COMMANDS)('on %s: its state, its input and its details', async (command) => {
   const redis = await startRedis(['--appendonly', 'no'], command);
   onTestFinished(() => redis.dispose());
   const subject = await createRedisSubject(redis, 'memory');
@@ -23,13 +23,13 @@ test.each(REDIS_COMMANDS)('on %s: its state, its input and its reply', async (co
       await submit(store, id);
       const before = await readState(store, id);
       const state = { ...before.value, hasReply: true } as const;
-      must(await store.commit(writeTask(id, before, state, { reply: 'a reply' })));
+      must(await store.commit(writeTask(id, before, state, { details: { reply: 'a reply' } })));
     }
     const [key = ''] = await client.keys('*task:t1');
     for (const [field, kind] of [
       ['s', 'task'],
       ['i', 'input'],
-      ['p', 'reply'],
+      ['p', 'details'],
     ] as const) {
       await client.hSet(key, field, '{"status":"a private text');
       const error = await store.get(kind, 't1').catch((one: unknown) => one);

@@ -5,7 +5,7 @@
 import { expect } from 'vitest';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
 import { type AgentFields, type AgentRecord, completeAgent } from '../../server/domain/agent.ts';
-import type { TaskInput, TaskState } from '../../server/domain/task.ts';
+import type { TaskDetails, TaskInput, TaskState } from '../../server/domain/task.ts';
 import { taskWrite } from '../../server/gateway/tasks/task-batch.ts';
 import type {
   Batch,
@@ -112,20 +112,23 @@ export function must(result: CommitResult): Revision {
 }
 
 /**
- * What else is in a task's batch. `unreported`: the agent that did not report its end; `reply`: the one to
- * store, or null to remove it.
+ * What else is in a task's batch. `unreported`: the agent that did not report its end; `details`: those to
+ * store, or null to remove them.
  */
-export type MoreOfTask = Partial<Batch> & { readonly unreported?: string; readonly reply?: string | null };
+export type MoreOfTask = Partial<Batch> & {
+  readonly unreported?: string;
+  readonly details?: TaskDetails | null;
+};
 
 /** A batch that takes a task from its stored state to another one, or stores a new one in this state. */
 export function writeTask(
   id: string,
   before: Stored<TaskState> | 'absent',
   after: TaskState,
-  { unreported: agent_id, reply, ...more }: MoreOfTask = {},
+  { unreported: agent_id, details, ...more }: MoreOfTask = {},
 ): Batch {
   const stored = before === 'absent' ? undefined : before;
-  const write = { ...taskWrite(id, stored, after, agent_id), ...(reply !== undefined && { reply }) };
+  const write = { ...taskWrite(id, stored, after, agent_id), ...(details !== undefined && { details }) };
   return { writes: [write], ...more };
 }
 

@@ -204,9 +204,9 @@ function applyBatch(state: PlainState, batch: Batch, revision: string): void {
     else state.values.set(key, { value: JSON.parse(JSON.stringify(write.value)), revision });
     if (write.kind === 'key') state.expiries.set(key, nowMs + write.keepMs);
     if (write.kind === 'task') noteUnreported(state, write);
-    if (write.kind === 'task' && write.reply === null) state.values.delete(`reply ${write.id}`);
-    else if (write.kind === 'task' && write.reply !== undefined)
-      state.values.set(`reply ${write.id}`, { value: write.reply, revision });
+    if (write.kind === 'task' && write.details === null) state.values.delete(`details ${write.id}`);
+    else if (write.kind === 'task' && write.details !== undefined)
+      state.values.set(`details ${write.id}`, { value: write.details, revision });
   }
   for (const change of batch.due ?? []) retime(state, change);
   const changed = new Set(batch.writes.flatMap(({ kind, id }) => (kind === 'agent' ? [id] : [])));

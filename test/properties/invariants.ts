@@ -18,7 +18,7 @@
  *     that of a settled task is complete, and gets no further piece.
  * 14. A question has one answer at most, which stays with its key through restarts and moves; in the output
  *     it stands once behind the question each time that it is asked.
- * 15. A reply is stored exactly while the state says so: from the first report of one until the task settles.
+ * 15. Details are stored exactly while the state says so, with the content of each question.
  *
  * The model run itself requires number 5, because only it knows that nothing else was happening.
  */
@@ -28,7 +28,13 @@ import { type EndedTask, endedTaskOf, sortEnded } from '../../server/domain/ende
 import { describeHistory, outcomeOf } from '../../server/domain/history.ts';
 import type { TaskOutcome } from '../../server/domain/history-record.ts';
 import { isOpen } from '../../server/domain/question.ts';
-import { isSettled, type TaskInfo, type TaskState } from '../../server/domain/task.ts';
+import {
+  hasDetails,
+  isSettled,
+  type TaskDetails,
+  type TaskInfo,
+  type TaskState,
+} from '../../server/domain/task.ts';
 import { classifyTask, fillOutcomes, isOutcome } from '../../server/domain/task-counts.ts';
 import type { Batch, Lists, Store } from '../../server/ports/store.ts';
 import { flushMicrotasks } from '../harness/fake-clock.ts';
@@ -51,13 +57,10 @@ export async function requireInvariants(world: World, history: ModelHistory): Pr
     expect(outcome === 'success', 'invariant 11').toBe(info.status === 'success');
     expect(outcome !== null, 'invariant 11').toBe(isSettled(state));
     requireShape(info);
-    // A commit may lie between the two reads.
-    const reply = await world.store.get('reply', request_id);
-    if ((await world.store.get('task', request_id))?.value.hasReply === state.hasReply)
-      expect(reply !== undefined, 'invariant 15').toBe(state.hasReply === true);
+    const details = await requireDetails(world, request_id);
     requireHistory(request_id, state);
     const pieces = await requireOutput(world, request_id, history);
-    requireQuestions(request_id, state, pieces, history);
+    requireQuestions(request_id, state, details, pieces, history);
     if (info.status === 'running')
       running.set(info.agent_id ?? '', [...(running.get(info.agent_id ?? '') ?? []), request_id]);
     const before = settled.get(request_id);
@@ -121,10 +124,27 @@ async function requireOutput(
   return stored;
 }
 
-/** Throws unless pieces, state and calls say the same of each question: invariant 14. */
+/** Returns the details of a task; throws unless they are what its state says: invariant 15. */
+async function requireDetails({ store }: World, request_id: string): Promise<TaskDetails> {
+  for (;;) {
+    const before = await store.get('task', request_id);
+    const details = (await store.get('details', request_id))?.value;
+    const after = await store.get('task', request_id);
+    // A commit may lie between the two reads.
+    if (!before || before.revision !== after?.revision) continue;
+    expect(details !== undefined, 'invariant 15').toBe(hasDetails(before.value));
+    if (before.value.hasReply) expect(details?.reply, 'invariant 15').toBeDefined();
+    const keys = (of: readonly { readonly key: string }[] = []) => of.map(({ key }) => key).sort();
+    expect(keys(details?.questions), 'invariant 15').toEqual(keys(before.value.questions));
+    return details ?? {};
+  }
+}
+
+/** Throws unless pieces, state, details and calls say the same of each question: invariant 14. */
 function requireQuestions(
   request_id: string,
   { questions = [] }: TaskState,
+  details: TaskDetails,
   pieces: readonly string[],
   { answered }: ModelHistory,
 ): void {
@@ -147,7 +167,9 @@ function requireQuestions(
     [...answers.keys()].filter((key) => unanswered.has(key)),
     `${name}, again`,
   ).toEqual([]);
-  const inState = questions.flatMap(({ key, answered }) => (answered ? [[key, answered.answer]] : []));
+  const inState = (details.questions ?? []).flatMap((one) =>
+    'answer' in one ? [[one.key, one.answer]] : [],
+  );
   expect(Object.fromEntries(inState), `${name}, in the state`).toEqual(Object.fromEntries(answers));
   const openInState = questions.filter(isOpen).map(({ key }) => key);
   expect([...open], `${name}, open`).toEqual(expect.arrayContaining(openInState));

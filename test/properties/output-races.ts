@@ -83,7 +83,7 @@ export const OUTPUT_RACES: Record<string, Race> = {
       const { accepted } = (replied as PromiseFulfilledResult<{ accepted: boolean }>).value;
       const { task } = await one.gateway.getTask(id, 0, NEVER);
       expect(task.result).toEqual({ output: 'done', ...(accepted && { reply: 'on it' }) });
-      expect(await store.get('reply', id)).toBeUndefined();
+      expect(await store.get('details', id)).toBeUndefined();
     },
   },
   'follow × write × report': {

@@ -4,7 +4,7 @@
  * before the group is durable.
  */
 import { hasTextField } from '../../domain/json-text.ts';
-import { isSettled } from '../../domain/task.ts';
+import { isSettled, type TaskDetails } from '../../domain/task.ts';
 import { isLargeText } from '../../domain/value-size.ts';
 import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { Batch, DueChange, Kinds, Ref, Revision, TaskWrite, Write } from '../../ports/store.ts';
@@ -126,10 +126,14 @@ function putOpenTask(
   );
 }
 
-/** The reply has a row of its own: it takes no memory, and no later step writes it again. */
-function applyReply({ generation, group, seq, revision }: Commit, id: string, reply: string | null): void {
-  const key = rowKeyOf('reply', id);
-  const envelope: Envelope | null = reply === null ? null : { r: revision, v: reply };
+/** The details have a row of their own: they take no memory, and few steps write them again. */
+function applyDetails(
+  { generation, group, seq, revision }: Commit,
+  id: string,
+  details: TaskDetails | null,
+): void {
+  const key = rowKeyOf('details', id);
+  const envelope: Envelope | null = details === null ? null : { r: revision, v: details };
   const text = JSON.stringify(envelope);
   if (envelope) putRow(group, key, text);
   else removeRow(group, key);
@@ -156,11 +160,11 @@ function putValue(
   if (expiresMs !== null) putRow(group, expiryKey(expiresMs, key), '');
 }
 
-function applyTask(commit: Commit, { id, value, index, reply, ending }: TaskWrite): void {
+function applyTask(commit: Commit, { id, value, index, details, ending }: TaskWrite): void {
   const { generation, group } = commit;
   applyIndexChanges(commit, id, index);
   if (ending) applyEnding(commit, ending);
-  if (reply !== undefined) applyReply(commit, id, reply);
+  if (details !== undefined) applyDetails(commit, id, details);
   group.topics.add(`task:${id}`);
   if (!isSettled(value)) {
     putOpenTask(commit, id, { state: value, revision: commit.revision });

@@ -12,6 +12,7 @@ import type { StoredOutput } from './memory/outputs.ts';
 import type { FeedEnd } from './memory/state.ts';
 import { readStoredOutput } from './output-rows.ts';
 import {
+  detailsKey,
   type Envelope,
   feedPath,
   inputKey,
@@ -19,7 +20,6 @@ import {
   rangeOf,
   readEnvelope,
   readEvent,
-  replyKey,
   settledKey,
   taskRange,
 } from './storage/row-keys.ts';
@@ -57,7 +57,7 @@ const NOTHING_PREFETCHED: Prefetched = { rows: new Map(), feeds: new Map(), outp
 const EMPTY_FEED: FeedEnd = { number: 0, stored: false };
 
 /** The key of a value that is not part of the memory state; for tasks, of the settled state. */
-export function rowKeyOf(kind: 'input' | 'task' | 'key' | 'reply', id: string): string {
+export function rowKeyOf(kind: 'input' | 'task' | 'key' | 'details', id: string): string {
   switch (kind) {
     case 'input':
       return inputKey(id);
@@ -65,8 +65,8 @@ export function rowKeyOf(kind: 'input' | 'task' | 'key' | 'reply', id: string): 
       return settledKey(id);
     case 'key':
       return keyKey(id);
-    case 'reply':
-      return replyKey(id);
+    case 'details':
+      return detailsKey(id);
   }
 }
 

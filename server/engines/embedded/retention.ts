@@ -8,7 +8,7 @@
  * log: nothing can read it any more, and it must not keep the others.
  */
 import { yieldToEventLoop } from '../../async/waiting.ts';
-import type { TaskState } from '../../domain/task.ts';
+import { hasDetails, type TaskState } from '../../domain/task.ts';
 import type { Log } from '../../ports/log.ts';
 import { type Retention, StoreDamaged } from '../../ports/store.ts';
 import { writeActivity } from './activity-rows.ts';
@@ -21,6 +21,7 @@ import { findFeedEnd, findRow, openEnvelope, type Prefetched, prefetchAndDecide 
 import { trimOutput } from './output-retention.ts';
 import { isDamagedRow, type Row } from './storage/ordered-storage.ts';
 import {
+  detailsKey,
   ENDED_RANGE,
   EXPIRY_PREFIX,
   eventRange,
@@ -153,7 +154,9 @@ function removeTask(
     removeRow(group, key);
     generation.recentRows.note(key, null, seq, 0);
   }
-  if (state) removeEntries({ generation, group }, id, state);
+  if (!state) return;
+  if (hasDetails(state)) removeRow(group, detailsKey(id));
+  removeEntries({ generation, group }, id, state);
 }
 
 /**

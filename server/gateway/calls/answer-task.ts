@@ -22,13 +22,13 @@ export function createAnswerTask({
       const result = await commits.advanceTask(request_id, trigger, { output, ...(caller && { caller }) });
       if (result.kind === 'absent') throw taskNotFound();
       if (result.kind !== 'refused') return { ok: true, request_id, key };
-      const { state, refusal } = result;
+      const { state, refusal, details } = result;
       if (refusal === 'task_terminal') {
         const detail = `The task has already ended as ${state.status}; no agent waits for the answer.`;
         throw new GatewayError('task_terminal', detail);
       }
       if (refusal !== 'wrong_answer') throw notAsked(state, key);
-      const { schema } = state.questions?.find((question) => question.key === key) ?? {};
+      const { schema } = details?.questions?.find((question) => question.key === key) ?? {};
       const errors = findAnswerErrors(schema, answer);
       throw new GatewayError(
         'validation_failed',

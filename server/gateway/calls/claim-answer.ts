@@ -5,7 +5,7 @@ import type { Clock } from '../../ports/clock.ts';
 import { type Gateway, GatewayError } from '../../ports/gateway.ts';
 import type { Store } from '../../ports/store.ts';
 import { type RegisteredAgents, refuseStranger } from '../agents/registered-agents.ts';
-import { taskNotFound } from '../tasks/read-task.ts';
+import { readDetails, taskNotFound } from '../tasks/read-task.ts';
 import { notAsked } from './answer-task.ts';
 import { awaitChange } from './await-change.ts';
 import { noteContactWhile } from './waiting-contact.ts';
@@ -34,14 +34,25 @@ export function createClaimAnswer(deps: Deps): Pick<Gateway, 'claimAnswer'> {
 }
 
 /** Null while the question is open. */
-async function readAnswer(deps: Deps, { agent_id, request_id, key }: Claim, caller: Caller): Promise<Found> {
-  const state = (await deps.store.get('task', request_id, caller))?.value;
-  if (!state) throw taskNotFound();
+async function readAnswer(
+  deps: Deps,
+  { agent_id, request_id, key }: Omit<Claim, 'wait'>,
+  caller: Caller,
+): Promise<Found> {
+  const task = await deps.store.get('task', request_id, caller);
+  if (!task) throw taskNotFound();
+  const { value: state, revision } = task;
   if (!mayWrite(state, agent_id)) return await refuseStranger(deps, agent_id);
   if (isSettled(state)) {
     throw new GatewayError('task_terminal', `The task has already ended as ${state.status}. Drop it.`);
   }
   const question = state.questions?.find((one) => one.key === key && !one.isWithdrawn);
   if (!question) throw notAsked(state, key);
-  return question.answered ? { key, answer: question.answered.answer } : null;
+  if (question.answeredMs === undefined) return null;
+  const details = await readDetails(deps.store, request_id, revision, caller);
+  const content = details?.questions?.find((one) => one.key === key);
+  // It is missing where the task has just ended, or was given to another agent: the next look says so.
+  return content
+    ? { key, answer: content.answer }
+    : await readAnswer(deps, { agent_id, request_id, key }, caller);
 }

@@ -9,14 +9,14 @@ import { offlineAtMs, PULL_ENDPOINT, silentAtMs } from '../../domain/agent.ts';
 import { excludedAgents } from '../../domain/delivery.ts';
 import { assignedAtMs, describeHistory, lostContactMs, outcomeOf } from '../../domain/history.ts';
 import { decodeMatch } from '../../domain/match-record.ts';
-import { isSettled, type TaskState } from '../../domain/task.ts';
+import { isSettled, type TaskDetails, type TaskState } from '../../domain/task.ts';
 import { ANY_TASK, type TaskMatch } from '../../domain/task-match.ts';
 import { toSeconds } from '../../domain/wire-time.ts';
 import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import type { Gateway, TaskAgent } from '../../ports/gateway.ts';
 import type { Store } from '../../ports/store.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
-import { taskNotFound } from '../tasks/read-task.ts';
+import { readWithDetails, taskNotFound } from '../tasks/read-task.ts';
 import { matchNow } from './preview-match.ts';
 
 type Deps = { readonly store: Store; readonly agentIndex: AgentIndex };
@@ -26,8 +26,9 @@ type TaskExplanation = Awaited<ReturnType<Gateway['explainTask']>>;
 export function createExplainTask(deps: Deps): Pick<Gateway, 'explainTask'> {
   return {
     async explainTask(request_id, caller: Caller = UNNAMED_CALLER) {
-      const state = (await deps.store.get('task', request_id, caller))?.value;
-      if (!state) throw taskNotFound();
+      const found = await readWithDetails(deps.store, request_id, caller);
+      if (!found) throw taskNotFound();
+      const { state, details } = found;
       const match = await findMatch(deps, state);
       const agent = await findPresentAgent(deps.store, state);
       const outcome = outcomeOf(state);
@@ -47,20 +48,21 @@ export function createExplainTask(deps: Deps): Pick<Gateway, 'explainTask'> {
         history_dropped: state.historyDropped ?? 0,
         match,
         agent: agent ? describeAgent(agent, nowMs) : describeLostAgent(state),
-        questions: listQuestions(state),
+        questions: listQuestions(state, details),
         ...adviseOnTask({ state, outcome, match, agent, nowMs }),
       };
     },
   };
 }
 
-function listQuestions({ questions = [] }: TaskState): TaskExplanation['questions'] {
-  const kept = questions.filter(({ isWithdrawn }) => !isWithdrawn);
-  return kept.map(({ key, prompt, askedMs, answered }) => ({
+function listQuestions(state: TaskState, details: TaskDetails): TaskExplanation['questions'] {
+  const prompts = new Map(details.questions?.map(({ key, prompt }) => [key, prompt]));
+  const kept = state.questions?.filter(({ isWithdrawn }) => !isWithdrawn) ?? [];
+  return kept.map(({ key, askedMs, answeredMs }) => ({
     key,
-    prompt,
+    prompt: prompts.get(key) ?? '',
     asked_time: askedMs / 1_000,
-    answered_time: toSeconds(answered?.ms ?? null),
+    answered_time: toSeconds(answeredMs ?? null),
   }));
 }
 

@@ -16,21 +16,20 @@
  * and pieces. A question in the place of a stored piece is skipped, as that piece is. When an agent asks
  * again what a client has answered, it gets the answer again, in a piece behind its own. For example, an
  * agent restarts and asks `ok?` as it did before: the same commit stores the question and, behind it, the
- * answer. A question that waits for its answer already is not stored again. Questions are in memory with
- * their task, so they need room there as a new task does.
+ * answer. A question that waits for its answer already is not stored again.
  */
 import { hash } from 'node:crypto';
 import { type BoundedMap, createBoundedMap } from '../../async/bounded-map.ts';
 import { findRefused, listAnsweredAgain, listOpenAgain } from '../../domain/asking.ts';
 import type { WrittenQuestion } from '../../domain/question.ts';
-import { isSettled, mayWrite, type TaskState } from '../../domain/task.ts';
+import { hasDetails, isSettled, mayWrite, type TaskState } from '../../domain/task.ts';
 import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import { type Gateway, GatewayError, type OutputWrite } from '../../ports/gateway.ts';
 import type { OutputAppend } from '../../ports/output.ts';
 import type { Store, Stored } from '../../ports/store.ts';
 import { type RegisteredAgents, refuseStranger } from '../agents/registered-agents.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
-import { taskNotFound } from '../tasks/read-task.ts';
+import { readDetails, taskNotFound } from '../tasks/read-task.ts';
 import { renderAnswer } from './answer-task.ts';
 
 type Deps = {
@@ -121,27 +120,31 @@ async function commitWrite(
   const { request_id, agent_id } = write;
   const asks = questions.length > 0;
   const isSameWriter = stored !== null;
+  const details =
+    asks && hasDetails(before.value)
+      ? await readDetails(deps.store, request_id, before.revision, caller)
+      : undefined;
   const trigger = {
     type: 'write',
     agent_id,
     ...(isSameWriter && { isSameWriter }),
     ...(asks && { questions }),
+    ...(details && { details }),
   } as const;
   const open = new Set(listOpenAgain(before.value, trigger).map(({ at }) => at - write.from));
   const pieces = write.pieces.map((piece, index) => (open.has(index) ? '' : piece));
   const again = listAnsweredAgain(before.value, trigger);
-  const behind = again.map(({ key, answered }) => renderAnswer(key, answered?.answer));
+  const behind = again.map(({ key, answer }) => renderAnswer(key, answer));
   const reset = JSON.stringify({ reset: true, agent_id });
   const output = {
     ...(!isSameWriter && { begins: { writer: by.writer, reset } }),
     append: { pieces, by, ...(asks && { ...needOf(write), behind }) },
   };
-  const options = { caller, notAfterMs, output, ...(asks && { atMost: {} }) };
+  const options = { caller, notAfterMs, output };
   const result = await deps.commits.commitStep(request_id, before, trigger, options);
   if (result.kind === 'conflict') {
     if (result.conflict.conflict === 'gap') throw describeGap(result.conflict.next);
     if (result.conflict.conflict === 'replaced') throw describeReplaced();
-    if (result.conflict.conflict === 'memory') throw describeNoMemory();
     if (result.conflict.conflict === 'full') {
       return describeReceipt(request_id, before.value.status, false, stored ?? 0);
     }
@@ -157,11 +160,6 @@ async function commitWrite(
 /** Questions alone are stored where there is no room for text, which is refused also beside a question. */
 function needOf({ pieces, questions = [] }: OutputWrite) {
   return questions.length === pieces.length ? { isNeeded: true } : { isWhole: true };
-}
-
-function describeNoMemory(): GatewayError {
-  const detail = 'The open tasks and their questions take all the memory they may. Send the request again.';
-  return new GatewayError('busy', detail);
 }
 
 function describeReceipt(

@@ -6,10 +6,8 @@
  */
 import { runInSlices } from '../../async/slices.ts';
 import type { AwaitedAcknowledgement } from '../../domain/history.ts';
-import { needsReply } from '../../domain/step.ts';
-import type { TaskInput, TaskState } from '../../domain/task.ts';
-import type { Refusal, Trigger } from '../../domain/triggers.ts';
-import type { Caller } from '../../ports/caller.ts';
+import type { TaskDetails, TaskInput, TaskState } from '../../domain/task.ts';
+import { needsDetails, type Refusal, type Trigger } from '../../domain/triggers.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import { GatewayError } from '../../ports/gateway.ts';
 import { TIME_BUDGETS } from '../../ports/limits.ts';
@@ -18,12 +16,11 @@ import {
   type CommitConflict,
   type CommitResult,
   type DueChange,
-  type Revision,
   type Store,
-  StoreDamaged,
   type Stored,
   StoreUnavailable,
 } from '../../ports/store.ts';
+import { readDetails } from './read-task.ts';
 import {
   batchFor,
   batchOfPending,
@@ -42,7 +39,13 @@ type StepResult =
       readonly output?: OutputHead;
     }
   | { readonly kind: 'unchanged'; readonly state: TaskState }
-  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly state: TaskState }
+  | {
+      readonly kind: 'refused';
+      readonly refusal: Refusal;
+      readonly state: TaskState;
+      /** Those of the task, if the step rests on them. */
+      readonly details?: TaskDetails;
+    }
   | { readonly kind: 'conflict'; readonly conflict: CommitConflict };
 
 /** The end of a step after its retries: no conflict any more. `absent`: there is no such task. */
@@ -125,27 +128,17 @@ export async function commitEach<T>(
 export function createTaskCommits(deps: Deps): TaskCommits {
   const { store, clock, random, findAwaited, noteSubmitted, noteWritten } = deps;
 
-  /** If it is missing because the task has changed, the commit finds that. */
-  async function readReply(
-    request_id: string,
-    revision: Revision,
-    caller: Caller | undefined,
-  ): Promise<string | undefined> {
-    const reply = (await store.get('reply', request_id, caller))?.value;
-    if (reply === undefined && (await store.get('task', request_id, caller))?.revision === revision)
-      throw new StoreDamaged(`The store is damaged: it has task ${request_id} but not its reply.`);
-    return reply;
-  }
-
   const commitStep: TaskCommits['commitStep'] = async (request_id, before, trigger, options = {}) => {
     const { seenMatch, submission } = options;
-    const earlierReply = needsReply(before.value, trigger)
-      ? await readReply(request_id, before.revision, options.caller)
+    // If they are missing because the task has changed, the commit finds that.
+    const details = needsDetails(before.value, trigger)
+      ? await readDetails(store, request_id, before.revision, options.caller)
       : undefined;
     const notes = { awaited: findAwaited(request_id), ...(seenMatch && { seenMatch }) };
-    const complete = earlierReply === undefined ? trigger : ({ ...trigger, earlierReply } as Trigger);
+    const complete = details ? ({ ...trigger, details } as Trigger) : trigger;
     const decided = decideTransition(request_id, before, complete, store.nowMs(), notes);
-    if (decided.kind !== 'transition') return { ...decided, state: before.value };
+    if (decided.kind !== 'transition')
+      return { ...decided, state: before.value, ...(details && { details }) };
     const { transition } = decided;
     const result = await store.commit(batchFor(transition, options));
     if (!result.ok) return { kind: 'conflict', conflict: result };

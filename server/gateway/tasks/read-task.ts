@@ -1,9 +1,9 @@
 /** Reads a task: as its client sees it, or as one of several; and the error when a task is not kept. */
 import { outcomeOf } from '../../domain/history.ts';
-import { describeTask, type TaskState } from '../../domain/task.ts';
+import { describeTask, hasDetails, type TaskDetails, type TaskState } from '../../domain/task.ts';
 import type { Caller } from '../../ports/caller.ts';
 import { GatewayError, type ReadTask } from '../../ports/gateway.ts';
-import { type Store, StoreDamaged, type Stored } from '../../ports/store.ts';
+import { type Revision, type Store, StoreDamaged, type Stored } from '../../ports/store.ts';
 
 /** The error for an unknown `request_id`. */
 export function taskNotFound(): GatewayError {
@@ -54,4 +54,34 @@ export async function readTask(
   throw new StoreDamaged(
     `The store is damaged: it has the ${present} of task ${request_id} but not its ${missing}.`,
   );
+}
+
+/**
+ * Reads the details of a task that has some at this revision; undefined when the task has changed since, and
+ * has none any more. Throws `StoreDamaged` where they are missing.
+ */
+export async function readDetails(
+  store: Pick<Store, 'get'>,
+  request_id: string,
+  revision: Revision,
+  caller?: Caller,
+): Promise<TaskDetails | undefined> {
+  const details = await store.get('details', request_id, caller);
+  if (!details && (await store.get('task', request_id, caller))?.revision === revision)
+    throw new StoreDamaged(`The store is damaged: it has task ${request_id} but not its details.`);
+  return details?.value;
+}
+
+/** Reads the state of a task and, if it has some, its details, which may be newer. */
+export async function readWithDetails(
+  store: Pick<Store, 'get'>,
+  request_id: string,
+  caller?: Caller,
+): Promise<{ readonly state: TaskState; readonly details: TaskDetails } | undefined> {
+  const task = await store.get('task', request_id, caller);
+  if (!task) return undefined;
+  const { value: state, revision } = task;
+  if (!hasDetails(state)) return { state, details: {} };
+  const details = await readDetails(store, request_id, revision, caller);
+  return details ? { state, details } : await readWithDetails(store, request_id, caller);
 }

@@ -10,7 +10,7 @@ import { type AwaitedAcknowledgement, addHistory } from '../../domain/history.ts
 import type { MatchRecord } from '../../domain/match-record.ts';
 import { endingOf, type IndexChange, indexChanges } from '../../domain/projection.ts';
 import { step } from '../../domain/step.ts';
-import { isSettled, type TaskInput, type TaskState } from '../../domain/task.ts';
+import { isSettled, type TaskDetails, type TaskInput, type TaskState } from '../../domain/task.ts';
 import type { Refusal, Trigger } from '../../domain/triggers.ts';
 import type { Caller } from '../../ports/caller.ts';
 import { STORE_LIMITS } from '../../ports/limits.ts';
@@ -32,6 +32,8 @@ export type Transition = {
   readonly before: Stored<TaskState>;
   readonly after: TaskState;
   readonly trigger: Trigger;
+  /** The details where they change; null removes them. */
+  readonly details?: TaskDetails | null;
 };
 
 /** Additions to the new state. */
@@ -61,7 +63,9 @@ export function decideTransition(
   if (decided.state === before.value) return { kind: 'unchanged' };
   const recorded = addHistory(before.value, decided.state, trigger, nowMs, awaited);
   const after = seenMatch ? { ...recorded, seenMatch } : recorded;
-  return { kind: 'transition', transition: { request_id, before, after, trigger } };
+  const { details } = decided;
+  const transition = { request_id, before, after, trigger, ...(details !== undefined && { details }) };
+  return { kind: 'transition', transition };
 }
 
 /** Additions of a commit to its transition. */
@@ -133,16 +137,15 @@ function addUnreported(agent_id: string, { settledMs }: TaskState): IndexChange 
 
 /** Builds the whole batch of a transition. */
 export function batchFor(transition: Transition, options: CommitOptions = {}): Batch {
-  const { request_id, before, after, trigger } = transition;
+  const { request_id, before, after, trigger, details } = transition;
   const settles = isSettled(after);
   const owner = before.value.agent_id;
   const unreported = settles && owner !== null && !isOwnReport(trigger, owner) ? owner : null;
   const slots = slotChanges(transition, options.registration);
   const output = options.output ?? endWriter(transition);
-  const reply = replyChange(transition);
   const write = {
     ...taskWrite(request_id, before, after, unreported),
-    ...(reply !== undefined && { reply }),
+    ...(details !== undefined && { details }),
   };
   return {
     ...(options.submission ? joinSubmission(write, options.submission) : { writes: [write] }),
@@ -201,12 +204,6 @@ function slotChanges(
   if (from !== null && from !== to) changes.push({ op: 'release', agent_id: from, request_id });
   if (to !== null) changes.push({ op: 'grant', agent_id: to, request_id, registration: registration ?? '' });
   return changes;
-}
-
-/** The first reply is stored until the task settles: it is part of the result then, or of no use. */
-function replyChange({ before, after, trigger }: Transition): string | null | undefined {
-  if (before.value.hasReply) return isSettled(after) ? null : undefined;
-  return after.hasReply && trigger.type === 'progress' ? trigger.reply : undefined;
 }
 
 /** The writer of an agent that has the task no more, or does not know it, is out at once. */

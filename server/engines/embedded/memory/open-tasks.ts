@@ -3,11 +3,10 @@
  * bytes, below what the heap holds: a task that was accepted must not be the one that ends each start.
  */
 import { createSharedTexts } from '../../../async/shared-texts.ts';
-import { isOpen, type TaskQuestion } from '../../../domain/question.ts';
 import type { TaskState } from '../../../domain/task.ts';
 import type { Revision } from '../../../ports/store.ts';
 
-/** An open task in memory, without what was submitted for it and without its reply. */
+/** An open task in memory, without what was submitted for it and without its details. */
 export type OpenTask = {
   readonly state: TaskState;
   /** Whether rows of its output are stored, or are about to be. */
@@ -33,34 +32,23 @@ export type OpenTasks = {
 const TASK_BYTES = 1_024;
 /** A tag takes this much beside its text, if no other waiting task has it. */
 const TAG_BYTES = 384;
+/** A question counts as this many beside its key. */
+const QUESTION_CHARS = 128;
 /** Its output takes this much: how it stands, who wrote it, and the pieces of its last two short writes. */
 const OUTPUT_BYTES = 2_048;
-/** A question that waits counts with the longest answer: none is refused for want of room. */
-const ANSWER_CHARS = 8_192;
 /** Beyond Latin letters a character takes two bytes. */
 const CHAR_BYTES = 2;
 
-/** Estimates what an open task takes of the memory, from above. Its reply is not in memory. */
+/** Estimates what an open task takes of the memory, from above. Its details are not in memory. */
 export function estimateTaskBytes(state: TaskState): number {
   const { task_tags, delivery, history = [] } = state;
   let chars = state.task_type.length + state.cli_session_id.length + (state.payloadPreview?.length ?? 0);
   for (const tag of task_tags) chars += tag.length;
   for (const agent_id of state.assignees) chars += agent_id.length;
   for (const { agent_id } of delivery?.busy ?? []) chars += agent_id.length;
-  for (const question of state.questions ?? []) chars += countQuestion(question);
+  for (const { key } of state.questions ?? []) chars += key.length + QUESTION_CHARS;
   for (const [, , agent_id, what] of history) chars += (agent_id?.length ?? 0) + (what?.length ?? 0);
   return TASK_BYTES + TAG_BYTES * task_tags.length + CHAR_BYTES * chars;
-}
-
-/** The characters of questions that are in memory: each step of their task has the same objects. */
-const questionChars = new WeakMap<TaskQuestion, number>();
-
-function countQuestion(question: TaskQuestion): number {
-  const counted = questionChars.get(question);
-  if (counted !== undefined) return counted;
-  const chars = JSON.stringify(question).length + (isOpen(question) ? ANSWER_CHARS : 0);
-  questionChars.set(question, chars);
-  return chars;
 }
 
 type Entry = OpenTask & { readonly bytes: number };

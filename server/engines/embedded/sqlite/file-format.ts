@@ -41,7 +41,7 @@ type Versions = {
   readonly oldest: number;
 };
 
-export const VERSIONS_OF_THIS: Versions = { written: 3, oldest: 3 };
+export const VERSIONS_OF_THIS: Versions = { written: 4, oldest: 4 };
 /** How much of the first page is read. */
 const HEAD_BYTES = APPLICATION_ID_OFFSET + 4;
 /** A row of a leaf has at most 1,002 bytes in its page, its header included; characters take one or more. */

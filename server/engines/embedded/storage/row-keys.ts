@@ -4,7 +4,7 @@
  *   meta/mark                        the high-water mark: how far runs and cursors have come; and how many
  *                                    settled tasks are stored, by outcome
  *   open/ID                          the state of an open task; a start reads these and the agents only
- *   reply/ID                         the reply that was reported for an open task, apart from its state
+ *   details/ID                       what a task has beside its state: a reply, the contents of questions
  *   task/ID/done, task/ID/input      a settled task's state; what was submitted, written once
  *   agent/ID, key/ID                 agents; idempotency keys
  *   all/CREATED/ID                   the listings; read in reverse they are newest first
@@ -117,7 +117,7 @@ export function lastPart(key: string): string {
 }
 
 export const openKey = (id: string): string => `open/${escapePart(id)}`;
-export const replyKey = (id: string): string => `reply/${escapePart(id)}`;
+export const detailsKey = (id: string): string => `details/${escapePart(id)}`;
 export const taskRange = (id: string): Range => rangeOf(`task/${escapePart(id)}`);
 export const settledKey = (id: string): string => `task/${escapePart(id)}/done`;
 export const inputKey = (id: string): string => `task/${escapePart(id)}/input`;

@@ -173,12 +173,12 @@ function addAgent(list: OperationList, { id, expect, value }: Extract<Write, { k
   list.add('B6', id, expect, registration, String(limit), tags, writeJson(value));
 }
 
-function addTask(list: OperationList, { id, expect, value, index, reply, ending }: TaskWrite): void {
+function addTask(list: OperationList, { id, expect, value, index, details, ending }: TaskWrite): void {
   const position = positionOf(value.createdMs, id);
   list.beginPosition(id, position);
   list.add('U2', expect, writeJson(value));
-  if (typeof reply === 'string') list.add('y1', JSON.stringify(reply));
-  else if (reply === null) list.add('t0');
+  if (details) list.add('y1', JSON.stringify(details));
+  else if (details === null) list.add('t0');
   list.topics.push(`task:${id}`);
   let isListed = false;
   let isAssigned = false;

@@ -16,7 +16,7 @@ export const PREFIX = '{task-gateway2}:';
 /** The versions of a gateway: the one that it writes, and the oldest that it opens. */
 export type Formats = { readonly written: number; readonly oldest: number };
 
-export const FORMATS_OF_THIS: Formats = { written: 2, oldest: 2 };
+export const FORMATS_OF_THIS: Formats = { written: 3, oldest: 3 };
 /** A key that each store of version 1 has. */
 const KEY_OF_VERSION_1 = '{task-gateway}:epoch';
 

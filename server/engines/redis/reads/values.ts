@@ -56,7 +56,7 @@ const PLACES = {
   input: ['task:', 'i', 'ir'],
   agent: ['agent:', 'v', 'r'],
   key: ['key:', 'v', 'r'],
-  reply: ['task:', 'p', 'r'],
+  details: ['task:', 'p', 'r'],
 } as const satisfies Readonly<Record<keyof Kinds, readonly string[]>>;
 /** A large read may wait this long: many callers may want large values at once. */
 const READ_WITHIN_MS = 30_000;

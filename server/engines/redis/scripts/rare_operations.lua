@@ -11,7 +11,7 @@
 --   D       agent, revision      its revision              removes its record
 --   w p     tags                 -                         joins or leaves the waiting tasks
 --   f       tags                 -                         the task found no agent for them
---   y t     reply, or none       -                         the task has this reply, or none any more
+--   y t     details, or none     -                         the task has these details, or none any more
 --   r       agent, member, keep  -                         is listed as unreported for that long
 
 -- Joins the waiting tasks, or leaves them. Written at once, unlike other sets: if it were deferred, a check

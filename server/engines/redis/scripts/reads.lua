@@ -5,7 +5,7 @@
 
 -- By kind: where the value and its revision are. The rest of the key is the id.
 local FIELDS = { task = { 'task:', 's', 'r' }, input = { 'task:', 'i', 'ir' }, agent = { 'agent:', 'v', 'r' },
-  key = { 'key:', 'v', 'r', 'e' }, reply = { 'task:', 'p', 'r' } }
+  key = { 'key:', 'v', 'r', 'e' }, details = { 'task:', 'p', 'r' } }
 
 local bytes_max, bytes = tonumber(ARGV[3]), 0
 
