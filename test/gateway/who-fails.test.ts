@@ -1,20 +1,19 @@
 /** Who fails: failures by cause, the list of just these tasks, and the problems that name the guilty. */
 import { describe, expect, test } from 'vitest';
 import type { OverviewProblem } from '../../server/ports/admin.ts';
+import { GONE } from '../harness/fake-pusher.ts';
 import { countTasks } from '../harness/listings.ts';
 import { describeEachStore, QUICK_STORES } from '../harness/stores.ts';
-import { buildRegistration, type World } from '../harness/world.ts';
-import { passOnline, submit, submitLong } from '../harness/world-calls.ts';
+import type { World } from '../harness/world.ts';
+import { passOnline, registerAnswering, submit, submitLong } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
 /** Longer than a reading of the overview is shared. */
 const UNSHARED_MS = 1_100;
 const FAILED = { outcome: ['failed', 'timeout', 'agent_lost'] } as const;
 
-async function register(world: World, agent_id: string, more = {}): Promise<void> {
-  await world.gateway.registerAgent(buildRegistration(agent_id, { agent_tags: [agent_id], ...more }));
-  await world.runUntilIdle();
-}
+const register = (world: World, agent_id: string, more = {}): Promise<void> =>
+  registerAnswering(world, agent_id, undefined, { agent_tags: [agent_id], ...more });
 
 /** Lets the agent end a task of the type; without an error with success. */
 async function end(world: World, agent_id: string, task_type: string, error?: string): Promise<string> {
@@ -35,9 +34,8 @@ async function readProblems(world: World): Promise<readonly string[]> {
   return (await readOverview(world)).problems.map(shorten);
 }
 
-function shorten({ severity, code, agent_id, tag, task_type }: OverviewProblem): string {
-  return [severity, code, agent_id ?? tag ?? '', task_type ?? ''].join(' ').trim();
-}
+const shorten = ({ severity, code, agent_id, tag, task_type }: OverviewProblem): string =>
+  [severity, code, agent_id ?? tag ?? '', task_type ?? ''].join(' ').trim();
 
 describeEachStore('on %s', (_name, open) => {
   const start = useWorlds(open);
@@ -216,11 +214,13 @@ describeEachStore('on %s', (_name, open) => {
     expect(await readProblems(world)).not.toContain('warning agent_silent a');
   });
 
-  test('an agent that drained, unregistered or came back has not vanished', async () => {
+  test('an agent that drained, unregistered, answered 410 or came back has not vanished', async () => {
     const world = await start();
     for (const agent_id of ['drains', 'leaves', 'back']) await register(world, agent_id);
-    for (const agent_id of ['drains', 'back']) await world.gateway.heartbeatAgent({ agent_id });
-    await world.gateway.heartbeatAgent({ agent_id: 'drains', draining: true });
+    await registerAnswering(world, 'gone', GONE, { agent_tags: ['gone'] });
+    await submit(world, { task_tags: ['gone'], timeout: 1 });
+    for (const agent_id of ['drains', 'back'])
+      await world.gateway.heartbeatAgent({ agent_id, draining: agent_id === 'drains' });
     await world.gateway.unregisterAgent('leaves');
     await world.pass(100_000);
     expect(await readProblems(world)).toContain('warning agent_silent back');
