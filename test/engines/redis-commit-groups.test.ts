@@ -25,6 +25,7 @@ function createGroups(outputEveryMs = 0) {
       channel: 'c',
       ownChannel: 'c/p',
       onApplied: (topics, dueMs) => void applied.push([[...topics], dueMs]),
+      noteDamage() {},
     },
     (script, args) => {
       const one = { ...Promise.withResolvers<Reply>(), script, names: args.slice(3) };

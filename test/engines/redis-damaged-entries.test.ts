@@ -6,6 +6,7 @@ import { createClient } from '@redis/client';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Retention, Store } from '../../server/ports/store.ts';
 import { type RedisProcess, startRedis } from '../harness/redis-process.ts';
+import { SILENT } from '../harness/silent-log.ts';
 import { append, begin, textOf } from './output-calls.ts';
 import { createRedisSubject } from './redis-under-test.ts';
 import { assign, finish, must, register, type StoreUnderTest, settle, submit } from './store-under-test.ts';
@@ -18,6 +19,7 @@ let redis: RedisProcess;
 let client: ReturnType<typeof createClient>;
 let subject: StoreUnderTest;
 let store: Store;
+let logged: object[];
 beforeAll(async () => {
   redis = await startRedis(['--appendonly', 'no']);
   client = createClient({ url: redis.url });
@@ -25,7 +27,8 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await client.flushAll();
-  subject = await createRedisSubject(redis, 'memory');
+  logged = [];
+  subject = await createRedisSubject(redis, 'memory', { ...SILENT, error: (what) => logged.push(what) });
   store = await subject.open();
 });
 afterEach(() => subject.dispose());
@@ -114,7 +117,7 @@ test('an entry of the expiry index that names nothing: it goes, and what expires
   expect(await client.keys(`*:${EXPIRY_INDEX}`)).toEqual([]);
 });
 
-test('tags of an agent that are no JSON: it registers again, and others get their tasks', async () => {
+test('tags of an agent that are no JSON: they are named, it registers again, and others get their tasks', async () => {
   await register(store, 'A');
   await register(store, 'B');
   await submit(store, 't1');
@@ -125,4 +128,5 @@ test('tags of an agent that are no JSON: it registers again, and others get thei
   ]);
   must(granted);
   expect((await store.getAgentStatus('B'))?.slots).toBe(1);
+  expect(logged).toEqual([{ entry: 'the tags of agent:A' }]);
 });

@@ -21,6 +21,7 @@ let subjects = 0;
 export async function createRedisSubject(
   redis: RedisProcess,
   durability: Durability = 'disk',
+  log = SILENT,
 ): Promise<StoreUnderTest> {
   const clock = createFakeClock();
   const proxy = await startTcpProxy(redis.port);
@@ -38,7 +39,7 @@ export async function createRedisSubject(
         address,
         durability,
         clock,
-        log: SILENT,
+        log,
         prefix,
         testMs,
         connect,

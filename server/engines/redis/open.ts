@@ -112,12 +112,12 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   });
   const values = createValues({ connection, clock, prefix });
   const onApplied = createApplyHandler(parts);
+  const noteDamage = createDamageLog(log);
   const groups = createCommitGroups(
-    { clock, outputEveryMs, processName, channel, ownChannel, onApplied },
+    { clock, outputEveryMs, processName, channel, ownChannel, onApplied, noteDamage },
     connection.callRepeatable,
   );
   const inspection = createInspection({ ...deps, connection });
-  const noteDamage = createDamageLog(log);
   const statuses = createAgentStatuses(noteDamage);
   const contacts = createContacts({ connection, values, statuses, clock, nowMs: time.nowMs });
   return createRedisStore({

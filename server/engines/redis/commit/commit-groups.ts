@@ -24,6 +24,7 @@ import { TIME_BUDGETS } from '../../../ports/limits.ts';
 import { StoreRefused, StoreUnavailable } from '../../../ports/store.ts';
 import type { Reply } from '../client/client.ts';
 import { isMemoryFull } from '../client/failures.ts';
+import type { DamageLog } from '../damage-log.ts';
 import { type Script, scripts } from '../scripts.ts';
 import type { EncodedCommit } from './commit-arguments.ts';
 
@@ -40,6 +41,7 @@ type Deps = {
   readonly ownChannel: string;
   /** Called with what the commits of a group changed: topics, and the earliest time that became due. */
   onApplied(topics: ReadonlySet<string>, dueMs: number | undefined): void;
+  readonly noteDamage: DamageLog;
 };
 
 export type CommitGroups = {
@@ -184,6 +186,7 @@ async function runCommits(
   const args = [processName, channel, ownChannel];
   for (const commit of commits) for (const arg of commit.args) args.push(arg);
   const [dueMs, ...results] = (await call(chooseScript(commits), args)) as readonly string[];
+  for (const entry of results.splice(commits.length)) deps.noteDamage(entry);
   const topics = new Set<string>();
   for (const [index, commit] of commits.entries())
     if (results[index]?.startsWith('ok')) for (const topic of commit.topics) topics.add(topic);

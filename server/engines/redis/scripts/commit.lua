@@ -4,7 +4,7 @@
 -- time, the number of these arguments, and the operations, each its letter and the number of its arguments.
 -- Returns the earliest time at which an entry became due (empty if there is none), then the result of each
 -- commit: `ok`, with how an output stands behind a blank, `late` when it came after its not-after time, or
--- the conflict, with the agent behind a blank if one is free.
+-- the conflict, with the agent behind a blank if one is free; then what they found damaged.
 
 local ZERO, LAST_CAPITAL = byte('0Z', 1, 2)
 
@@ -60,6 +60,9 @@ while at <= #ARGV do
   results[#results + 1], at = run_commit(at)
 end
 write_deferred()
+for _, name in ipairs(damaged) do
+  results[#results + 1] = name
+end
 publish(ARGV[3], ARGV[4], ARGV[5])
 results[1] = earliest_due_ms and digits(earliest_due_ms) or ''
 return results

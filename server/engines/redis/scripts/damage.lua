@@ -1,5 +1,5 @@
--- Something else may damage an entry in Redis. It stops no other: it counts as empty, and the gateway logs
--- its name where a script returns `damaged`.
+-- Something else may damage an entry in Redis. It stops no other: it counts as empty, and the script returns
+-- its name, which the gateway logs.
 
 local damaged = {}
 

@@ -50,11 +50,11 @@ local function add_to(field, number)
   return counters[field]
 end
 
--- Whether a task waits for one of the tags, which come as JSON.
-local function is_waited_for(tags)
+-- Whether a task waits for one of the tags, which come as JSON: those of the agent `id`, if that is given.
+local function is_waited_for(tags, id)
   if waiting[tags] == nil then
     local keys = {}
-    for index, tag in ipairs(decode_list(tags, 'tags')) do
+    for index, tag in ipairs(decode_list(tags, 'the tags of agent:' .. (id or ''))) do
       keys[index] = PREFIX .. 'waiting:' .. tag
     end
     waiting[tags] = #keys > 0 and redis.call('EXISTS', unpack(keys)) > 0
@@ -89,7 +89,7 @@ local function note_agent_change(id)
   local free_slots = count_free_slots(agent)
   local may_take_more = free_slots > agent.free_before
     or (free_slots > 0 and agent.registration ~= agent.registration_before)
-  if may_take_more and is_waited_for(agent.tags) then
+  if may_take_more and is_waited_for(agent.tags, id) then
     defer('ZADD', 'due', digits(now), 'agent:' .. id)
     defer('HDEL', 'leases', 'agent:' .. id)
     note_due(now)
@@ -97,7 +97,7 @@ local function note_agent_change(id)
 end
 
 local function change_free_sets(command, tags, id)
-  for _, tag in ipairs(decode_list(tags, 'tags')) do
+  for _, tag in ipairs(decode_list(tags, 'the tags of agent:' .. id)) do
     redis.call(command, PREFIX .. 'free:' .. tag, id)
   end
 end
