@@ -14,18 +14,18 @@ import {
   taskRef,
 } from '../../engines/store-under-test.ts';
 
-/** All tasks that are stored; `WORST_TASKS=130000` fills a session with all the events that it may have. */
-const TASKS = Number(process.env.WORST_TASKS ?? 40_000);
+/** All tasks that are stored; `WORST_TASKS=140000` fills a session with all the events that it may have. */
+const TASKS = Number(process.env.WORST_TASKS ?? 50_000);
 export const AGENTS = 20_000;
 /** Tasks that each of the first agents holds, its limit. */
 export const HELD = 2_000;
-const HOLDERS = 12;
-/** The last but one: it has refused all its tasks, so that they may leave it at once. */
-export const LEAVER = `agent-${HOLDERS - 2}`;
-/** Tasks of each kind that waits. */
+/** Of a phase, until it is within its bound: each finds agents and tasks that none before it has used. */
+export const TRIES = 3;
+const HOLDERS = 10 + 2 * TRIES;
+/** Tasks of each kind that waits; of the first kind so many for each try. */
 export const WAITING = 1_000;
 /** Tasks that have ended. */
-export const ENDED = Math.max(1_000, TASKS - HOLDERS * HELD - 2 * WAITING);
+export const ENDED = Math.max(1_000, TASKS - HOLDERS * HELD - (TRIES + 1) * WAITING);
 /** Others that have ended, whose payload and result are as long as they may be. */
 export const LARGE_ENDED = 100;
 /** Their session. */
@@ -38,6 +38,10 @@ const AT_ONCE = 500;
 
 const AGENT_IDS: readonly string[] = Array.from({ length: AGENTS }, (_, n) => `agent-${n}`);
 export const agentId = (n: number): string => AGENT_IDS[n] ?? '';
+/** The last holders, whose tasks are lost, one agent at each try. */
+export const LOSERS = AGENT_IDS.slice(HOLDERS - TRIES, HOLDERS);
+/** Those before them, which leave: they have refused all their tasks, so that these may move at once. */
+export const LEAVERS = AGENT_IDS.slice(HOLDERS - 2 * TRIES, HOLDERS - TRIES);
 /** Qualifies for the tasks with the tags `REFUSED`, and was busy for all of them. */
 export const REFUSER = agentId(AGENTS - 1);
 /** Has those tasks. */
@@ -51,6 +55,8 @@ const makeTags = (end: string): readonly string[] =>
   Array.from({ length: 64 }, (_, n) => `${n}`.padEnd(256, end));
 /** 64 tags of 256 characters, which no agent has and for which tasks wait. */
 export const LONG = makeTags('x');
+/** The tags for which 1,000 tasks wait at each try. */
+export const WANTED = [LONG, makeTags('w'), makeTags('z')];
 /** Others, which `REFUSER` has. */
 export const REFUSED = makeTags('y');
 /** 64 tags that no agent has, each like tags that agents have. */
@@ -73,14 +79,14 @@ export type FullStore = {
 /** Fills an empty store. */
 export async function fillStore(store: Store): Promise<FullStore> {
   const large = newIds(store, LARGE_ENDED);
-  const [held, waiting] = [newIds(store, HOLDERS * HELD), newIds(store, WAITING)];
+  const [held, waiting] = [newIds(store, HOLDERS * HELD), newIds(store, TRIES * WAITING)];
   const [refused, ended] = [newIds(store, WAITING), newIds(store, ENDED)];
   const [similar = ''] = newIds(store, 1);
   await inParts(AGENT_IDS, (id, n) => register(store, id, describeAgent(store, n)));
   await inParts(ended, (id) => addEnded(store, id));
   for (const id of large) await addEnded(store, id, 2 ** 20 - 2_000);
   await inParts(held, (id, n) => addRunning(store, id, agentId(Math.floor(n / HELD))));
-  await inParts(waiting, (id) => addWaiting(store, id, LONG));
+  await inParts(waiting, (id, n) => addWaiting(store, id, WANTED[Math.floor(n / WAITING)] ?? LONG));
   await addWaiting(store, similar, SIMILAR);
   await inParts(refused, (id) => addRunning(store, id, REFUSED_BY, true));
   return { ended, held, lasting: held[HELD - 1] ?? '', waiting, similar, large };
@@ -146,7 +152,7 @@ async function addRunning(store: Store, id: string, agent_id: string, isRefused 
   const busy = isRefused ? [{ agent_id: REFUSER, untilMs: nowMs + HOUR_MS }] : [];
   const sent = {
     attempts: 1,
-    untaken: isRefused || agent_id === LEAVER ? 1 : 0,
+    untaken: isRefused || LEAVERS.includes(agent_id) ? 1 : 0,
     attemptMs: nowMs,
     disowned: 0,
     pull: true,

@@ -6,7 +6,7 @@ import type { Trigger } from '../../../server/domain/triggers.ts';
 import type { Duties } from '../../../server/gateway/gateway.ts';
 import type { Store } from '../../../server/ports/store.ts';
 import { type Call, send } from '../../contract/usual-calls.ts';
-import { addExpired, addMoreEnded, agentId, HELD, LEAVER, WAITING } from './full-store.ts';
+import { addExpired, addMoreEnded, agentId, HELD, LEAVERS, LOSERS, WAITING, WANTED } from './full-store.ts';
 import {
   buildCounts,
   buildPreview,
@@ -17,8 +17,7 @@ import {
 
 /** The counts of `listTasks`. */
 export type Counts = {
-  readonly waiting: number;
-  readonly by_status: Readonly<Record<'success' | 'failed', number>>;
+  readonly by_status: Readonly<Record<'pending' | 'success' | 'failed', number>>;
   readonly by_outcome: Readonly<Record<'no_agent' | 'agent_lost', number>>;
 };
 
@@ -29,10 +28,8 @@ export type Phase = {
     readonly settings?: Readonly<Record<string, string>>;
     readonly change?: (store: Store) => Promise<void>;
   };
-  /** Calls that begin it, all at once. */
-  readonly calls?: readonly Call[];
-  /** It cannot be brought about a second time. */
-  readonly isOnce?: true;
+  /** Calls that begin it, all at once; each try has another number. */
+  readonly calls?: (n: number) => readonly Call[];
   /** By default it is over when the gateway is quiet. */
   readonly isOver?: (before: Counts, now: Counts) => boolean;
   /** A call beside it that takes less was served at once; 250 ms by default. */
@@ -43,39 +40,34 @@ const WAITS = 20;
 const EXPIRED = 5_000;
 /** Removed in five passes of retention, one a second; the others cost the same. */
 const TRIMMED = 2_500;
-/** The last holder of tasks: no row unregisters it. */
-const LOSER = agentId(11);
-/** Gets other tags: no further agent may register. */
-const NEWCOMER = agentId(300);
+/** From this one on, an agent at each try gets other tags: no further agent may register. */
+const NEWCOMER = 300;
 
 /** In the order in which they run. */
 export const PHASES = {
   waitsEnd: {
     at: 'the waits of 20 tasks with 64 unknown tags like those of agents end',
-    calls: Array.from({ length: WAITS }, buildWaiting),
+    calls: () => Array.from({ length: WAITS }, buildWaiting),
     isOver: (before, now) => now.by_outcome.no_agent >= before.by_outcome.no_agent + WAITS,
   },
   agentComes: {
     at: '1,000 tasks that wait get an agent, each with its 64 tags of 256 characters',
-    calls: [buildRegistration({ agent_id: NEWCOMER })],
-    isOnce: true,
-    isOver: (before, now) => now.waiting <= before.waiting - WAITING / 2,
+    calls: (n) => [buildRegistration({ agent_id: agentId(NEWCOMER + n), agent_tags: WANTED[n] })],
+    isOver: (before, now) => now.by_status.pending <= before.by_status.pending - WAITING / 2,
   },
   agentIsLost: {
     at: '2,000 tasks of an agent are lost',
-    calls: [buildRegistration({ agent_id: LOSER, agent_tags: ['held'], lost_after: 3 })],
-    isOnce: true,
+    calls: (n) => [buildRegistration({ agent_id: LOSERS[n], agent_tags: ['held'], lost_after: 3 })],
     isOver: (before, now) => now.by_outcome.agent_lost >= before.by_outcome.agent_lost + HELD,
   },
   agentLeaves: {
     at: '2,000 tasks of an agent that unregisters look for another',
-    calls: [buildUnregistration(LEAVER)],
-    isOnce: true,
+    calls: (n) => [buildUnregistration(LEAVERS[n] ?? '')],
   },
   deadlines: {
     at: 'a start with 20,000 agents, which the first match reads, and 5,000 deadlines that have passed',
     restart: { change: (store) => addExpired(store, EXPIRED) },
-    calls: [buildPreview()],
+    calls: () => [buildPreview()],
     isOver: (before, now) => now.by_status.failed >= before.by_status.failed + EXPIRED,
     // With its store it takes both cores for two seconds.
     atOnceMs: 500,

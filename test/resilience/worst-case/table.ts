@@ -13,7 +13,7 @@ const SUITE = 'test/resilience/worst-case/worst-case.test.ts';
 const LINE = /^worst-case \| (.+?) \| (.+?) \| (.+?) \| (.+)$/gm;
 
 const child = spawn(process.execPath, ['test/run-tests.ts', 'ci', SUITE, '--disableConsoleIntercept=true'], {
-  env: { WORST_TASKS: '130000', ...process.env },
+  env: { WORST_TASKS: '140000', ...process.env },
   stdio: ['ignore', 'pipe', 'inherit'],
 });
 const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);

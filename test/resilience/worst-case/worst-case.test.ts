@@ -9,7 +9,7 @@ import { expectUnaffected, isUnaffected, measureAgain, measureRounds, runCaller 
 import type { Sample } from '../bounds/beside-caller.ts';
 import { percentile } from '../process-cost.ts';
 import { type Data, WORST_ENGINES, type WorstEngine } from './engines.ts';
-import { type FullStore, fillStore } from './full-store.ts';
+import { type FullStore, fillStore, TRIES } from './full-store.ts';
 import { type Counts, FALLS_DUE, PHASES, type Phase, readCounts } from './phases.ts';
 import { type Cost, startWatched, type WatchedGateway } from './watched-gateway.ts';
 import { buildGet, HARD_BODY, ROWS, type Row } from './worst-calls.ts';
@@ -37,12 +37,10 @@ const BESIDE = { statuses: [200], everyMs: 5, connections: 4, seconds: 0.3 };
 
 /**
  * What runs first after a start runs uncompiled, and with it what collects the garbage of the start: 33 to 37
- * beside others. So does a phase that cannot be brought about twice: 19 to 108. To validate the schemas of
- * the operation that is called first takes 20 more, to read the agents in one piece 1,200.
+ * beside others. To validate the schemas of the operation that is called first takes 20 more, to read the
+ * agents in one piece 1,200.
  */
 const START_MAX_MS = 60;
-/** Of a phase, until it is within its bound. */
-const TRIES = 3;
 
 const UNBOUNDED = { cpuMs: Number.POSITIVE_INFINITY, serverMs: Number.POSITIVE_INFINITY };
 const NO_SAMPLE: Sample = { tookMs: [], failures: [] };
@@ -136,20 +134,20 @@ function describeEngine(engine: WorstEngine): void {
   });
 
   test.each(Object.values(PHASES))('later: $at', async (phase: Phase) => {
-    const pieceMs = phase.restart || phase.isOnce ? START_MAX_MS : PIECE_MAX_MS;
+    const pieceMs = phase.restart ? START_MAX_MS : PIECE_MAX_MS;
     const costs: Cost[] = [];
     let beside = NO_SAMPLE;
-    const complete = async (before: Counts): Promise<void> => {
-      await Promise.all((phase.calls ?? []).map((call) => callUntilServed(gateway.baseUrl, call)));
+    const complete = async (n: number, before: Counts): Promise<void> => {
+      await Promise.all((phase.calls?.(n) ?? []).map((call) => callUntilServed(gateway.baseUrl, call)));
       await waitUntil(async () => phase.isOver?.(before, await readCounts(gateway.baseUrl)) ?? true);
       await gateway.untilQuiet();
     };
-    for (let tries = phase.isOnce ? 1 : TRIES; tries > 0; tries -= 1) {
+    for (let n = 0; n < TRIES; n += 1) {
       const before = await readCounts(gateway.baseUrl);
       if (phase.restart) await restart(phase.restart);
       beside = await callBeside(async () => {
         const measure = phase.restart ? gateway.measureStart : gateway.measure;
-        costs.push(await measure(() => complete(before)));
+        costs.push(await measure(() => complete(n, before)));
       });
       if (takeLeast(costs).pieceMs <= pieceMs * calibrate() && isUnaffected(beside, alone, phase.atOnceMs))
         break;
