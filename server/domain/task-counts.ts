@@ -1,5 +1,5 @@
 /**
- * The class under which a task is counted: one, decided on its state alone, so that both engines count alike.
+ * The class under which a task is counted: one, decided on its state alone, so that all engines count alike.
  * When a task is assigned, it is running until it settles; when it has settled, it counts under its outcome
  * for as long as it is stored. For example, a task cancelled yesterday counts under `cancelled` today.
  */

@@ -6,7 +6,7 @@ import type { Log } from '../../server/ports/log.ts';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { ADMIN_SECRET, realClock, SECRET, startTestServer } from '../harness/http-server.ts';
-import { createPlainStore } from '../harness/plain-store.ts';
+import { openPlainStore } from '../harness/stores.ts';
 import { buildSubmission, createWorld, NEVER } from '../harness/world.ts';
 import type { ReceivedResponse } from './document-check.ts';
 import { buildCall, type Call, type OperationId, type Secrets, send } from './usual-calls.ts';
@@ -134,7 +134,7 @@ async function createBusyGateway(): Promise<{ gateway: Gateway; largeId: string 
       return nowMs;
     },
   };
-  const store = createPlainStore(clock);
+  const store = openPlainStore(clock);
   const conflicting: Store = {
     ...store,
     commit: async (batch) => (isBusy ? { ok: false, conflict: 'revision' } : await store.commit(batch)),

@@ -1,5 +1,5 @@
 /**
- * Random commits for two engines: drawn once, then completed for each engine with its own revisions and
+ * Random commits for several engines: drawn once, then completed for each engine with its own revisions and
  * leases.
  */
 import { OUTCOMES, type TaskOutcome } from '../../server/domain/history-record.ts';
@@ -60,7 +60,7 @@ type PlannedWrite = {
   /** A batch with the write, and with what follows from it. */
   readonly build: (expect: string, side: Side) => Batch;
 };
-/** A commit for both engines: which tasks it settles, and the session of its event. */
+/** A commit for each engine: which tasks it settles, and the session of its event. */
 export type PlannedCommit = {
   readonly writes: readonly PlannedWrite[];
   readonly settles: readonly string[];

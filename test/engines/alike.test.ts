@@ -1,5 +1,5 @@
 /**
- * Compares the two engines: the same random calls, commits of every shape among them, give equal results and
+ * Compares the engines: the same random calls, commits of every shape among them, give equal results and
  * leave equal data. What each engine chooses itself (revisions, leases, which of several free agents it
  * names) is not compared directly: later calls use it, and their results must be equal.
  * @module-tag redis
@@ -24,6 +24,7 @@ import {
 } from './alike-commits.ts';
 import { createMemoryStoreUnderTest } from './embedded-under-test.ts';
 import { readPieces } from './output-calls.ts';
+import { createPlainStoreUnderTest } from './plain-under-test.ts';
 import { createRedisSubject } from './redis-under-test.ts';
 import { createRandom, drawSeed, idsOf, readFeed, type StoreUnderTest } from './store-under-test.ts';
 
@@ -60,6 +61,7 @@ type Counts = { commits: number; conflicts: number };
 async function compareEngines(seed: number): Promise<Counts> {
   const random = createRandom(seed);
   const sides = [
+    await createSide(await createPlainStoreUnderTest()),
     await createSide(await createMemoryStoreUnderTest()),
     await createSide(await createRedisSubject(redis, 'memory')),
   ];
@@ -72,51 +74,48 @@ async function compareEngines(seed: number): Promise<Counts> {
       const draw = random.next(13);
       if (draw < 6) {
         const planned = drawCommit(random, settled);
-        const isCommitted = await commitOnBoth(sides, planned, where);
+        const isCommitted = await commitOnEach(sides, planned, where);
         if (!isCommitted) counts.conflicts += 1;
         else {
           counts.commits += 1;
           for (const id of planned.settles) settled.add(id);
           if (planned.session !== null) events.set(planned.session, (events.get(planned.session) ?? 0) + 1);
         }
-      } else await callBoth(sides, random, draw, where);
-      if (step === STEPS / 2) await trimBoth(sides, { keepTasksMs: 100_000, outputBytesMax: 9_000 });
-      expect(await readEverything(sides[1]), where).toEqual(await readEverything(sides[0]));
+      } else await callEach(sides, random, draw, where);
+      if (step === STEPS / 2) await trimEach(sides, { keepTasksMs: 100_000, outputBytesMax: 9_000 });
+      await compareData(sides, where);
     }
     await compareFeeds(sides, events, `seed ${seed}`);
-    await trimBoth(sides, { keepTasksMs: 100_000, outputBytesMax: 3_000 });
-    expect(await readEverything(sides[1]), `seed ${seed}, without output`).toEqual(
-      await readEverything(sides[0]),
-    );
-    await onBoth(sides, ({ underTest }) => underTest.advance(50_000));
-    await trimBoth(sides, { keepTasksMs: 10_000, outputBytesMax: 2 ** 28 });
-    expect(await readEverything(sides[1]), `seed ${seed}, trimmed`).toEqual(await readEverything(sides[0]));
+    await trimEach(sides, { keepTasksMs: 100_000, outputBytesMax: 3_000 });
+    await compareData(sides, `seed ${seed}, without output`);
+    await onEach(sides, ({ underTest }) => underTest.advance(50_000));
+    await trimEach(sides, { keepTasksMs: 10_000, outputBytesMax: 2 ** 28 });
+    await compareData(sides, `seed ${seed}, trimmed`);
     return counts;
   } finally {
     for (const { underTest } of sides) await underTest.dispose();
   }
 }
 
-async function trimBoth(
+async function trimEach(
   sides: readonly Side[],
   retention: { readonly keepTasksMs: number; readonly outputBytesMax: number },
 ): Promise<void> {
-  await onBoth(sides, async ({ store }) => {
+  await onEach(sides, async ({ store }) => {
     while ((await store.trim({ sessionEventsMax: 2, ...retention }, 7)) > 0);
   });
 }
 
-/** Whether both engines committed; fails when their results differ. */
-async function commitOnBoth(sides: readonly Side[], planned: PlannedCommit, where: string): Promise<boolean> {
-  const [left, right] = await onBoth(sides, async (side) => {
+/** Whether the engines committed; fails when their results differ. */
+async function commitOnEach(sides: readonly Side[], planned: PlannedCommit, where: string): Promise<boolean> {
+  const [first] = await compare(sides, `${where}: ${JSON.stringify(planned.writes)}`, async (side) => {
     const batch = planned.buildBatch(side);
     const result = await side.store.commit(batch).catch(nameError);
     if (typeof result === 'string') return result;
     if (result.ok) noteCommitted(side, batch, result.revision);
     return result.ok ? JSON.stringify(result.output ?? 'ok') : result.conflict;
   });
-  expect(right, `${where}: ${JSON.stringify(planned.writes)}`).toEqual(left);
-  return left === '"ok"' || left?.startsWith('{') === true;
+  return first === '"ok"' || first?.startsWith('{') === true;
 }
 
 async function compareFeeds(
@@ -125,10 +124,7 @@ async function compareFeeds(
   where: string,
 ): Promise<void> {
   for (const [session, count] of events) {
-    const [left, right] = await onBoth(sides, async ({ store }) =>
-      idsOf(await readFeed(store, session, null, count)),
-    );
-    expect(right, where).toEqual(left);
+    await compare(sides, where, async ({ store }) => idsOf(await readFeed(store, session, null, count)));
   }
 }
 
@@ -142,14 +138,30 @@ async function createSide(underTest: StoreUnderTest): Promise<Side> {
   };
 }
 
-/** The results of the same work on both engines, one after the other. */
-async function onBoth<T>(sides: readonly Side[], work: (side: Side) => Promise<T>): Promise<readonly T[]> {
+/** The results of the same work on each engine, one after the other. */
+async function onEach<T>(sides: readonly Side[], work: (side: Side) => Promise<T>): Promise<readonly T[]> {
   const results: T[] = [];
   for (const side of sides) results.push(await work(side));
   return results;
 }
 
-async function callBoth(sides: readonly Side[], random: Random, draw: number, where: string): Promise<void> {
+/** The same, and fails when they differ. */
+async function compare<T>(
+  sides: readonly Side[],
+  where: string,
+  work: (side: Side) => Promise<T>,
+): Promise<readonly T[]> {
+  const results = await onEach(sides, work);
+  for (const [index, result] of results.entries())
+    expect(result, `${where}, engine ${index} beside the first`).toEqual(results[0]);
+  return results;
+}
+
+async function compareData(sides: readonly Side[], where: string): Promise<void> {
+  await compare(sides, where, readEverything);
+}
+
+async function callEach(sides: readonly Side[], random: Random, draw: number, where: string): Promise<void> {
   const ms = pick(random, [1, 10, 400, 1_500, 6_000]);
   const agent_id = pick(random, AGENTS);
   const touch = pick(random, [
@@ -160,7 +172,7 @@ async function callBoth(sides: readonly Side[], random: Random, draw: number, wh
     { by: 'push', taken: false, busy: true, status: 503, error: 'busy' },
   ] as const);
   const append = drawAppend(random);
-  const [left, right] = await onBoth(sides, async ({ underTest, store, leases }): Promise<unknown> => {
+  await compare(sides, where, async ({ underTest, store, leases }): Promise<unknown> => {
     if (draw > 9) return await store.appendOutput(append).catch(nameError);
     if (draw === 6) return await underTest.advance(ms);
     if (draw === 7)
@@ -170,7 +182,6 @@ async function callBoth(sides: readonly Side[], random: Random, draw: number, wh
     for (const { ref, lease } of taken) leases.set(ref, lease);
     return taken.map(({ ref }) => ref).sort();
   });
-  expect(right, where).toEqual(left);
 }
 
 /** A store that removes output of settled tasks takes none meanwhile. */
@@ -193,9 +204,7 @@ function sortTags(counts: Demand): Demand {
 }
 
 /** Everything a caller can read, without what each engine chooses itself. */
-async function readEverything(side: Side | undefined): Promise<unknown> {
-  if (!side) throw new Error('there must be two sides');
-  const { store } = side;
+async function readEverything({ store }: Side): Promise<unknown> {
   const list = async (
     ...[query, filter]: readonly [Parameters<Store['list']>[0], object]
   ): Promise<unknown> => {

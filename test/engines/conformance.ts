@@ -30,8 +30,15 @@ import { describeStrings } from './strings.suite.ts';
 import type { SuiteContext } from './suite-context.ts';
 import { describeWaiters } from './waiting-tasks.suite.ts';
 
-/** Runs the whole suite on an engine. */
-export function describeStore(name: string, createStoreUnderTest: () => Promise<StoreUnderTest>): void {
+/**
+ * Runs the whole suite on an engine. If it has no disk, its data end with the process, and the parts about a
+ * slow or failing disk are left out.
+ */
+export function describeStore(
+  name: string,
+  createStoreUnderTest: () => Promise<StoreUnderTest>,
+  { hasDisk = true }: { readonly hasDisk?: boolean } = {},
+): void {
   describe(name, () => {
     let underTest: StoreUnderTest;
     let store: Store;
@@ -43,6 +50,10 @@ export function describeStore(name: string, createStoreUnderTest: () => Promise<
     const context: SuiteContext = {
       underTest: () => underTest,
       store: () => store,
+      disk() {
+        if (!underTest.disk) throw new Error('the subject has no disk');
+        return underTest.disk;
+      },
       async reopen(options) {
         await store.close();
         store = await underTest.open(options);
@@ -69,6 +80,7 @@ export function describeStore(name: string, createStoreUnderTest: () => Promise<
     describeRetention(context);
     describeClock(context);
     describeStrings(context);
+    if (!hasDisk) return;
     describeDurability(context);
     describeOutages(context);
   });

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
 import type { TaskState } from '../../server/domain/task.ts';
 import type { Stored } from '../../server/ports/store.ts';
+import { append, begin, countYields, readPieces, textOf } from './output-calls.ts';
 import {
   assign,
   buildAgent,
@@ -21,10 +22,14 @@ import {
 } from './store-under-test.ts';
 import type { SuiteContext } from './suite-context.ts';
 
-export function describeDurability({ store, underTest, reopen }: SuiteContext): void {
+const A = textOf('a');
+const B = textOf('b');
+
+export function describeDurability(context: SuiteContext): void {
+  const { store, reopen } = context;
   let disk: Disk;
   beforeEach(() => {
-    disk = underTest().disk;
+    disk = context.disk();
   });
   async function waitSomeTurns(): Promise<void> {
     for (let ticks = 0; ticks < 20; ticks += 1) await yieldToEventLoop();
@@ -195,6 +200,30 @@ export function describeDurability({ store, underTest, reopen }: SuiteContext): 
       await all;
       await reopen();
       expect((await store().list('tasks', {}, { limit: 200 })).items).toHaveLength(100);
+    });
+  });
+
+  describe('while an append is not durable', () => {
+    test('it has not resolved, and no reader is shown its pieces', async () => {
+      await submit(store(), 't1');
+      await begin(store(), 't1', 'w', [A]);
+      const watcher = countYields(store(), 'output:t1');
+      await until('the watcher has begun', () => watcher.count() === 1);
+      disk.hold();
+      const appended = follow(append(store(), 't1', 'w', 1, [B]));
+      await until('the write is held', disk.isHolding);
+      const repeated = follow(append(store(), 't1', 'w', 1, [B]));
+      const shown: (readonly string[])[] = [];
+      const reading = readPieces(store(), 't1').then((pieces) => shown.push(pieces));
+      await waitSomeTurns();
+      expect([appended.now(), repeated.now(), watcher.count()]).toEqual(['waiting', 'waiting', 1]);
+      expect(shown).toEqual(disk.readsWaitForWrites ? [] : [[`1:${A}`]]);
+      disk.release();
+      await until('all calls have resolved', () => appended.now() === 'done' && repeated.now() === 'done');
+      await reading;
+      expect(await readPieces(store(), 't1')).toEqual([`1:${A}`, `2:${B}`]);
+      await until('the watcher is notified', () => watcher.count() > 1);
+      await watcher.stop();
     });
   });
 }

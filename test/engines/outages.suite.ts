@@ -25,10 +25,11 @@ import {
 } from './store-under-test.ts';
 import type { SuiteContext } from './suite-context.ts';
 
-export function describeOutages({ store, underTest, reopen }: SuiteContext): void {
+export function describeOutages(context: SuiteContext): void {
+  const { store, underTest, reopen } = context;
   let disk: Disk;
   beforeEach(() => {
-    disk = underTest().disk;
+    disk = context.disk();
   });
   /**
    * Creates a function that advances the store's clock by the real time since its last call, times `speed`.

@@ -64,3 +64,19 @@ export async function readPieces(store: Store, request_id: string, after = 0): P
     last = pieces.at(-1)?.n ?? last;
   }
 }
+
+/** Counts the yields of a watcher until it is stopped. */
+export function countYields(store: Store, topic: Parameters<Store['watch']>[0]) {
+  const ending = new AbortController();
+  let count = 0;
+  const loop = (async () => {
+    for await (const _ of store.watch(topic, ending.signal)) count += 1;
+  })();
+  return {
+    count: () => count,
+    stop() {
+      ending.abort();
+      return loop;
+    },
+  };
+}

@@ -1,16 +1,14 @@
-/** Reading a task's output: what a page holds, what is notified, and what a failing disk leaves. */
+/** Reading a task's output: what a page holds, and what is notified. */
 import { describe, expect, test } from 'vitest';
-import { yieldToEventLoop } from '../../server/async/waiting.ts';
 import { STORE_LIMITS } from '../../server/ports/limits.ts';
-import type { Store } from '../../server/ports/store.ts';
-import { append, begin, changeOutput, readPieces, textOf } from './output-calls.ts';
-import { follow, readState, settle, submit, until } from './store-under-test.ts';
+import { append, begin, changeOutput, countYields, readPieces, textOf } from './output-calls.ts';
+import { readState, settle, submit, until } from './store-under-test.ts';
 import type { SuiteContext } from './suite-context.ts';
 
 const A = textOf('a');
 const B = textOf('b');
 
-export function describeOutputReads({ store, underTest, reopen }: SuiteContext): void {
+export function describeOutputReads({ store, reopen }: SuiteContext): void {
   describe('a page', () => {
     test('names the revision of the state now; null where there is no task', async () => {
       expect(await store().readOutput('t1', 0, 9)).toEqual({
@@ -113,45 +111,4 @@ export function describeOutputReads({ store, underTest, reopen }: SuiteContext):
       expect(found).toEqual(Array.from({ length: 50 }, (_, index) => index + 1));
     });
   });
-
-  describe('while an append is not durable', () => {
-    test('it has not resolved, and no reader is shown its pieces', async () => {
-      await submit(store(), 't1');
-      await begin(store(), 't1', 'w', [A]);
-      const { disk } = underTest();
-      const watcher = countYields(store(), 'output:t1');
-      await until('the watcher has begun', () => watcher.count() === 1);
-      disk.hold();
-      const appended = follow(append(store(), 't1', 'w', 1, [B]));
-      await until('the write is held', disk.isHolding);
-      const repeated = follow(append(store(), 't1', 'w', 1, [B]));
-      const shown: (readonly string[])[] = [];
-      const reading = readPieces(store(), 't1').then((pieces) => shown.push(pieces));
-      for (let turns = 0; turns < 20; turns += 1) await yieldToEventLoop();
-      expect([appended.now(), repeated.now(), watcher.count()]).toEqual(['waiting', 'waiting', 1]);
-      expect(shown).toEqual(disk.readsWaitForWrites ? [] : [[`1:${A}`]]);
-      disk.release();
-      await until('all calls have resolved', () => appended.now() === 'done' && repeated.now() === 'done');
-      await reading;
-      expect(await readPieces(store(), 't1')).toEqual([`1:${A}`, `2:${B}`]);
-      await until('the watcher is notified', () => watcher.count() > 1);
-      await watcher.stop();
-    });
-  });
-}
-
-/** Counts the yields of a watcher until it is stopped. */
-function countYields(store: Store, topic: Parameters<Store['watch']>[0]) {
-  const ending = new AbortController();
-  let count = 0;
-  const loop = (async () => {
-    for await (const _ of store.watch(topic, ending.signal)) count += 1;
-  })();
-  return {
-    count: () => count,
-    stop() {
-      ending.abort();
-      return loop;
-    },
-  };
 }

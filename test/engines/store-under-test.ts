@@ -23,7 +23,7 @@ export type StoreUnderTest = {
   open(options?: { readonly wallShiftMs?: number }): Promise<Store>;
   /** Advances the store's clock and wakes what sleeps on it. */
   advance(ms: number): Promise<void>;
-  readonly disk: Disk;
+  readonly disk?: Disk;
   /** Closes what is open and removes the data. */
   dispose(): Promise<void>;
 };

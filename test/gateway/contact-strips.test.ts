@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type ContactStrips, createContactStrips } from '../../server/gateway/agents/contact-strips.ts';
 import { noteTouches } from '../../server/gateway/agents/seen.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
-import { createPlainStore } from '../harness/plain-store.ts';
+import { openPlainStore } from '../harness/stores.ts';
 import { buildRegistration, createWorld } from '../harness/world.ts';
 
 /** As many as are kept. */
@@ -30,7 +30,7 @@ describe('the contact strips', () => {
   test('stay, however many agents that do not exist are named in heartbeats', async () => {
     const strips = createContactStrips();
     const clock = createFakeClock();
-    const store = noteTouches(createPlainStore(clock), strips);
+    const store = noteTouches(openPlainStore(clock), strips);
     const { gateway } = createWorld(store, { clock });
     await gateway.registerAgent(buildRegistration('real'));
     await gateway.heartbeatAgent({ agent_id: 'real' });

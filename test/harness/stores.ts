@@ -2,9 +2,9 @@
 import { describe } from 'vitest';
 import { keepInMemory } from '../../server/engines/embedded/storage/memory-storage.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
+import { createPlainStore } from '../../server/engines/plain/store.ts';
 import type { Store } from '../../server/ports/store.ts';
 import type { FakeClock } from './fake-clock.ts';
-import { createPlainStore } from './plain-store.ts';
 import { openRedisTestStore } from './redis-stores.ts';
 import { createWallClock, SILENT } from './silent-log.ts';
 
@@ -14,12 +14,17 @@ export async function openFreshStore(clock: FakeClock): Promise<Store> {
   return await createEmbeddedStore({ openStorage, clock, log: SILENT, wallMs: createWallClock(clock) });
 }
 
+/** A fresh plain store. */
+export function openPlainStore(clock: FakeClock): Store {
+  return createPlainStore({ clock, wallMs: createWallClock(clock) });
+}
+
 /** A name and how to open a fresh store, for `describe.each`. */
 export type NamedStore = readonly [name: string, open: (clock: FakeClock) => Promise<Store>];
 
 /** The stores that need no other process: a test can open thousands of them. */
 export const QUICK_STORES: readonly NamedStore[] = [
-  ['the plain store', async (clock) => createPlainStore(clock)],
+  ['the plain store', async (clock) => openPlainStore(clock)],
   ['the embedded engine', openFreshStore],
 ];
 

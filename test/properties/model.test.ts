@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { printTally } from '../harness/figures.ts';
-import { createPlainStore } from '../harness/plain-store.ts';
+import { openPlainStore } from '../harness/stores.ts';
 import { type ModelStores, runModel } from './model-run.ts';
 import { createEmbeddedStores, createRedisStores } from './model-stores.ts';
 import { operations } from './operations.ts';
@@ -31,7 +31,7 @@ describe('the invariants hold after every operation', () => {
   test('on the plain store', { timeout: 600_000 }, async () => {
     await runPlans(
       () => ({
-        open: async (clock) => createPlainStore(clock),
+        open: async (clock) => openPlainStore(clock),
         end: async () => {},
       }),
       false,

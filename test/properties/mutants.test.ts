@@ -9,8 +9,8 @@ import type { Store } from '../../server/ports/store.ts';
 import type { FakeClock } from '../harness/fake-clock.ts';
 import { printFigure } from '../harness/figures.ts';
 import { createLyingStorage } from '../harness/lying-storage.ts';
-import { createPlainStore } from '../harness/plain-store.ts';
 import { createWallClock, SILENT } from '../harness/silent-log.ts';
+import { openPlainStore } from '../harness/stores.ts';
 import { runModel } from './model-run.ts';
 import { createEmbeddedStores } from './model-stores.ts';
 import { MUTANTS } from './mutants.ts';
@@ -54,7 +54,7 @@ describe('a wrong design is found', { timeout: 300_000 }, () => {
       test(`${title} (${fault})`, async () => {
         const race = { ...RACES, ...OUTPUT_RACES, ...QUESTION_RACES }[suite];
         if (race) {
-          const open = async (clock: FakeClock): Promise<Store> => mutate(createPlainStore(clock));
+          const open = async (clock: FakeClock): Promise<Store> => mutate(openPlainStore(clock));
           expect(await isFound(describeRace(open, race), title)).toBe(true);
           return;
         }

@@ -4,10 +4,10 @@
  */
 import type { OutputChange, OutputConflict, OutputHead } from '../../ports/output.ts';
 import { type Batch, type CommitResult, StoreUnavailable } from '../../ports/store.ts';
+import type { Contacts } from '../contacts.ts';
 import { applyBatch } from './apply.ts';
 import type { Generation } from './generation.ts';
 import { buildPrefetchRequest, type Prefetched, prefetchAndDecide } from './lookup.ts';
-import type { Contacts } from './memory/contacts.ts';
 import { headOf, planOutput } from './output.ts';
 import { findConflict } from './preconditions.ts';
 import type { Generations } from './recovery.ts';

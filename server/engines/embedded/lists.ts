@@ -5,8 +5,8 @@
  */
 import { HANDED_OUT_MAX, STORE_LIMITS } from '../../ports/limits.ts';
 import type { AgentStatus, Claimable, Lists, Page, TasksAsk } from '../../ports/store.ts';
+import type { Contacts } from '../contacts.ts';
 import type { Generation } from './generation.ts';
-import type { Contacts } from './memory/contacts.ts';
 import type { Indexes, KeyRange } from './memory/indexes.ts';
 import { scanIntact } from './storage/ordered-storage.ts';
 import { lastPart, listingOf, padMs, rangeOf } from './storage/row-keys.ts';

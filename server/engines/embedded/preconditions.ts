@@ -1,9 +1,9 @@
 /** The preconditions of a batch: whether it may be applied to the memory state as it is. Reads only. */
 import { isSettled } from '../../domain/task.ts';
 import type { Batch, CommitResult, SlotChange } from '../../ports/store.ts';
+import type { Contacts } from '../contacts.ts';
 import type { Generation } from './generation.ts';
 import { findRevision, type Prefetched } from './lookup.ts';
-import type { Contacts } from './memory/contacts.ts';
 import { estimateTaskBytes } from './memory/open-tasks.ts';
 
 type Conflict = Extract<CommitResult, { ok: false }>;

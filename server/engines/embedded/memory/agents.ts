@@ -9,7 +9,7 @@ import BTreeModule from 'sorted-btree';
 import { createSharedTexts } from '../../../async/shared-texts.ts';
 import type { AgentRecord } from '../../../domain/agent.ts';
 import type { Revision } from '../../../ports/store.ts';
-import { type ChangeLog, createChangeLog } from './change-log.ts';
+import { type ChangeLog, createChangeLog } from '../../change-log.ts';
 import { createSlots, type Slots } from './slots.ts';
 
 const BTree = BTreeModule.default;

@@ -4,8 +4,8 @@
  * too many are in it.
  */
 import BTreeModule from 'sorted-btree';
-import { STORE_LIMITS } from '../../../ports/limits.ts';
-import type { AgentChanges } from '../../../ports/store.ts';
+import { STORE_LIMITS } from '../ports/limits.ts';
+import type { AgentChanges } from '../ports/store.ts';
 
 const BTree = BTreeModule.default;
 

@@ -3,9 +3,9 @@
  * the end of the process. While no replica sweeps, no agent can be contacted, so no contact is reported as
  * older than the moment at which sweeping resumed.
  */
-import type { Contact } from '../../../domain/agent.ts';
-import { STORE_LIMITS } from '../../../ports/limits.ts';
-import type { Touch } from '../../../ports/store.ts';
+import type { Contact } from '../domain/agent.ts';
+import { STORE_LIMITS } from '../ports/limits.ts';
+import type { Touch } from '../ports/store.ts';
 
 type AgentContact = Contact & {
   readonly lastGrantMs: number;
