@@ -1,6 +1,6 @@
 /**
- * The store port: the calls of the gateway to a store. Two engines implement it; one conformance suite tests
- * both.
+ * The store port: the calls of the gateway to a store. Two engines implement it for the service, and the
+ * plain store for the simulator and the tests; one conformance suite tests all three.
  *
  * What every engine promises
  * 1. A commit is all or nothing. A conflict is a result. An outage throws `StoreUnavailable`; whether the

@@ -1,8 +1,8 @@
 /**
- * One world: the gateway's own parts on an engine in memory, over a virtual clock, and ids and random
+ * One world: the gateway's own parts on the plain store, over a virtual clock, and ids and random
  * numbers that follow from a seed. It is opened by its first call: until then it costs nothing.
  *
- *   Request ──► answer-requests ──► http/serve ──► gateway ──► memory:        clock: stands still
+ *   Request ──► answer-requests ──► http/serve ──► gateway ──► plain store    clock: stands still
  *                    ▲                  ▲             │                        random: the seed
  *                    │                faults        pushes ──► scripted agents, handlers, fetch
  *                    ╰───────────────────────────────────────────╯
@@ -10,8 +10,7 @@
 import { createLargeWork } from '../async/large-work.ts';
 import { loadOnce } from '../async/load-once.ts';
 import { FIXED_LIMITS } from '../config/fixed-limits.ts';
-import { keepInMemory } from '../engines/embedded/storage/memory-storage.ts';
-import { createEmbeddedStore } from '../engines/embedded/store.ts';
+import { createPlainStore } from '../engines/plain/store.ts';
 import { createGateway, type Duties } from '../gateway/gateway.ts';
 import { API_LIMITS, createApi } from '../http/api.ts';
 import { createHostRule } from '../http/host-rule.ts';
@@ -151,13 +150,7 @@ type WorldParts = Pick<RunningWorld, 'clock' | 'activity' | 'transcript' | 'faul
 async function openWorld(parts: WorldParts): Promise<OpenedWorld> {
   const { settings, clock, activity, transcript, faults, agents, seeded, closing } = parts;
   const wallMs = (): number => settings.startSeconds * 1_000 + clock.monotonicMs();
-  const opened = await createEmbeddedStore({
-    openStorage: keepInMemory(),
-    clock,
-    log: SILENT,
-    wallMs,
-  });
-  const store = trackStore(faults.surroundStore(opened), activity);
+  const store = trackStore(faults.surroundStore(createPlainStore({ clock, wallMs })), activity);
   const pusher = createWorldPusher({
     clock,
     wallMs,

@@ -126,16 +126,13 @@ describe('purity', () => {
     }
   });
 
-  test('the engine in memory needs nothing of Node: no SQLite, no thread', () => {
-    const reached = new Set([
-      'server/engines/embedded/store.ts',
-      'server/engines/embedded/storage/memory-storage.ts',
-    ]);
-    // A set that grows while it is read is read to its end.
-    for (const file of reached) for (const { from, target } of edges) if (from === file) reached.add(target);
-    const specifiers = [...reached].flatMap(imports).map(({ specifier }) => specifier);
-    const packages = new Set(specifiers.filter((specifier) => !specifier.startsWith('.')));
-    expect([...packages].sort()).toEqual(['keyv', 'sorted-btree']);
+  test('the plain store needs nothing of Node, and the simulator no other engine', () => {
+    const specifiers = [...reachFrom('server/engines/plain/store.ts')].flatMap(imports);
+    const packages = specifiers.filter(({ specifier }) => !specifier.startsWith('.'));
+    expect(new Set(packages.map(({ specifier }) => specifier))).toEqual(new Set(['sorted-btree']));
+    const engines = [...reachFrom('server/simulator/index.ts')].filter((file) => file.includes('/engines/'));
+    expect(engines.filter((file) => /\/(embedded|redis)\//.test(file))).toEqual([]);
+    expect(engines).toContain('server/engines/plain/store.ts');
   });
 
   test('process.env is read by the entries and config alone', () => {
@@ -146,6 +143,14 @@ describe('purity', () => {
     expect(readers.filter((file) => !entries.test(file))).toEqual([]);
   });
 });
+
+/** A file and all that it imports, and so on. */
+function reachFrom(file: string): ReadonlySet<string> {
+  const reached = new Set([file]);
+  // A set that grows while it is read is read to its end.
+  for (const one of reached) for (const { from, target } of edges) if (from === one) reached.add(target);
+  return reached;
+}
 
 function stripComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
