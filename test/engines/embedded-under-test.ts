@@ -81,6 +81,7 @@ export function createDisk(): Disk & { wrap(keyv: Keyv<string>): Keyv<string> } 
 
   return {
     readsWaitForWrites: false,
+    readsShowDurable: false,
     hold() {
       hold ??= Promise.withResolvers();
     },

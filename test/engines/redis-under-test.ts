@@ -60,6 +60,7 @@ export async function createRedisSubject(
 function createDisk(proxy: TcpProxy): Disk {
   return {
     readsWaitForWrites: true,
+    readsShowDurable: false,
     hold: proxy.hold,
     release: proxy.release,
     isHolding: proxy.isHolding,

@@ -32,6 +32,8 @@ export type StoreUnderTest = {
 export type Disk = {
   /** Whether reads go through the same connection as writes, so that they wait for a write that is held. */
   readonly readsWaitForWrites: boolean;
+  /** Whether reads show what is durable meanwhile; else they wait for what is under way. */
+  readonly readsShowDurable: boolean;
   /** From now on no write becomes durable until `release()`. */
   hold(): void;
   release(): void;
@@ -115,10 +117,8 @@ export function must(result: CommitResult): Revision {
  * What else is in a task's batch. `unreported`: the agent that did not report its end; `details`: those to
  * store, or null to remove them.
  */
-export type MoreOfTask = Partial<Batch> & {
-  readonly unreported?: string;
-  readonly details?: TaskDetails | null;
-};
+type MoreFields = { readonly unreported?: string; readonly details?: TaskDetails | null };
+export type MoreOfTask = Partial<Batch> & MoreFields;
 
 /** A batch that takes a task from its stored state to another one, or stores a new one in this state. */
 export function writeTask(

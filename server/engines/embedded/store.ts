@@ -12,7 +12,8 @@ import { createSharedReads, type SharedReads } from '../../async/shared-reads.ts
 import type { Clock } from '../../ports/clock.ts';
 import { STORE_LIMITS, TIME_BUDGETS } from '../../ports/limits.ts';
 import type { Log } from '../../ports/log.ts';
-import type { AgentChanges, AgentStatus, Health, Kinds, Revision, Store, Stored } from '../../ports/store.ts';
+import type { AgentChanges, AgentStatus, Kinds, Revision, Store, Stored } from '../../ports/store.ts';
+import { noteClockStep } from '../clock-step.ts';
 import { type Contacts, createContacts } from '../contacts.ts';
 import { createDueTimer, type DueTimer } from '../due-timer.ts';
 import { createNotifications, type Notifications } from '../notifications.ts';
@@ -112,18 +113,6 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
         dueTimer.update();
       }),
   };
-}
-
-/** The host's clock may step, or stand still while the host sleeps, and the store's time does not follow. */
-const CLOCK_STEP_MS = 60_000;
-
-function noteClockStep(health: Health, aheadMs: number): Health {
-  if (!health.ok || health.warning !== undefined || Math.abs(aheadMs) <= CLOCK_STEP_MS) return health;
-  const seconds = Math.round(Math.abs(aheadMs) / 1_000);
-  const warning =
-    `The clock of this host has stepped ${seconds} s ${aheadMs > 0 ? 'forward' : 'back'} since the gateway ` +
-    'started, and the gateway has left that out. Restart it to take the time of the host.';
-  return Object.assign({}, health, { warning });
 }
 
 function createReads(

@@ -75,7 +75,7 @@ export function createPlainState() {
     /** These three are of the store opened last. */
     nowMs: (): number => 0,
     contacts: createContacts(0),
-    changes: createChangeLog(0),
+    changes: createChangeLog('0'),
   };
 }
 

@@ -24,7 +24,7 @@ export function createPlainStore({ clock, wallMs, state = createPlainState() }: 
   const offsetMs = wallMs() - clock.monotonicMs();
   const nowMs = (): number => Math.floor(offsetMs + clock.monotonicMs());
   const contacts = createContacts(nowMs());
-  Object.assign(state, { nowMs, contacts, changes: createChangeLog(nextId(state)) });
+  Object.assign(state, { nowMs, contacts, changes: createChangeLog(String(nextId(state))) });
   for (const agent_id of state.values.agent.keys()) state.changes.note(agent_id);
   const notifications = createNotifications();
   const earliestMs = (): number | undefined => state.dueOrder.minKey()?.atMs;

@@ -49,7 +49,7 @@ export function createAgents(run: number): Agents {
   const entries = new Map<string, AgentEntry>();
   const ids = new BTree<string, undefined>();
   const slots = createSlots();
-  const changes = createChangeLog(run);
+  const changes = createChangeLog(String(run));
   const freeSets = createFreeSets();
   const tags = createSharedTexts();
   let removedSeq = 0;

@@ -1,0 +1,188 @@
+/**
+ * Commits and the other calls that write: each joins a group. When a commit is made, its results update the
+ * copies in memory, and its topics are collected.
+ */
+import { hasTextField } from '../../domain/json-text.ts';
+import type { TaskState } from '../../domain/task.ts';
+import {
+  type Batch,
+  type CommitResult,
+  type Stored,
+  StoreRefused,
+  StoreUnavailable,
+} from '../../ports/store.ts';
+import type { ChangeLog } from '../change-log.ts';
+import type { Contacts } from '../contacts.ts';
+import type { AgentStatuses } from './agent-statuses.ts';
+import { writeCommit } from './calls.ts';
+import type { CallResult } from './decider.ts';
+import { type Feeds, feedTopic, type Position } from './feed.ts';
+import type { GroupCommit } from './group-commit.ts';
+
+/** The copies in memory: they may be lost. */
+export type Copies = {
+  /** The states of the last commits. */
+  states: {
+    get(id: string): Stored<TaskState> | undefined;
+    set(id: string, state: Stored<TaskState>): void;
+    delete(id: string): void;
+  };
+  changes: ChangeLog;
+  readonly statuses: AgentStatuses;
+  readonly feeds: Feeds;
+};
+
+type Deps = {
+  readonly groups: () => GroupCommit;
+  readonly copies: Copies;
+  readonly contacts: Contacts;
+  /** Names this run of the file: revisions begin with it. */
+  readonly run: string;
+  /** When the last stored event came. */
+  readonly lastEventMs: number;
+  readonly nowMs: () => number;
+};
+
+export type Committing = {
+  /** `isOutput`: the batch only adds output. */
+  commit(batch: Batch, isOutput?: boolean): Promise<CommitResult>;
+  /** Adds a call other than a commit. */
+  ask<T extends CallResult>(...call: readonly unknown[]): Promise<T>;
+};
+
+/** Numbers of cursors of one millisecond end here. */
+const CURSOR_NUMBER_MAX = 999_999;
+
+/** Creates it without a commit. */
+export function createCommitting(deps: Deps): Committing {
+  const { groups, copies, contacts, run, nowMs } = deps;
+  const nextCursor = createCursors(deps);
+  let commits = 0;
+  return {
+    commit(batch, isOutput = false) {
+      const { noContactAfter: silence, event, writes } = batch;
+      const hadContact =
+        silence !== undefined && contacts.contactOf(silence.agent_id).contactMs > silence.atMs;
+      const { words, add } = groups().join(isOutput);
+      commits += 1;
+      const revision = `${run}-${commits}`;
+      const cursor = event ? nextCursor() : null;
+      writeCommit(words, batch, revision, cursor, hadContact);
+      const registered = listRegistered(copies, writes);
+      return new Promise((resolve, reject) => {
+        add({
+          reject,
+          finish(result, topics) {
+            const made = result === 0 ? ({ ok: true, revision } as const) : result;
+            if (isMade(made)) {
+              updateCopies(deps, batch, revision, cursor);
+              collectTopics(batch, topics);
+              for (const agent_id of registered) contacts.noteRegistration(agent_id, nowMs());
+            }
+            settle(made, resolve, reject);
+          },
+        });
+      });
+    },
+    ask<T extends CallResult>(...call: readonly unknown[]) {
+      const { words, add } = groups().join(false);
+      words.push(...call);
+      return new Promise<T>((resolve, reject) => add({ reject, finish: (result) => resolve(result as T) }));
+    },
+  };
+}
+
+/** Creates the next cursor: its time never falls, and none is issued twice, also after a restart. */
+function createCursors({ lastEventMs, nowMs }: Deps): () => Position {
+  let [ms, number] = [lastEventMs, CURSOR_NUMBER_MAX];
+  return () => {
+    const next = Math.max(nowMs(), number >= CURSOR_NUMBER_MAX ? ms + 1 : ms);
+    number = next === ms ? number + 1 : 0;
+    ms = next;
+    return [ms, number];
+  };
+}
+
+/** The agents that get another registration: it counts as a contact. */
+function listRegistered({ statuses }: Copies, writes: Batch['writes']): readonly string[] {
+  return writes.flatMap((write) => {
+    if (write.kind !== 'agent' || !write.value) return [];
+    return write.value.registration === statuses.readRegistration(write.id) ? [] : [write.id];
+  });
+}
+
+function updateCopies(
+  { copies, contacts, nowMs }: Deps,
+  { writes, slots = [], event }: Batch,
+  revision: string,
+  cursor: Position | null,
+): void {
+  const { states, statuses, changes, feeds } = copies;
+  for (const write of writes) {
+    if (write.kind === 'task') {
+      if (hasTextField(write.value)) states.delete(write.id);
+      else states.set(write.id, { value: write.value, revision });
+    } else if (write.kind === 'agent') {
+      statuses.forget(write.id);
+      if (write.value) changes.note(write.id);
+      else {
+        changes.noteRemoved(write.id);
+        contacts.forget(write.id);
+      }
+    }
+  }
+  for (const { op, agent_id } of slots) {
+    statuses.forget(agent_id);
+    if (op === 'grant') contacts.noteGrant(agent_id, nowMs());
+    changes.noteIfKnown(agent_id);
+  }
+  if (event && cursor) feeds.note(event.session, cursor, event.request_id);
+}
+
+function collectTopics({ writes, slots = [], due = [], event, output }: Batch, topics: Set<string>): void {
+  for (const { kind, id } of writes) if (kind === 'task' || kind === 'agent') topics.add(`${kind}:${id}`);
+  for (const { agent_id } of slots) topics.add(`agent:${agent_id}`);
+  for (const write of writes) {
+    for (const { op, index, of, fromMs } of write.kind === 'task' ? write.index : []) {
+      if (index === 'claimable' && op === 'add' && fromMs === 0) topics.add(`agent:${of}`);
+    }
+  }
+  if (due.length > 0) topics.add('due');
+  if (event) topics.add(feedTopic(event.session));
+  // Watchers of the output are notified of the task's state anyway.
+  if (output && writes.length === 0) topics.add(`output:${output.request_id}`);
+}
+
+function isMade(result: CallResult): boolean {
+  return typeof result === 'object' && 'ok' in result && result.ok;
+}
+
+function settle(
+  result: CallResult,
+  resolve: (result: CommitResult) => void,
+  reject: (error: Error) => void,
+): void {
+  if (typeof result === 'object' && 'isLate' in result) {
+    reject(new StoreUnavailable('The commit was too late: its caller has already got a response.'));
+  } else if (typeof result === 'object' && 'refused' in result) reject(new StoreRefused(result.refused));
+  else resolve(result as CommitResult);
+}
+
+/** Contacts of an agent wait until the commits that rest on its silence are decided. */
+export function createSilence(commit: Committing['commit']) {
+  const undecided = new Map<string, Promise<unknown>>();
+  return {
+    whenDecided: (agent_id: string): Promise<unknown> | undefined => undecided.get(agent_id),
+    commit(batch: Batch): Promise<CommitResult> {
+      const made = commit(batch);
+      if (!batch.noContactAfter) return made;
+      const { agent_id } = batch.noContactAfter;
+      const forget = (): void => {
+        if (undecided.get(agent_id) === over) undecided.delete(agent_id);
+      };
+      const over = made.then(forget, forget);
+      undecided.set(agent_id, over);
+      return made;
+    },
+  };
+}

@@ -1,0 +1,139 @@
+/**
+ * The counts: tasks by class, agents, bytes of output, the last numbers of runs, leases and grants. Memory
+ * has the counts of the last transaction. Each transaction writes the changed ones at its end; when one
+ * fails, all are read again.
+ */
+import {
+  isTimed,
+  type Levels,
+  levelsOf,
+  STEP_MS,
+  STEP_TAGS_MAX,
+  STEPS_MAX,
+  type StepRecord,
+  stepOf,
+} from '../../domain/activity.ts';
+import type { TaskOutcome } from '../../domain/history-record.ts';
+import { fillOutcomes } from '../../domain/task-counts.ts';
+import type { EndingCall } from './calls.ts';
+import type { Prepare, Row } from './statements.ts';
+
+export type CountName =
+  | 'pending'
+  | 'running'
+  | 'waiting'
+  | 'waiting-for-answer'
+  | `ended ${string}`
+  | 'agents'
+  | 'outputs'
+  | 'output bytes'
+  | 'ended output bytes'
+  /** The last number of a run, a lease, a grant. */
+  | 'runs'
+  | 'leases'
+  | 'grants'
+  /** The time of the last event. */
+  | 'event ms';
+
+export type Counters = {
+  get(name: CountName): number;
+  /** Adds to a count; returns it. */
+  add(name: CountName, more: number): number;
+  set(name: CountName, n: number): void;
+  /** Begins the present step of activity before what waits or runs changes. */
+  beginStep(nowMs: number): void;
+  /** Counts a task that ends, in all and in the present step. */
+  noteEnding(ending: EndingCall, nowMs: number): void;
+  /** Writes what changed since the last call, within the transaction. */
+  save(): void;
+  /** Reads all again, as the file has it. */
+  load(): void;
+};
+
+type OpenStep = StepRecord & {
+  readonly ended: Record<TaskOutcome, number>;
+  readonly took: Map<number, number>;
+  readonly noAgent: Map<string, number>;
+};
+
+/** Creates them, as the file has them. */
+export function createCounters(prepare: Prepare): Counters {
+  const selectCounts = prepare('SELECT name, n FROM count');
+  const putCount = prepare('INSERT INTO count VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET n = excluded.n');
+  const selectStep = prepare('SELECT json FROM step ORDER BY at_ms DESC LIMIT 1');
+  const putStep = prepare(
+    'INSERT INTO step VALUES (?, ?) ON CONFLICT (at_ms) DO UPDATE SET json = excluded.json',
+  );
+  const dropSteps = prepare('DELETE FROM step WHERE at_ms <= ?');
+  const counts = new Map<CountName, number>();
+  const changed = new Set<CountName>();
+  let step: OpenStep | null = null;
+  let isStepChanged = false;
+
+  const get = (name: CountName): number => counts.get(name) ?? 0;
+  const set = (name: CountName, n: number): void => {
+    counts.set(name, n);
+    changed.add(name);
+  };
+  const readLevels = (): Levels => levelsOf(get('pending') + get('running'), get('waiting'));
+
+  function beginStep(nowMs: number): OpenStep {
+    const atMs = stepOf(nowMs);
+    if (step && atMs <= step.atMs) return step;
+    if (step && isStepChanged) putStep.run(step.atMs, writeStep(step));
+    step = { atMs, before: readLevels(), ended: fillOutcomes(), took: new Map(), noAgent: new Map() };
+    isStepChanged = true;
+    dropSteps.run(atMs - STEPS_MAX * STEP_MS);
+    return step;
+  }
+
+  const counters: Counters = {
+    get,
+    set,
+    add(name, more) {
+      set(name, get(name) + more);
+      return get(name);
+    },
+    beginStep: (nowMs) => void beginStep(nowMs),
+    noteEnding({ outcome, tookIndex, noAgent }, nowMs) {
+      const present = beginStep(nowMs);
+      isStepChanged = true;
+      present.ended[outcome as TaskOutcome] += 1;
+      if (tookIndex !== null && isTimed(outcome as TaskOutcome)) addTo(present.took, tookIndex);
+      for (const tag of noAgent) {
+        if (present.noAgent.has(tag) || present.noAgent.size < STEP_TAGS_MAX) addTo(present.noAgent, tag);
+      }
+      counters.add(`ended ${outcome}`, 1);
+    },
+    save() {
+      for (const name of changed) putCount.run(name, get(name));
+      changed.clear();
+      if (step && isStepChanged) putStep.run(step.atMs, writeStep(step));
+      isStepChanged = false;
+    },
+    load() {
+      counts.clear();
+      changed.clear();
+      for (const [name, n] of selectCounts.all()) counts.set(name as CountName, Number(n));
+      const row = selectStep.get();
+      step = row ? readStep(row) : null;
+      isStepChanged = false;
+    },
+  };
+  counters.load();
+  return counters;
+}
+
+function addTo<K>(counts: Map<K, number>, key: K): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+function writeStep({ took, noAgent, ...step }: OpenStep): string {
+  return JSON.stringify({ ...step, took: [...took], noAgent: [...noAgent] });
+}
+
+/** Reads a step from its row. */
+export function readStep([json]: Row): OpenStep {
+  const { took, noAgent, ...step } = JSON.parse(String(json));
+  return { ...step, took: new Map(took), noAgent: new Map(noAgent) };
+}

@@ -1,0 +1,138 @@
+/**
+ * The writer's side of the file: it opens the tables, and applies a group of calls in one transaction.
+ * Between groups memory has the counts alone; when a group fails, they are read again.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+import { type CommitResult, StoreRefused } from '../../ports/store.ts';
+import { createAgents } from './agents.ts';
+import { COMMIT, createWordReader, RENEW, readCommit, TAKE_DUE, TRIM, type WordReader } from './calls.ts';
+import { createCommits, type GroupContext, type Late, type Tables } from './commit.ts';
+import { createCounters } from './counters.ts';
+import { createDueEntries, type TakenEntry } from './due-entries.ts';
+import { createEntries } from './entries.ts';
+import { createOutputs } from './outputs.ts';
+import { createTrimming } from './retention.ts';
+import { SCHEMA } from './schema.ts';
+import { createPrepare, type Prepare } from './statements.ts';
+import { createValues } from './values.ts';
+
+/** The commit was refused, and nothing was changed. */
+type Refused = { readonly refused: string };
+/** The result of a call; 0 when a commit was made: its sender knows the rest. */
+export type CallResult = CommitResult | Late | Refused | readonly TakenEntry[] | number;
+
+/** The results of a group, beside the changes which its sender knows; 0 if every call has the result 0. */
+export type GroupReply =
+  | 0
+  | {
+      /** One for each call; none if every call has the result 0. */
+      readonly results: readonly CallResult[];
+      readonly topics: readonly string[];
+      /** Sessions of which events were removed. */
+      readonly trimmed: readonly string[];
+      /** The rows that could not be read, and were removed. */
+      readonly damaged: readonly string[];
+    };
+
+export type Decider = {
+  /** Names this run: revisions and leases begin with it, and no other run has it. */
+  readonly run: string;
+  /** The earliest due time; infinite if there is none. */
+  earliestMs(): number;
+  /** Applies a group, all or nothing; it is durable when this returns. Throws the error of SQLite. */
+  apply(words: readonly unknown[]): GroupReply;
+};
+
+/** Begins a run on the file of this connection; creates the tables if there are none. */
+export function openDecider(sqlite: DatabaseSync): Decider {
+  if (sqlite.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n === 0) sqlite.exec(SCHEMA);
+  const prepare = createPrepare(sqlite);
+  let run = '';
+  const tables = openTables(prepare, () => run);
+  const { counters, dueEntries } = tables;
+  const commits = createCommits(prepare, tables);
+  const trimming = createTrimming(prepare, tables);
+  const [begin, end, undo] = ['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK'].map((sql) => sqlite.prepare(sql));
+  /** As retention last had it. */
+  let outputBytesMax = Number.POSITIVE_INFINITY;
+
+  function transact<T>(change: () => T): T {
+    begin?.run();
+    try {
+      const result = change();
+      counters.save();
+      end?.run();
+      return result;
+    } catch (error) {
+      if (sqlite.isTransaction) undo?.run();
+      counters.load();
+      throw error;
+    }
+  }
+
+  function commit(reader: WordReader, group: GroupContext): CallResult {
+    const call = readCommit(reader);
+    if (call.event) trimming.noteEvent(call.event.session);
+    try {
+      return commits.commit(call, group);
+    } catch (error) {
+      if (!(error instanceof StoreRefused)) throw error;
+      return { refused: error.message };
+    }
+  }
+
+  function applyCalls(reader: WordReader): GroupReply {
+    const { next, many } = reader;
+    const [trimmed, topics] = [new Set<string>(), new Set<string>()];
+    const damaged: string[] = [];
+    const nowMs = next<number>();
+    const results: CallResult[] = [];
+    while (reader.hasMore()) {
+      const group = { nowMs, outputBytesMax, topics };
+      switch (next<number>()) {
+        case COMMIT:
+          results.push(commit(reader, group));
+          break;
+        case TAKE_DUE:
+          results.push(dueEntries.take(next(), nowMs));
+          break;
+        case RENEW:
+          for (const held of many((): TakenEntry => ({ ref: next(), lease: next() })))
+            dueEntries.renew(held, nowMs);
+          results.push(0);
+          break;
+        case TRIM: {
+          const retention = {
+            keepTasksMs: next<number>(),
+            sessionEventsMax: next<number>(),
+            outputBytesMax: next<number>(),
+          };
+          outputBytesMax = retention.outputBytesMax;
+          const onTrimmed = (session: string) => trimmed.add(session);
+          const onDamaged = (what: string) => damaged.push(what);
+          results.push(trimming.trim(retention, next(), { ...group, onTrimmed, onDamaged }));
+          break;
+        }
+      }
+    }
+    const hasResults = results.some((result) => result !== 0);
+    if (!hasResults && topics.size === 0) return 0;
+    return { results: hasResults ? results : [], topics: [...topics], trimmed: [...trimmed], damaged };
+  }
+
+  run = `r${transact(() => counters.add('runs', 1))}`;
+  return {
+    run,
+    earliestMs: dueEntries.earliestMs,
+    apply: (words) => transact(() => applyCalls(createWordReader(words))),
+  };
+}
+
+function openTables(prepare: Prepare, run: () => string): Tables {
+  const counters = createCounters(prepare);
+  const values = createValues(prepare);
+  const entries = createEntries(prepare, counters);
+  const dueEntries = createDueEntries(prepare, counters, run);
+  const agents = createAgents({ prepare, counters, entries, dueEntries, values });
+  return { counters, values, entries, dueEntries, agents, outputs: createOutputs(prepare, counters, values) };
+}

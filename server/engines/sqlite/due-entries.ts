@@ -1,0 +1,67 @@
+/** When tasks and agents are looked at next, as the writer keeps it: leases hide entries until their end. */
+import { countLatestDue, STORE_LIMITS } from '../../ports/limits.ts';
+import type { Lease, Ref } from '../../ports/store.ts';
+import type { DueCall } from './calls.ts';
+import type { Counters } from './counters.ts';
+import type { Prepare } from './statements.ts';
+
+export type TakenEntry = { readonly ref: Ref; readonly lease: Lease };
+
+export type DueEntries = {
+  /** Whether every lease that the changes name is still the entry's. */
+  areHeld(changes: readonly DueCall[]): boolean;
+  retime(changes: readonly DueCall[], nowMs: number): void;
+  /** Makes an agent due at once. */
+  makeDue(agent: string, nowMs: number): void;
+  /** Takes due entries, as the port promises it. */
+  take(limit: number, nowMs: number): readonly TakenEntry[];
+  renew(held: TakenEntry, nowMs: number): void;
+  /** The earliest due time; infinite if there is none. */
+  earliestMs(): number;
+};
+
+/** Creates them over the table. */
+export function createDueEntries(prepare: Prepare, counters: Counters, run: () => string): DueEntries {
+  const find = prepare('SELECT lease, at_ms FROM due WHERE ref = ?');
+  const put = prepare(
+    'INSERT INTO due VALUES (?, ?, ?) ON CONFLICT (ref) DO UPDATE SET at_ms = excluded.at_ms, lease = excluded.lease',
+  );
+  const drop = prepare('DELETE FROM due WHERE ref = ?');
+  const extend = prepare('UPDATE due SET at_ms = ? WHERE ref = ? AND lease = ?');
+  const first = prepare('SELECT at_ms FROM due ORDER BY at_ms LIMIT 1');
+  const selectEarliest = prepare('SELECT ref FROM due WHERE at_ms <= ? ORDER BY at_ms, ref LIMIT ?');
+  const selectLatest = prepare('SELECT ref FROM due WHERE at_ms <= ? ORDER BY at_ms DESC, ref DESC LIMIT ?');
+
+  function isHidden(ref: Ref, nowMs: number): boolean {
+    const [lease, atMs] = find.get(ref) ?? [null];
+    return lease !== null && Number(atMs) > nowMs;
+  }
+
+  return {
+    areHeld: (changes) =>
+      changes.every(({ ref, lease, isNew }) => lease === null || isNew || find.get(ref)?.[0] === lease),
+    retime(changes, nowMs) {
+      for (const { ref, atMs, lease, unlessHeld } of changes) {
+        if (unlessHeld && isHidden(ref, nowMs)) continue;
+        if (atMs === 'held') put.run(ref, nowMs + STORE_LIMITS.leaseMs, lease);
+        else if (atMs === null) drop.run(ref);
+        else put.run(ref, atMs, null);
+      }
+    },
+    makeDue: (agent, nowMs) => void put.run(`agent:${agent}`, nowMs, null),
+    take(limit, nowMs) {
+      const latest = countLatestDue(limit);
+      const refs = new Set(selectEarliest.all(nowMs, limit - latest).map(([ref]) => ref as Ref));
+      if (refs.size === limit - latest) {
+        for (const [ref] of selectLatest.all(nowMs, latest).toReversed()) refs.add(ref as Ref);
+      }
+      return [...refs].map((ref) => {
+        const lease = `${run()}-${counters.add('leases', 1)}`;
+        put.run(ref, nowMs + STORE_LIMITS.leaseMs, lease);
+        return { ref, lease };
+      });
+    },
+    renew: ({ ref, lease }, nowMs) => void extend.run(nowMs + STORE_LIMITS.leaseMs, ref, lease),
+    earliestMs: () => (first.get()?.[0] as number | undefined) ?? Number.POSITIVE_INFINITY,
+  };
+}

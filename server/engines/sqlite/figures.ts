@@ -1,0 +1,73 @@
+/** The figures: what is counted with each commit, and the tasks that ended last. */
+import { buildActivity, levelsOf } from '../../domain/activity.ts';
+import { readEnded, sortEnded } from '../../domain/ended-task.ts';
+import { OUTCOMES } from '../../domain/history-record.ts';
+import { fillOutcomes } from '../../domain/task-counts.ts';
+import { STORE_LIMITS } from '../../ports/limits.ts';
+import type { Store } from '../../ports/store.ts';
+import { type CountName, readStep } from './counters.ts';
+import type { Prepare, Row } from './statements.ts';
+
+/** Creates the readings over a connection. `requireReadable` throws when nothing can be read. */
+export function createFigures(
+  prepare: Prepare,
+  nowMs: () => number,
+  requireReadable: () => void,
+): Pick<Store, 'readCounts' | 'readActivity' | 'readEnded'> {
+  const selectCounts = prepare('SELECT name, n FROM count');
+  const selectOldest = prepare('SELECT at_ms FROM entry WHERE name = ? AND of = ? ORDER BY at_ms LIMIT 1');
+  const selectTags = prepare('SELECT tag, waiting FROM tag LIMIT ?');
+  const countTags = prepare('SELECT count(*) FROM tag');
+  const selectSteps = prepare('SELECT json FROM step');
+  const selectEnded = prepare('SELECT json FROM ended ORDER BY ms DESC, task DESC LIMIT ?');
+
+  function readAll(): (name: CountName) => number {
+    requireReadable();
+    const counts = new Map(selectCounts.all() as readonly (readonly [string, number])[]);
+    return (name) => counts.get(name) ?? 0;
+  }
+
+  return {
+    async readCounts(tagsMax) {
+      const count = readAll();
+      const oldest = selectOldest.get('waiting', '');
+      return {
+        pending: count('pending'),
+        running: count('running'),
+        waiting: count('waiting'),
+        waitingForAnswer: count('waiting-for-answer'),
+        ended: fillOutcomes(
+          Object.fromEntries(OUTCOMES.map((outcome) => [outcome, count(`ended ${outcome}`)])),
+        ),
+        oldestWaitingMs: oldest ? Number(oldest[0]) : null,
+        tagsTotal: Number(countTags.get()?.[0]),
+        tags: selectTags.all(tagsMax).map(([tag, waiting]) => ({
+          tag: String(tag),
+          waiting: Number(waiting),
+          oldestMs: Number(selectOldest.get('waiting-for', tag)?.[0]),
+        })),
+      };
+    },
+    async readActivity() {
+      const count = readAll();
+      const present = levelsOf(count('pending') + count('running'), count('waiting'));
+      return buildActivity(selectSteps.all().flatMap(unlessDamaged(readStep)), present, nowMs());
+    },
+    async readEnded() {
+      requireReadable();
+      const rows = selectEnded.all(STORE_LIMITS.endedMax);
+      return sortEnded(rows.flatMap(unlessDamaged(([json]) => readEnded(String(json)))));
+    },
+  };
+}
+
+/** Leaves out rows that cannot be read: nothing rests on figures. */
+function unlessDamaged<T>(read: (row: Row) => T): (row: Row) => readonly T[] {
+  return (row) => {
+    try {
+      return [read(row)];
+    } catch {
+      return [];
+    }
+  };
+}

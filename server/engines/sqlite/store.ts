@@ -1,0 +1,321 @@
+/**
+ * The SQLite engine: the store port over the tables of one file, for one process.
+ *
+ * - A batch's conditions are queries and its effects statements. A group of batches is one transaction in the
+ *   writer's thread, and one fsync.
+ * - Reads go over a read-only connection of this thread, which sees what is committed and nothing else.
+ * - Memory holds contacts, and copies which it may lose: the states of the last commits, the status of
+ *   agents, events for readers.
+ * - After an outage it drops all copies and notifies watchers. Feeds go on where they were; a reader of
+ *   `readAgentChanges` begins again.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+import { createBoundedMap } from '../../async/bounded-map.ts';
+import type { TaskState } from '../../domain/task.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { OutputConflict, OutputHead } from '../../ports/output.ts';
+import { type Health, type Store, type Stored, StoreUnavailable } from '../../ports/store.ts';
+import { createChangeLog } from '../change-log.ts';
+import { noteClockStep } from '../clock-step.ts';
+import { type Contacts, createContacts } from '../contacts.ts';
+import { createDueTimer, type DueTimer } from '../due-timer.ts';
+import { createNotifications, type Notifications } from '../notifications.ts';
+import { watchTopic } from '../watch.ts';
+import { createAgentStatuses } from './agent-statuses.ts';
+import { RENEW, TAKE_DUE, TRIM } from './calls.ts';
+import { type Copies, createCommitting, createSilence } from './committing.ts';
+import type { GroupReply } from './decider.ts';
+import type { TakenEntry } from './due-entries.ts';
+import { createFeeds } from './feed.ts';
+import { createFigures } from './figures.ts';
+import { createGroupCommit, type GroupCommit } from './group-commit.ts';
+import { createListings } from './lists.ts';
+import { createOutputPages } from './output-pages.ts';
+import { createReadTransaction } from './read-transaction.ts';
+import { createSingleValues } from './single-values.ts';
+import { createPrepare, type Prepare } from './statements.ts';
+import type { Writer } from './writer.ts';
+
+/** The engine runs on these. */
+export type Tables = {
+  readonly writer: Writer;
+  readonly reader: DatabaseSync;
+  /** Whether the writer writes on the reader's connection. */
+  readonly isShared: boolean;
+};
+
+type SqliteDeps = {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The wall clock, epoch milliseconds; read once, when the store is created. Default: `Date.now`. */
+  readonly wallMs?: () => number;
+  /** How long output waits for more of it; see `group-commit.ts`. Default: not at all. */
+  readonly outputEveryMs?: number;
+};
+
+/** The parts of a running engine. */
+type Engine = {
+  readonly tables: Tables;
+  readonly prepare: Prepare;
+  readonly nowMs: () => number;
+  readonly contacts: Contacts;
+  readonly copies: Copies;
+  readonly groups: GroupCommit;
+  readonly notifications: Notifications;
+  readonly dueTimer: DueTimer;
+  /** Undefined when nothing will be due, or nothing can be written. */
+  readonly earliestMs: () => number | undefined;
+  /** Aborted when the store is closed. */
+  readonly closing: AbortController;
+  /** Throws where nothing can be read now. */
+  readonly requireReadable: () => void;
+};
+
+/** Few enough that no other call waits long; a start reads all agents. */
+const CHANGED_PER_PAGE = 2_000;
+/** The states of the last commits are read without the file: so many. */
+const STATES_MAX = 4_096;
+
+/** Creates the store over open tables. */
+export function createSqliteStore(tables: Tables, deps: SqliteDeps): Store {
+  const { clock, log, wallMs = Date.now, outputEveryMs = 0 } = deps;
+  const { writer, reader, isShared } = tables;
+  const reading = createReadTransaction(reader);
+  const prepare = createPrepare(reader, isShared ? undefined : reading.begin);
+  const offsetMs = wallMs() - clock.monotonicMs();
+  const nowMs = (): number => Math.floor(offsetMs + clock.monotonicMs());
+  const closing = new AbortController();
+  const notifications = createNotifications();
+  const contacts = createContacts(nowMs());
+  const isReadable = (): boolean => !closing.signal.aborted && !groups.isStuck();
+  const copies = createCopies({ prepare, contacts, notifications, log, isReadable });
+  let recoveries = 0;
+  const beginCopies = (): void => {
+    copies.states = createStates();
+    copies.statuses.forgetAll();
+    copies.changes = createChangeLog(`${writer.run}.${recoveries}`);
+    for (const agent_id of copies.statuses.listIds()) copies.changes.note(agent_id);
+  };
+  const groups = createGroupCommit({
+    writer,
+    clock,
+    nowMs,
+    outputEveryMs,
+    closed: closing.signal,
+    onCommitted: reading.end,
+    onFinished: (topics, reply) => noteFinished(engine, log, topics, reply),
+    onOutage: () => log.error({ err: groups.outage() }, 'the store takes no writes; it tries again'),
+    onRecovered() {
+      log.error({}, 'the store takes writes again');
+      recoveries += 1;
+      beginCopies();
+      copies.feeds.cutAll();
+      notifications.notifyAll();
+      dueTimer.update();
+    },
+  });
+  const earliestMs = (): number | undefined => {
+    const ms = groups.outage() || closing.signal.aborted ? Number.POSITIVE_INFINITY : writer.earliestMs();
+    return ms === Number.POSITIVE_INFINITY ? undefined : ms;
+  };
+  const dueTimer = createDueTimer({ clock, notifications, nowMs, earliestMs });
+  const requireReadable = (): void => {
+    if (closing.signal.aborted) throw closedError();
+    if (groups.isStuck()) throw groups.outage() ?? closedError();
+  };
+  const parts = { tables, prepare, nowMs, contacts, copies, groups, notifications, dueTimer, earliestMs };
+  const engine: Engine = { ...parts, closing, requireReadable };
+  beginCopies();
+  return {
+    nowMs,
+    ...createReads(engine),
+    ...createFigures(prepare, nowMs, requireReadable),
+    ...createWrites(engine),
+    ...createStreams(engine),
+    health: () => describeHealth(engine, isReadable, wallMs() - nowMs()),
+    close: () => closeStore(engine),
+  };
+}
+
+const createStates = (): Copies['states'] => createBoundedMap<string, Stored<TaskState>>(STATES_MAX);
+
+type CopiesDeps = Pick<Engine, 'prepare' | 'contacts' | 'notifications'> & {
+  readonly log: Log;
+  readonly isReadable: () => boolean;
+};
+
+function createCopies({ prepare, contacts, notifications, log, isReadable }: CopiesDeps): Copies {
+  const statuses = createAgentStatuses(prepare, contacts, (err) => {
+    log.error({ err }, 'a damaged record of an agent was left out of a listing');
+  });
+  const feeds = createFeeds(prepare, notifications, isReadable);
+  return { states: createStates(), statuses, feeds, changes: createChangeLog('') };
+}
+
+function noteFinished(
+  { copies, notifications, dueTimer }: Engine,
+  log: Log,
+  topics: ReadonlySet<string>,
+  reply: GroupReply,
+): void {
+  if (reply !== 0) {
+    for (const session of reply.trimmed) copies.feeds.noteTrimmed(session);
+    for (const damage of reply.damaged) {
+      log.error({ damage }, 'a damaged row was removed: it is past its time, and cannot be read');
+    }
+  }
+  for (const topic of topics) if (topic !== 'due') notifications.notify(topic);
+  if (topics.has('due')) dueTimer.update();
+}
+
+function createReads(
+  engine: Engine,
+): Pick<
+  Store,
+  | 'get'
+  | 'getForCommit'
+  | 'getAgentStatus'
+  | 'readAgentChanges'
+  | 'list'
+  | 'listClaimable'
+  | 'findSlots'
+  | 'readOutput'
+> {
+  const { prepare, nowMs, copies, requireReadable } = engine;
+  const { statuses } = copies;
+  const values = createSingleValues(prepare, nowMs);
+  const listings = createListings({ prepare, nowMs, statusOf: statuses.readIfWhole });
+  const readOutputPage = createOutputPages(prepare);
+  const get: Store['get'] = async (kind, id) => {
+    requireReadable();
+    const known = kind === 'task' ? copies.states.get(id) : undefined;
+    return (known as never) ?? (await values.read(kind, id));
+  };
+  return {
+    get,
+    getForCommit: (request_id) => get('task', request_id),
+    async getAgentStatus(agent_id) {
+      requireReadable();
+      return statuses.read(agent_id);
+    },
+    async readAgentChanges(after) {
+      requireReadable();
+      const page = copies.changes.read(after, CHANGED_PER_PAGE);
+      return { ...page, changed: page.changed.flatMap((id) => statuses.readIfWhole(id) ?? []) };
+    },
+    async list(query, filter, page) {
+      requireReadable();
+      return listings.list(query, filter, page);
+    },
+    async listClaimable(agent_id, limit) {
+      requireReadable();
+      return listings.listClaimable(agent_id, limit);
+    },
+    async findSlots(agent_id, request_ids) {
+      requireReadable();
+      return new Set(request_ids.filter((request_id) => statuses.holdsSlot(agent_id, request_id)));
+    },
+    async readOutput(request_id, after, limit) {
+      requireReadable();
+      return readOutputPage(request_id, after, limit);
+    },
+  };
+}
+
+function createWrites(
+  engine: Engine,
+): Pick<Store, 'commit' | 'appendOutput' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
+  const { tables, prepare, nowMs, contacts, copies, groups, dueTimer, earliestMs, requireReadable } = engine;
+  const countEvents = prepare("SELECT n FROM count WHERE name = 'event ms'");
+  const lastEventMs = Number(countEvents.get()?.[0] ?? 0);
+  const { run } = tables.writer;
+  const { commit, ask } = createCommitting({
+    groups: requireWritable,
+    copies,
+    contacts,
+    run,
+    lastEventMs,
+    nowMs,
+  });
+  const commitOnSilence = createSilence(commit);
+
+  function requireWritable(): GroupCommit {
+    requireReadable();
+    const outage = groups.outage();
+    if (outage) throw outage;
+    return groups;
+  }
+
+  return {
+    commit: async (batch) => await commitOnSilence.commit(batch),
+    async appendOutput({ request_id, pieces, by }) {
+      const result = await commit({ writes: [], output: { request_id, append: { pieces, by } } }, true);
+      return result.ok ? { ok: true, ...(result.output as OutputHead) } : (result as OutputConflict);
+    },
+    async takeDue(limit) {
+      requireWritable();
+      contacts.noteSweep(nowMs());
+      if (groups.isIdle() && (earliestMs() ?? Number.POSITIVE_INFINITY) > nowMs()) return [];
+      const taken = await ask<readonly TakenEntry[]>(TAKE_DUE, limit);
+      dueTimer.update();
+      return taken;
+    },
+    async renewLeases(held) {
+      requireWritable();
+      if (held.length === 0) return;
+      await ask(RENEW, held.length, ...held.flatMap(({ ref, lease }) => [ref, lease]));
+      dueTimer.update();
+    },
+    async touch(agent_id, touch) {
+      requireWritable();
+      await commitOnSilence.whenDecided(agent_id);
+      const status = copies.statuses.read(agent_id);
+      if (!status) return undefined;
+      contacts.noteTouch(agent_id, touch, nowMs());
+      copies.changes.note(agent_id);
+      return status.record;
+    },
+    async trim({ keepTasksMs, sessionEventsMax, outputBytesMax }, limit) {
+      const removed = await ask<number>(TRIM, keepTasksMs, sessionEventsMax, outputBytesMax, limit);
+      if (removed > 0) copies.states = createStates();
+      return removed;
+    },
+  };
+}
+
+function createStreams({
+  copies,
+  notifications,
+  dueTimer,
+  requireReadable,
+}: Engine): Pick<Store, 'feed' | 'watch'> {
+  return {
+    async *feed(session, after, signal) {
+      requireReadable();
+      yield* copies.feeds.read(session, after, signal);
+    },
+    watch: (topic, signal) =>
+      watchTopic({ notifications, dueTimer, requireUp: requireReadable }, topic, signal),
+  };
+}
+
+function describeHealth({ closing, groups }: Engine, isReadable: () => boolean, aheadMs: number): Health {
+  const outage = closing.signal.aborted ? closedError() : groups.outage();
+  if (outage) return { ok: false, outage, ...(isReadable() && { isReadable: true }) };
+  return noteClockStep({ ok: true }, aheadMs);
+}
+
+async function closeStore({ tables, groups, notifications, dueTimer, closing }: Engine): Promise<void> {
+  if (closing.signal.aborted) return;
+  await groups.whenIdle();
+  closing.abort();
+  notifications.close();
+  dueTimer.update();
+  await tables.writer.close();
+  if (tables.reader.isOpen) tables.reader.close();
+}
+
+function closedError(): StoreUnavailable {
+  return new StoreUnavailable('The store is closed.', { kind: 'closed' });
+}

@@ -1,0 +1,71 @@
+/**
+ * The thread that owns the file: it applies one group after the other. Between two groups it sleeps until
+ * another one is sent: it has no event loop to wake. When it has slept for a while, it moves the log into the
+ * database, so that no commit waits for this under a modest load.
+ */
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { messageOf } from '../../async/error-message.ts';
+import { outageKindOf } from '../embedded/outage-kind.ts';
+import { openFile } from './connection.ts';
+import { type Decider, type GroupReply, openDecider } from './decider.ts';
+import { REPLIES, SENT, WRITTEN, type WriteFailure, type WriterData } from './writer.ts';
+
+/** A pause this long moves the log, once this many groups are in it. */
+const PAUSE_MS = 1_000;
+const LOG_GROUPS_MIN = 25;
+
+if (!parentPort) throw new Error('The writer runs only as a thread of the gateway.');
+const { path, requests, counts, earliest } = workerData as WriterData;
+
+try {
+  const sqlite = openFile(path);
+  const decider = openDecider(sqlite);
+  earliest[0] = decider.earliestMs();
+  parentPort.postMessage(decider.run);
+  writeUntilClosed(decider, () => sqlite.exec('PRAGMA wal_checkpoint(PASSIVE)'));
+  sqlite.close();
+} catch (error) {
+  parentPort.postMessage(describeFailure(error));
+}
+
+function writeUntilClosed(decider: Decider, moveLog: () => void): void {
+  let logGroups = 0;
+  for (let received = 0; ; received = (received + 1) | 0) {
+    const pauseMs = logGroups < LOG_GROUPS_MIN ? Number.POSITIVE_INFINITY : PAUSE_MS;
+    if (!isSentWithin(pauseMs, received)) {
+      moveLog();
+      logGroups = 0;
+      isSentWithin(Number.POSITIVE_INFINITY, received);
+    }
+    const { message } = receiveMessageOnPort(requests) as { message: readonly unknown[] | 'close' };
+    if (message === 'close') return;
+    const reply = apply(decider, message);
+    logGroups += 1;
+    if (reply !== 0) requests.postMessage(reply);
+    Atomics.store(counts, REPLIES, Number(reply !== 0));
+    Atomics.add(counts, WRITTEN, 1);
+    Atomics.notify(counts, WRITTEN);
+  }
+}
+
+function apply(decider: Decider, words: readonly unknown[]): GroupReply | WriteFailure {
+  try {
+    const reply = decider.apply(words);
+    earliest[0] = decider.earliestMs();
+    return reply;
+  } catch (error) {
+    return describeFailure(error);
+  }
+}
+
+/** Sleeps until more requests were sent than this many; false when none was for this long. */
+function isSentWithin(pauseMs: number, received: number): boolean {
+  while (Atomics.load(counts, SENT) === received) {
+    if (Atomics.wait(counts, SENT, received, pauseMs) === 'timed-out') return false;
+  }
+  return true;
+}
+
+function describeFailure(error: unknown): WriteFailure {
+  return { failed: messageOf(error), kind: outageKindOf(error) };
+}

@@ -1,0 +1,132 @@
+/**
+ * Writes groups of calls: in this thread (`memory:`), or in a thread that owns the file, so that a stuck disk
+ * blocks that thread alone. One group is written at a time.
+ *
+ * Both threads count in shared memory how many groups were sent and written, and each sleeps until the
+ * other's count changes; that costs half of what a message would. A reply that says more than "all made"
+ * is a message. The counts decide, never a wake alone: the wake for one group may come when its sleeper has
+ * long seen the count, and sleeps for the next.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import { type OutageKind, StoreUnavailable } from '../../ports/store.ts';
+import { type GroupReply, openDecider } from './decider.ts';
+
+export type Writer = {
+  /** Names this run of the file; see `Decider`. */
+  readonly run: string;
+  /** The earliest due time; infinite if there is none. */
+  earliestMs(): number;
+  /** Resolves when the group is durable; rejects when it was not written, or this is unknown. */
+  apply(words: readonly unknown[]): Promise<GroupReply>;
+  close(): Promise<void>;
+};
+
+/** Why a group was not written. */
+export type WriteFailure = { readonly failed: string; readonly kind: OutageKind };
+/** The thread is started with these. */
+export type WriterData = {
+  readonly path: string;
+  readonly requests: MessagePort;
+  readonly counts: Int32Array<SharedArrayBuffer>;
+  /** At 0 the earliest due time. */
+  readonly earliest: Float64Array<SharedArrayBuffer>;
+};
+/** Where `counts` has how many requests were sent, how many groups written, whether the last has a reply. */
+export const SENT = 0;
+export const WRITTEN = 1;
+export const REPLIES = 2;
+
+const THREAD = new URL(
+  import.meta.url.endsWith('.ts') ? './writer-thread.ts' : './writer-thread.js',
+  import.meta.url,
+);
+
+/** Writes in this thread, on this connection. */
+export function writeHere(sqlite: DatabaseSync): Writer {
+  const { run, earliestMs, apply } = openDecider(sqlite);
+  return { run, earliestMs, apply: async (words) => apply(words), close: async () => undefined };
+}
+
+/** Starts the thread on a file; resolves when it is open, rejects with why it can't be opened. */
+export async function startWriter(path: string): Promise<Writer> {
+  const counts = new Int32Array(new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT));
+  const earliest = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
+  const { port1: requests, port2 } = new MessageChannel();
+  const workerData: WriterData = { path, requests: port2, counts, earliest };
+  const worker = new Worker(THREAD, { workerData, transferList: [port2], execArgv: [] });
+  const exited = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<string>();
+  let exitError: Error | null = null;
+  let pending: PromiseWithResolvers<GroupReply> | null = null;
+
+  function failFromNowOn(error: Error): void {
+    exitError ??= error;
+    opened.reject(exitError);
+    pending?.reject(exitError);
+    pending = null;
+  }
+  worker.on('message', (message: string | WriteFailure) => {
+    if (typeof message === 'string') opened.resolve(message);
+    else opened.reject(new StoreUnavailable(message.failed, { kind: message.kind }));
+  });
+  worker.on('error', (error) => failFromNowOn(error instanceof Error ? error : new Error(String(error))));
+  worker.on('exit', () => {
+    failFromNowOn(new Error('the writer thread has exited'));
+    requests.close();
+    // Nothing is pending any more; this ends a wait that would last for ever.
+    Atomics.notify(counts, WRITTEN);
+    exited.resolve();
+  });
+
+  function send(request: readonly unknown[] | 'close'): void {
+    requests.postMessage(request);
+    Atomics.add(counts, SENT, 1);
+    Atomics.notify(counts, SENT);
+  }
+
+  /** Settles the group once the thread has written more groups than this many. */
+  function settleWhenWritten(before: number, group: PromiseWithResolvers<GroupReply>): void {
+    if (pending !== group) return;
+    const change = Atomics.waitAsync(counts, WRITTEN, before);
+    if (change.async) {
+      void change.value.then(() => settleWhenWritten(before, group));
+      return;
+    }
+    pending = null;
+    if (Atomics.load(counts, REPLIES) === 0) group.resolve(0);
+    else settle(group, receiveMessageOnPort(requests)?.message as GroupReply | WriteFailure);
+  }
+
+  try {
+    const run = await opened.promise;
+    return {
+      run,
+      earliestMs: () => earliest[0] ?? Number.POSITIVE_INFINITY,
+      apply(words) {
+        if (exitError) return Promise.reject(exitError);
+        const group = Promise.withResolvers<GroupReply>();
+        pending = group;
+        const before = Atomics.load(counts, WRITTEN);
+        send(words);
+        settleWhenWritten(before, group);
+        return group.promise;
+      },
+      async close() {
+        // A thread in the middle of a write would not read another request; its exit ends its transaction.
+        if (pending) await worker.terminate();
+        else if (!exitError) send('close');
+        await exited.promise;
+      },
+    };
+  } catch (error) {
+    await worker.terminate();
+    throw error;
+  }
+}
+
+function settle(group: PromiseWithResolvers<GroupReply>, reply: GroupReply | WriteFailure): void {
+  if (reply !== 0 && 'failed' in reply)
+    group.reject(new StoreUnavailable(reply.failed, { kind: reply.kind }));
+  else group.resolve(reply);
+}
