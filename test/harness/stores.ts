@@ -3,9 +3,7 @@ import { describe } from 'vitest';
 import { keepInMemory } from '../../server/engines/embedded/storage/memory-storage.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import { createPlainStore } from '../../server/engines/plain/store.ts';
-import { openMemory } from '../../server/engines/sqlite/connection.ts';
-import { createSqliteStore } from '../../server/engines/sqlite/store.ts';
-import { writeHere } from '../../server/engines/sqlite/writer.ts';
+import { openMemoryStore } from '../../server/engines/sqlite/open.ts';
 import type { Store } from '../../server/ports/store.ts';
 import type { FakeClock } from './fake-clock.ts';
 import { openRedisTestStore } from './redis-stores.ts';
@@ -20,11 +18,11 @@ export async function openFreshStore(clock: FakeClock): Promise<Store> {
 /** A fresh plain store. */
 export function openPlainStore(clock: FakeClock): Store {
   return createPlainStore({ clock, wallMs: createWallClock(clock) });
+}
+
 /** A fresh SQLite store in memory, written in this thread. */
 async function openFreshSqlite(clock: FakeClock): Promise<Store> {
-  const sqlite = openMemory();
-  const tables = { writer: writeHere(sqlite), reader: sqlite, isShared: true };
-  return createSqliteStore(tables, { clock, log: SILENT, wallMs: createWallClock(clock) });
+  return openMemoryStore({ clock, log: SILENT, wallMs: createWallClock(clock) });
 }
 
 /** A name and how to open a fresh store, for `describe.each`. */
@@ -42,15 +40,15 @@ const SQLITE_STORE: NamedStore = ['the SQLite engine', openFreshSqlite];
 /** The store on a real Redis. */
 export const REDIS_STORE: NamedStore = ['the Redis engine', (clock) => openRedisTestStore(clock)];
 
-/** `npm test` runs them on the stores in memory, `npm run test:ci` on Redis; a named file is run on all. */
+/**
+ * `npm test` runs them on the quick stores, `npm run test:ci` on Redis and the SQLite engine; a named file is
+ * run on all.
+ */
 const { GATEWAY_STORES } = process.env;
 
 /** Like `describe.each` of all stores; on a machine without Redis, the suite on Redis is skipped. */
 export function describeEachStore(title: string, suite: (name: string, open: NamedStore[1]) => void): void {
-  if (GATEWAY_STORES === 'sqlite') {
-    describe.each([SQLITE_STORE])(title, suite);
-    return;
-  }
   if (GATEWAY_STORES !== 'redis') describe.each(QUICK_STORES)(title, suite);
+  if (GATEWAY_STORES !== 'memory') describe.each([SQLITE_STORE])(title, suite);
   if (GATEWAY_STORES !== 'memory') describe.each([REDIS_STORE])(title, { tags: 'redis' }, suite);
 }

@@ -1,5 +1,8 @@
 /** Connections to a file: one writes, in its thread; the other reads, and sees what is committed. */
 import { DatabaseSync } from 'node:sqlite';
+import { messageOf } from '../../async/error-message.ts';
+import { createTables, requireOwnFile } from './file-format.ts';
+import { SCHEMA } from './schema.ts';
 
 /** How long a connection waits for the rare exclusive locks of the other. */
 const BUSY_WAIT_MS = 250;
@@ -15,30 +18,47 @@ const LOG_BYTES_MAX = 64 * 2 ** 20;
 
 const PRAGMAS = `PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${CACHE_KIB};`;
 
-/** Opens the file for writing, and creates it if it is missing. A commit is on disk when it returns. */
+/**
+ * Opens the file for writing, and creates it if it is missing. A commit is on disk when it returns. Throws an
+ * error that says what to do.
+ */
 export function openFile(path: string): DatabaseSync {
-  const sqlite = new DatabaseSync(path, { timeout: BUSY_WAIT_MS });
-  try {
+  requireOwnFile(path);
+  return openChecked(path, false, (sqlite) => {
+    // Before the log begins: the header on disk says whose file it is from the first moment on.
+    sqlite.exec('PRAGMA synchronous = FULL');
+    createTables(sqlite, path);
     sqlite.exec(
-      `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; ${PRAGMAS} ` +
-        `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = ${LOG_BYTES_MAX}; ` +
-        'PRAGMA wal_checkpoint(TRUNCATE)',
+      `${PRAGMAS} PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; ` +
+        `PRAGMA journal_size_limit = ${LOG_BYTES_MAX}; PRAGMA wal_checkpoint(TRUNCATE)`,
     );
-    return sqlite;
-  } catch (error) {
-    sqlite.close();
-    throw error;
-  }
+  });
 }
 
 /** Opens the file for reading; it must have been opened for writing before. */
 export function openReader(path: string): DatabaseSync {
-  const sqlite = new DatabaseSync(path, { readOnly: true, timeout: BUSY_WAIT_MS });
-  sqlite.exec(PRAGMAS);
-  return sqlite;
+  return openChecked(path, true, (sqlite) => sqlite.exec(PRAGMAS));
 }
 
 /** Opens tables in memory, for reading and writing. */
 export function openMemory(): DatabaseSync {
-  return new DatabaseSync(':memory:');
+  const sqlite = new DatabaseSync(':memory:');
+  sqlite.exec(SCHEMA);
+  return sqlite;
+}
+
+function openChecked(path: string, readOnly: boolean, prepare: (sqlite: DatabaseSync) => void): DatabaseSync {
+  let sqlite: DatabaseSync | undefined;
+  try {
+    sqlite = new DatabaseSync(path, { readOnly, timeout: BUSY_WAIT_MS });
+    prepare(sqlite);
+    return sqlite;
+  } catch (error) {
+    sqlite?.close();
+    throw new Error(
+      `The database ${path} can't be opened (${messageOf(error)}). Check that the file is intact and that its ` +
+        'folder is writable; to start with an empty database, name another file.',
+      { cause: error },
+    );
+  }
 }

@@ -12,7 +12,6 @@ import { createDueEntries, type TakenEntry } from './due-entries.ts';
 import { createEntries } from './entries.ts';
 import { createOutputs } from './outputs.ts';
 import { createTrimming } from './retention.ts';
-import { SCHEMA } from './schema.ts';
 import { createPrepare, type Prepare } from './statements.ts';
 import { createValues } from './values.ts';
 
@@ -43,9 +42,8 @@ export type Decider = {
   apply(words: readonly unknown[]): GroupReply;
 };
 
-/** Begins a run on the file of this connection; creates the tables if there are none. */
+/** Begins a run on the tables of this connection. */
 export function openDecider(sqlite: DatabaseSync): Decider {
-  if (sqlite.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n === 0) sqlite.exec(SCHEMA);
   const prepare = createPrepare(sqlite);
   let run = '';
   const tables = openTables(prepare, () => run);

@@ -1,0 +1,49 @@
+/**
+ * Opens the SQLite engine: on a file, which no other process can open meanwhile, or in memory, which is lost
+ * when the process ends.
+ */
+import { resolve } from 'node:path';
+import type { Clock } from '../../ports/clock.ts';
+import { STORE_LIMITS } from '../../ports/limits.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Store } from '../../ports/store.ts';
+import { makeFolder, protectFiles } from '../embedded/sqlite/folder.ts';
+import { requireOneName, takeLock } from '../embedded/sqlite/lock.ts';
+import { openMemory, openReader } from './connection.ts';
+import { requireOwnFile } from './file-format.ts';
+import { createSqliteStore } from './store.ts';
+import { startWriter, writeHere } from './writer.ts';
+
+type OpenDeps = { readonly clock: Clock; readonly log: Log };
+
+/** Opens a store in memory, written in this thread. */
+export function openMemoryStore(deps: OpenDeps & { readonly wallMs?: () => number }): Store {
+  const sqlite = openMemory();
+  return createSqliteStore({ writer: writeHere(sqlite), reader: sqlite, isShared: true }, deps);
+}
+
+/** Opens a store on a file; rejects with an error that says what to do. */
+export async function openFileStore(file: string, deps: OpenDeps): Promise<Store> {
+  const path = makeFolder(resolve(file));
+  // Before the lock: SQLite gives its log the permissions of the lock file.
+  if (requireOwnFile(path)) protectFiles(path);
+  const lock = await takeLock(path, deps);
+  try {
+    await requireOneName(path, deps);
+    const writer = await startWriter(path);
+    const store = createSqliteStore(
+      { writer, reader: openReader(path), isShared: false },
+      { ...deps, outputEveryMs: STORE_LIMITS.outputEveryMs },
+    );
+    return {
+      ...store,
+      async close() {
+        await store.close();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}

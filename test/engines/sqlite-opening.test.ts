@@ -1,0 +1,96 @@
+/** How the SQLite engine opens its file: its lock, its identity, and a process that is killed. */
+import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openFileStore } from '../../server/engines/sqlite/open.ts';
+import type { Store } from '../../server/ports/store.ts';
+import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
+import { SILENT } from '../harness/silent-log.ts';
+import { createTestFolder } from './embedded-under-test.ts';
+import { readState, register, submit, until } from './store-under-test.ts';
+
+let testFolder: ReturnType<typeof createTestFolder>;
+let clock: FakeClock;
+let opened: Store[];
+
+beforeEach(() => {
+  testFolder = createTestFolder();
+  clock = createFakeClock();
+  opened = [];
+});
+afterEach(async () => {
+  for (const store of opened) await store.close();
+  testFolder.remove();
+});
+
+async function open(path = testFolder.path): Promise<Store> {
+  const store = await openFileStore(path, { clock, log: SILENT });
+  opened.push(store);
+  return store;
+}
+
+/** The error of an opening; time advances meanwhile. */
+async function awaitError(path = testFolder.path): Promise<string> {
+  let message: string | undefined;
+  open(path).catch((error: Error) => {
+    message = error.message;
+  });
+  await until('the opening is refused', async () => {
+    await clock.advance(1_000);
+    return message !== undefined;
+  });
+  return message ?? '';
+}
+
+function runSql(sql: string, path = testFolder.path): void {
+  const sqlite = new DatabaseSync(path);
+  sqlite.exec(sql);
+  sqlite.close();
+}
+
+describe('opening', () => {
+  test('creates the folder and the file, and keeps what is stored', async () => {
+    const path = join(testFolder.folder, 'a/b/gateway.db');
+    const store = await open(path);
+    await submit(store, 't1');
+    await store.close();
+    expect(existsSync(path)).toBe(true);
+    expect((await readState(await open(path), 't1')).value.status).toBe('pending');
+  });
+
+  test('refuses a second opener, naming file and lock; the first keeps working', async () => {
+    const first = await open();
+    expect(await awaitError()).toMatch(/tasks\.db is in use by another process.*tasks\.db\.lock/);
+    await submit(first, 't1');
+  });
+
+  test.each([
+    ['a file that is no database', () => writeFileSync(testFolder.path, 'x'.repeat(4_096)), /not a database/],
+    ['the database of another program', () => runSql('CREATE TABLE t (a)'), /belongs to another program/],
+  ])('refuses %s, and leaves it as it is', async (_what, create, message) => {
+    create();
+    const before = join(testFolder.folder, 'before');
+    copyFileSync(testFolder.path, before);
+    expect(await awaitError()).toMatch(message);
+    expect(existsSync(`${testFolder.path}-wal`)).toBe(false);
+  });
+
+  test('refuses another version, naming both', async () => {
+    await (await open()).close();
+    runSql('PRAGMA user_version = 2');
+    expect(await awaitError()).toMatch(/format version 2, this gateway reads version 1\./);
+  });
+
+  test('finishes a creation that was cut short', async () => {
+    writeFileSync(testFolder.path, '');
+    await register(await open(), 'A');
+  });
+
+  test('leaves no lock behind when it fails', async () => {
+    writeFileSync(testFolder.path, 'x'.repeat(4_096));
+    await awaitError();
+    writeFileSync(testFolder.path, '');
+    await submit(await open(), 't1');
+  });
+});
