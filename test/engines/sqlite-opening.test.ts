@@ -62,7 +62,7 @@ describe('opening', () => {
   test('refuses a second opener, naming file and lock; the first keeps working', async () => {
     const first = await open();
     expect(await awaitError()).toMatch(/tasks\.db is in use by another process.*tasks\.db\.lock/);
-    await submit(first, 't1');
+    expect(await submit(first, 't1')).toBeTypeOf('string');
   });
 
   test.each([
@@ -84,13 +84,13 @@ describe('opening', () => {
 
   test('finishes a creation that was cut short', async () => {
     writeFileSync(testFolder.path, '');
-    await register(await open(), 'A');
+    expect(await register(await open(), 'A')).toBeTypeOf('string');
   });
 
   test('leaves no lock behind when it fails', async () => {
     writeFileSync(testFolder.path, 'x'.repeat(4_096));
     await awaitError();
     writeFileSync(testFolder.path, '');
-    await submit(await open(), 't1');
+    expect(await submit(await open(), 't1')).toBeTypeOf('string');
   });
 });
