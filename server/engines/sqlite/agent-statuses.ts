@@ -17,7 +17,9 @@ export type AgentStatuses = {
   /** All agents with a record. */
   listIds(): readonly string[];
   holdsSlot(agent_id: string, request_id: string): boolean;
-  /** A commit has changed its slots, or also its record. */
+  /** A commit has changed its slots. */
+  forgetSlots(agent_id: string): void;
+  /** A commit has changed its record. */
   forget(agent_id: string): void;
   forgetAll(): void;
 };
@@ -38,7 +40,7 @@ export function createAgentStatuses(
   const selectIds = prepare('SELECT id FROM agent ORDER BY id');
   const findSlot = prepare('SELECT 1 FROM slot WHERE agent = ? AND task = ?');
   const copies = new Map<string, Copy>();
-  /** Records are parsed once for each revision. */
+  /** A record is parsed once, also when slots change. */
   const records = new Map<string, Pick<Copy, 'record' | 'revision'>>();
 
   function readRecord(agent_id: string): Pick<Copy, 'record' | 'revision'> {
@@ -81,6 +83,7 @@ export function createAgentStatuses(
     readRegistration: (agent_id) => selectAgent.get(agent_id)?.[1] as string | undefined,
     listIds: () => selectIds.all().map(([id]) => String(id)),
     holdsSlot: (agent_id, request_id) => findSlot.get(agent_id, request_id) !== undefined,
+    forgetSlots: (agent_id) => void copies.delete(agent_id),
     forget(agent_id) {
       copies.delete(agent_id);
       records.delete(agent_id);

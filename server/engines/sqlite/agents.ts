@@ -25,7 +25,8 @@ type AgentsOfCommit = {
   /** Whether the grants and releases can be made, together and in order. */
   areGrantable(changes: readonly SlotCall[]): boolean;
   write(call: AgentCall, revision: string): void;
-  change(changes: readonly SlotCall[]): void;
+  /** Returns the numbers of the grants whose task holds the slot already: they change nothing. */
+  change(changes: readonly SlotCall[]): readonly number[];
   /** Saves what has changed; returns whether an agent became due, because a task waits for it. */
   save(nowMs: number): boolean;
 };
@@ -93,6 +94,7 @@ function beginCommit(deps: Deps, statements: Statements): AgentsOfCommit {
   const { counters, values } = deps;
   const { select, findSlot, addSlot, dropSlot, countSlots, drop, dropFree } = statements;
   const agents = new Map<string, Agent>();
+  let isAnyHeld = false;
 
   function look(id: string): Agent | undefined {
     const known = agents.get(id);
@@ -116,6 +118,7 @@ function beginCommit(deps: Deps, statements: Statements): AgentsOfCommit {
         if (registration === null && changes.length === 1) continue;
         if (registration !== null && agent?.registration !== registration) return false;
         const isHeld = findSlot.get(id, task) !== undefined;
+        if (isHeld) isAnyHeld = true;
         if (registration === null) taken.set(id, more - Number(isHeld));
         else if (!isHeld && agent && agent.used + more >= agent.slotsMax) return false;
         else taken.set(id, more + Number(!isHeld));
@@ -140,15 +143,18 @@ function beginCommit(deps: Deps, statements: Statements): AgentsOfCommit {
       agents.set(id, { registration, slotsMax, used, tags, isWritten: true, before });
     },
     change(changes) {
-      for (const { agent: id, task, registration } of changes) {
+      const held: number[] = [];
+      for (const [index, { agent: id, task, registration }] of changes.entries()) {
         const agent = look(id);
         if (registration === null) {
           if (dropSlot.run(id, task) > 0 && agent) agent.used -= 1;
-        } else if (!findSlot.get(id, task)) {
+        } else if (isAnyHeld && findSlot.get(id, task)) held.push(index);
+        else {
           addSlot.run(id, task, counters.add('grants', 1));
           if (agent) agent.used += 1;
         }
       }
+      return held;
     },
     save(nowMs) {
       let isAnyDue = false;

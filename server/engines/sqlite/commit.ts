@@ -25,6 +25,9 @@ export type Tables = {
 /** A commit that reached the writer too late for its caller. */
 export type Late = { readonly isLate: true };
 
+/** A commit that was made; of its slots these, by number, were granted to their tasks before. */
+export type Made = Extract<CommitResult, { ok: true }> & { readonly held: readonly number[] };
+
 /** When a group is applied, and what it adds to what the sender knows of its commits. */
 export type GroupContext = {
   readonly nowMs: number;
@@ -36,7 +39,7 @@ export type GroupContext = {
 
 export type Commits = {
   /** Decides and applies a commit. 0: it is made, and there is nothing more to say. */
-  commit(call: CommitCall, group: GroupContext): CommitResult | Late | 0;
+  commit(call: CommitCall, group: GroupContext): Made | Conflict | Late | 0;
 };
 
 type Conflict = Extract<CommitResult, { ok: false }>;
@@ -110,13 +113,14 @@ export function createCommits(prepare: Prepare, tables: Tables): Commits {
       for (const task of call.tasks) applyTask(task, call, nowMs);
       for (const agent of call.agents) ofCommit.write(agent, revision);
       for (const once of call.once) applyOnce(once, revision, nowMs);
-      ofCommit.change(slots);
+      const held = ofCommit.change(slots);
       if (ofCommit.save(nowMs)) topics.add('due');
       if (event) {
         addEvent.run(event.session, event.ms, event.n, event.task);
         counters.set('event ms', event.ms);
       }
-      return planned ? { ok: true, revision, output: describeHead(planned) } : 0;
+      if (!planned && held.length === 0) return 0;
+      return { ok: true, revision, held, ...(planned && { output: describeHead(planned) }) };
     },
   };
 }

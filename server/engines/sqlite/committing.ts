@@ -15,6 +15,7 @@ import type { ChangeLog } from '../change-log.ts';
 import type { Contacts } from '../contacts.ts';
 import type { AgentStatuses } from './agent-statuses.ts';
 import { writeCommit } from './calls.ts';
+import type { Made } from './commit.ts';
 import type { CallResult } from './decider.ts';
 import { type Feeds, feedTopic, type Position } from './feed.ts';
 import type { GroupCommit } from './group-commit.ts';
@@ -73,13 +74,13 @@ export function createCommitting(deps: Deps): Committing {
         add({
           reject,
           finish(result, topics) {
-            const made = result === 0 ? ({ ok: true, revision } as const) : result;
-            if (isMade(made)) {
-              updateCopies(deps, batch, revision, cursor);
+            const made = findMade(result, revision);
+            if (made) {
+              updateCopies(deps, batch, made, cursor);
               collectTopics(batch, topics);
               for (const agent_id of registered) contacts.noteRegistration(agent_id, nowMs());
             }
-            settle(made, resolve, reject);
+            settle(made ?? result, resolve, reject);
           },
         });
       });
@@ -114,7 +115,7 @@ function listRegistered({ statuses }: Copies, writes: Batch['writes']): readonly
 function updateCopies(
   { copies, contacts, nowMs }: Deps,
   { writes, slots = [], event }: Batch,
-  revision: string,
+  { revision, held }: Made,
   cursor: Position | null,
 ): void {
   const { states, statuses, changes, feeds } = copies;
@@ -131,9 +132,9 @@ function updateCopies(
       }
     }
   }
-  for (const { op, agent_id } of slots) {
-    statuses.forget(agent_id);
-    if (op === 'grant') contacts.noteGrant(agent_id, nowMs());
+  for (const [index, { op, agent_id }] of slots.entries()) {
+    statuses.forgetSlots(agent_id);
+    if (op === 'grant' && !held.includes(index)) contacts.noteGrant(agent_id, nowMs());
     changes.noteIfKnown(agent_id);
   }
   if (event && cursor) feeds.note(event.session, cursor, event.request_id);
@@ -153,8 +154,10 @@ function collectTopics({ writes, slots = [], due = [], event, output }: Batch, t
   if (output && writes.length === 0) topics.add(`output:${output.request_id}`);
 }
 
-function isMade(result: CallResult): boolean {
-  return typeof result === 'object' && 'ok' in result && result.ok;
+/** The commit as it was made; undefined if it was not. */
+function findMade(result: CallResult, revision: string): Made | undefined {
+  if (result === 0) return { ok: true, revision, held: [] };
+  return typeof result === 'object' && 'ok' in result && result.ok ? result : undefined;
 }
 
 function settle(
@@ -165,7 +168,10 @@ function settle(
   if (typeof result === 'object' && 'isLate' in result) {
     reject(new StoreUnavailable('The commit was too late: its caller has already got a response.'));
   } else if (typeof result === 'object' && 'refused' in result) reject(new StoreRefused(result.refused));
-  else resolve(result as CommitResult);
+  else if (typeof result === 'object' && 'held' in result) {
+    const { held: _, ...made } = result;
+    resolve(made);
+  } else resolve(result as CommitResult);
 }
 
 /** Contacts of an agent wait until the commits that rest on its silence are decided. */

@@ -3,10 +3,10 @@
  * Between groups memory has the counts alone; when a group fails, they are read again.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { type CommitResult, StoreRefused } from '../../ports/store.ts';
+import { type CommitConflict, StoreRefused } from '../../ports/store.ts';
 import { createAgents } from './agents.ts';
 import { COMMIT, createWordReader, RENEW, readCommit, TAKE_DUE, TRIM, type WordReader } from './calls.ts';
-import { createCommits, type GroupContext, type Late, type Tables } from './commit.ts';
+import { createCommits, type GroupContext, type Late, type Made, type Tables } from './commit.ts';
 import { createCounters } from './counters.ts';
 import { createDueEntries, type TakenEntry } from './due-entries.ts';
 import { createEntries } from './entries.ts';
@@ -18,7 +18,7 @@ import { createValues } from './values.ts';
 /** The commit was refused, and nothing was changed. */
 type Refused = { readonly refused: string };
 /** The result of a call; 0 when a commit was made: its sender knows the rest. */
-export type CallResult = CommitResult | Late | Refused | readonly TakenEntry[] | number;
+export type CallResult = Made | CommitConflict | Late | Refused | readonly TakenEntry[] | number;
 
 /** The results of a group, beside the changes which its sender knows; 0 if every call has the result 0. */
 export type GroupReply =

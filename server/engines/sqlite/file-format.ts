@@ -1,6 +1,6 @@
 /**
- * The identity of the file: which program it belongs to, and the version of its tables. The header of a SQLite
- * file has both, and they are read without SQLite, which would already change the files of another program.
+ * The identity of the file: which program it belongs to, and the version of its tables. The header of a
+ * SQLite file has both. They are read without SQLite, which would already change files of another program.
  */
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -15,7 +15,7 @@ import type { TaskState } from '../../domain/task.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { OutputConflict, OutputHead } from '../../ports/output.ts';
-import { type Health, type Store, type Stored, StoreUnavailable } from '../../ports/store.ts';
+import { type Store, type Stored, StoreUnavailable } from '../../ports/store.ts';
 import { createChangeLog } from '../change-log.ts';
 import { noteClockStep } from '../clock-step.ts';
 import { type Contacts, createContacts } from '../contacts.ts';
@@ -133,7 +133,11 @@ export function createSqliteStore(tables: Tables, deps: SqliteDeps): Store {
     ...createFigures(prepare, nowMs, requireReadable),
     ...createWrites(engine),
     ...createStreams(engine),
-    health: () => describeHealth(engine, isReadable, wallMs() - nowMs()),
+    health() {
+      const outage = closing.signal.aborted ? closedError() : groups.outage();
+      if (outage) return { ok: false, outage, ...(isReadable() && { isReadable: true }) };
+      return noteClockStep({ ok: true }, wallMs() - nowMs());
+    },
     close: () => closeStore(engine),
   };
 }
@@ -298,12 +302,6 @@ function createStreams({
     watch: (topic, signal) =>
       watchTopic({ notifications, dueTimer, requireUp: requireReadable }, topic, signal),
   };
-}
-
-function describeHealth({ closing, groups }: Engine, isReadable: () => boolean, aheadMs: number): Health {
-  const outage = closing.signal.aborted ? closedError() : groups.outage();
-  if (outage) return { ok: false, outage, ...(isReadable() && { isReadable: true }) };
-  return noteClockStep({ ok: true }, aheadMs);
 }
 
 async function closeStore({ tables, groups, notifications, dueTimer, closing }: Engine): Promise<void> {
