@@ -1,10 +1,9 @@
 /**
  * The file of the embedded engine: its lock, its format, and a process that is killed while it writes.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { Keyv } from 'keyv';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -15,17 +14,8 @@ import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { createTestFolder } from './embedded-under-test.ts';
-import {
-  buildInput,
-  cursorsOf,
-  idsOf,
-  must,
-  readFeed,
-  readState,
-  settle,
-  submit,
-  until,
-} from './store-under-test.ts';
+import { describeKilled } from './killed-writer.suite.ts';
+import { buildInput, must, readState, settle, submit, until } from './store-under-test.ts';
 
 let testFolder: ReturnType<typeof createTestFolder>;
 let clock: FakeClock;
@@ -215,49 +205,4 @@ test('values are read exactly as they were written, including large ones and eve
   expect(JSON.parse(JSON.stringify(stored))).toEqual(payload);
 });
 
-test('everything acknowledged to a killed process is there afterwards, and every task settles once', async () => {
-  const CYCLES = 4;
-  const submitted = new Set<string>();
-  const settled = new Set<string>();
-  for (let cycle = 0; cycle < CYCLES; cycle += 1) {
-    const child = spawn(
-      process.execPath,
-      [new URL('./killed-writer.ts', import.meta.url).pathname, testFolder.path, `run${cycle}`],
-      { stdio: ['ignore', 'pipe', 'inherit'] },
-    );
-    const lines = createInterface({ input: child.stdout });
-    const exited = new Promise((resolve) => child.once('exit', resolve));
-    let acknowledged = 0;
-    for await (const line of lines) {
-      const [what, id = ''] = line.split(' ');
-      (what === 'settled' ? settled : submitted).add(id);
-      acknowledged += 1;
-      if (acknowledged === 100 + cycle * 37) child.kill('SIGKILL');
-    }
-    await exited;
-    expect(acknowledged).toBeGreaterThanOrEqual(100);
-  }
-  const store = await open();
-  for (const id of submitted) expect(await store.get('input', id), id).toBeDefined();
-  for (const id of settled) expect((await readState(store, id)).value.status, id).toBe('success');
-
-  const { items } = await store.list('tasks', {}, { limit: 100_000 });
-  const succeeded: string[] = [];
-  for (const { request_id } of items) {
-    if ((await readState(store, request_id)).value.status === 'success') succeeded.push(request_id);
-  }
-  expect(succeeded.length).toBeGreaterThanOrEqual(settled.size);
-  const ended = { success: succeeded.length, failed: 0 };
-  const pending = items.length - succeeded.length;
-  expect(await store.readCounts(0)).toMatchObject({ pending, running: 0, ended });
-  const feed = await readFeed(store, 's', null, succeeded.length);
-  expect([...idsOf(feed)].sort()).toEqual(succeeded.sort());
-  expect(new Set(cursorsOf(feed)).size).toBe(succeeded.length);
-  const due = (await store.takeDue(100_000)).map(({ ref }) => ref.slice('task:'.length));
-  expect(due.sort()).toEqual(
-    items
-      .map(({ request_id }) => request_id)
-      .filter((id) => !succeeded.includes(id))
-      .sort(),
-  );
-});
+describeKilled('embedded', () => ({ path: testFolder.path, open }));

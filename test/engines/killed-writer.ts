@@ -3,13 +3,18 @@
  * and prints each id once its commit has resolved.
  */
 import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
+import { openFileStore } from '../../server/engines/sqlite/open.ts';
 import { createClock } from '../../server/system/clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { settle, submit } from './store-under-test.ts';
 
-const [path = '', run = ''] = process.argv.slice(2);
+const [path = '', run = '', engine] = process.argv.slice(2);
 const LANES = 8;
-const store = await openEmbeddedStore({ storage: `sqlite:${path}`, clock: createClock(), log: SILENT });
+const deps = { clock: createClock(), log: SILENT };
+const store =
+  engine === 'sqlite'
+    ? await openFileStore(path, deps)
+    : await openEmbeddedStore({ storage: `sqlite:${path}`, ...deps });
 
 async function commitEndlessly(lane: number): Promise<never> {
   for (let index = 0; ; index += 1) {

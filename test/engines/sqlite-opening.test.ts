@@ -8,6 +8,7 @@ import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { createTestFolder } from './embedded-under-test.ts';
+import { describeKilled } from './killed-writer.suite.ts';
 import { readState, register, submit, until } from './store-under-test.ts';
 
 let testFolder: ReturnType<typeof createTestFolder>;
@@ -94,3 +95,5 @@ describe('opening', () => {
     expect(await submit(await open(), 't1')).toBeTypeOf('string');
   });
 });
+
+describeKilled('sqlite', () => ({ path: testFolder.path, open }));

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { openMemory } from '../../server/engines/sqlite/connection.ts';
 import { createSqliteStore } from '../../server/engines/sqlite/store.ts';
 import { writeHere } from '../../server/engines/sqlite/writer.ts';
+import { StoreUnavailable } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { createWallClock, SILENT } from '../harness/silent-log.ts';
 import { assign, finish, readState, register, settle, submit } from './store-under-test.ts';
@@ -71,4 +72,19 @@ test('a task is submitted, assigned and reported in few statements', async () =>
   ];
   // Of each commit three are of its group: the counts and the step that have changed.
   expect(counts).toEqual([8, 12, 0, 13]);
+});
+
+test('a read that fails is an outage of its call, and never reads as absent', async () => {
+  const { sqlite, store } = openNoted();
+  await submit(store, 't1');
+  sqlite.exec('ALTER TABLE value RENAME TO elsewhere; ALTER TABLE entry RENAME TO somewhere');
+  for (const read of [
+    () => store.get('input', 't1'),
+    () => store.get('task', 'other'),
+    () => store.readOutput('t1', 0, 1),
+    () => store.list('tasks', {}, { limit: 1 }),
+  ])
+    await expect(read()).rejects.toThrow(StoreUnavailable);
+  sqlite.exec('ALTER TABLE elsewhere RENAME TO value; ALTER TABLE somewhere RENAME TO entry');
+  expect((await store.get('input', 't1'))?.value.request_id).toBe('t1');
 });

@@ -30,8 +30,10 @@ export function openFile(path: string): DatabaseSync {
     createTables(sqlite, path);
     sqlite.exec(
       `${PRAGMAS} PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; ` +
-        `PRAGMA journal_size_limit = ${LOG_BYTES_MAX}; PRAGMA wal_checkpoint(TRUNCATE)`,
+        `PRAGMA journal_size_limit = ${LOG_BYTES_MAX}`,
     );
+    const moved = sqlite.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
+    if (moved?.busy !== 0) throw new Error('its log is in use');
   });
 }
 

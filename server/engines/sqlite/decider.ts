@@ -54,16 +54,21 @@ export function openDecider(sqlite: DatabaseSync): Decider {
   /** As retention last had it. */
   let outputBytesMax = Number.POSITIVE_INFINITY;
 
+  /** Whether the counts in memory are those of a transaction that failed. */
+  let isStale = false;
+
   function transact<T>(change: () => T): T {
     begin?.run();
     try {
+      if (isStale) counters.load();
+      isStale = false;
       const result = change();
       counters.save();
       end?.run();
       return result;
     } catch (error) {
+      isStale = true;
       if (sqlite.isTransaction) undo?.run();
-      counters.load();
       throw error;
     }
   }

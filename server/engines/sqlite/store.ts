@@ -34,7 +34,7 @@ import { createListings } from './lists.ts';
 import { createOutputPages } from './output-pages.ts';
 import { createReadTransaction } from './read-transaction.ts';
 import { createSingleValues } from './single-values.ts';
-import { createPrepare, type Prepare } from './statements.ts';
+import { createPrepareQuery, type Prepare } from './statements.ts';
 import type { Writer } from './writer.ts';
 
 /** The engine runs on these. */
@@ -82,7 +82,7 @@ export function createSqliteStore(tables: Tables, deps: SqliteDeps): Store {
   const { clock, log, wallMs = Date.now, outputEveryMs = 0 } = deps;
   const { writer, reader, isShared } = tables;
   const reading = createReadTransaction(reader);
-  const prepare = createPrepare(reader, isShared ? undefined : reading.begin);
+  const prepare = createPrepareQuery(reader, isShared ? () => undefined : reading.begin);
   const offsetMs = wallMs() - clock.monotonicMs();
   const nowMs = (): number => Math.floor(offsetMs + clock.monotonicMs());
   const closing = new AbortController();

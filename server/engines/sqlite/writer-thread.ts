@@ -2,7 +2,11 @@
  * The thread that owns the file: it applies one group after the other. Between two groups it sleeps until
  * another one is sent: it has no event loop to wake. When it has slept for a while, it moves the log into the
  * database, so that no commit waits for this under a modest load.
+ *
+ * When a write fails, it is unknown how much of the log is on the disk. So the next group opens the file
+ * anew, which moves the whole log into the database before anything is added to it.
  */
+import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../async/error-message.ts';
 import { outageKindOf } from '../embedded/outage-kind.ts';
@@ -14,48 +18,61 @@ import { REPLIES, SENT, WRITTEN, type WriteFailure, type WriterData } from './wr
 const PAUSE_MS = 1_000;
 const LOG_GROUPS_MIN = 25;
 
+type OpenFile = { readonly sqlite: DatabaseSync; readonly decider: Decider };
+
 if (!parentPort) throw new Error('The writer runs only as a thread of the gateway.');
 const { path, requests, counts, earliest } = workerData as WriterData;
 
 try {
-  const sqlite = openFile(path);
-  const decider = openDecider(sqlite);
-  earliest[0] = decider.earliestMs();
-  parentPort.postMessage(decider.run);
-  writeUntilClosed(decider, () => sqlite.exec('PRAGMA wal_checkpoint(PASSIVE)'));
-  sqlite.close();
+  const file = open();
+  parentPort.postMessage(file.decider.run);
+  writeUntilClosed(file);
 } catch (error) {
   parentPort.postMessage(describeFailure(error));
 }
 
-function writeUntilClosed(decider: Decider, moveLog: () => void): void {
+function open(): OpenFile {
+  const sqlite = openFile(path);
+  try {
+    const decider = openDecider(sqlite);
+    earliest[0] = decider.earliestMs();
+    return { sqlite, decider };
+  } catch (error) {
+    sqlite.close();
+    throw error;
+  }
+}
+
+function writeUntilClosed(first: OpenFile): void {
+  let file: OpenFile | null = first;
   let logGroups = 0;
   for (let received = 0; ; received = (received + 1) | 0) {
     const pauseMs = logGroups < LOG_GROUPS_MIN ? Number.POSITIVE_INFINITY : PAUSE_MS;
     if (!isSentWithin(pauseMs, received)) {
-      moveLog();
+      file?.sqlite.exec('PRAGMA wal_checkpoint(PASSIVE)');
       logGroups = 0;
       isSentWithin(Number.POSITIVE_INFINITY, received);
     }
     const { message } = receiveMessageOnPort(requests) as { message: readonly unknown[] | 'close' };
-    if (message === 'close') return;
-    const reply = apply(decider, message);
-    logGroups += 1;
+    if (message === 'close') break;
+    let reply: GroupReply | WriteFailure;
+    try {
+      file ??= open();
+      reply = file.decider.apply(message);
+      earliest[0] = file.decider.earliestMs();
+      logGroups += 1;
+    } catch (error) {
+      file?.sqlite.close();
+      file = null;
+      logGroups = 0;
+      reply = describeFailure(error);
+    }
     if (reply !== 0) requests.postMessage(reply);
     Atomics.store(counts, REPLIES, Number(reply !== 0));
     Atomics.add(counts, WRITTEN, 1);
     Atomics.notify(counts, WRITTEN);
   }
-}
-
-function apply(decider: Decider, words: readonly unknown[]): GroupReply | WriteFailure {
-  try {
-    const reply = decider.apply(words);
-    earliest[0] = decider.earliestMs();
-    return reply;
-  } catch (error) {
-    return describeFailure(error);
-  }
+  file?.sqlite.close();
 }
 
 /** Sleeps until more requests were sent than this many; false when none was for this long. */
