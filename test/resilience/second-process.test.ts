@@ -138,7 +138,7 @@ describe('a file of another kind', () => {
     sqlite.close();
     const before = listDigests();
     await expect(start()).rejects.toThrow(
-      /format version 99, this gateway reads version 3\. Start the gateway that wrote it; .* name another file/,
+      /format version 99, this gateway reads version 4\. Start the gateway that wrote it; .* name another file/,
     );
     expect(listDigests()).toEqual(before);
   });

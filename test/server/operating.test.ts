@@ -194,7 +194,7 @@ describe('backup', () => {
 
   test('of a damaged database is refused', async () => {
     const other = new DatabaseSync(database());
-    other.exec(`${TABLES}; INSERT INTO kv VALUES ('a', 'b', 1, NULL); PRAGMA user_version = 3`);
+    other.exec(`${TABLES}; INSERT INTO kv VALUES ('a', 'b', 1, NULL); PRAGMA user_version = 4`);
     other.close();
     await expect(runBlock('backup')).rejects.toThrow(/Nothing was copied.*damaged/s);
     expect(readdirSync(dirname(backup()))).toEqual([]);
@@ -205,7 +205,7 @@ describe('backup', () => {
     other.exec(`${TABLES}; PRAGMA user_version = 2`);
     other.close();
     await expect(runBlock('backup')).rejects.toThrow(
-      /Nothing was copied.*format version 2, this gateway reads version 3/s,
+      /Nothing was copied.*format version 2, this gateway reads version 4/s,
     );
     expect(readdirSync(dirname(backup()))).toEqual([]);
   });
