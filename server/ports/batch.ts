@@ -158,7 +158,7 @@ export type Batch = {
   /**
    * Conflict `full` when this commit would lead to more open tasks, or more agents, than this. Conflict
    * `memory` when open tasks grow by it, in number or in what their states hold, and the engine, which keeps
-   * them in memory, has no room for that. Without numbers the memory alone counts.
+   * them in memory, has no room for that.
    */
   readonly atMost?: { readonly openTasks?: number; readonly agents?: number };
   /**

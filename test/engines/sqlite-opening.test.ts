@@ -1,5 +1,5 @@
 /** How the SQLite engine opens its file: its lock, its identity, and a process that is killed. */
-import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -74,6 +74,7 @@ describe('opening', () => {
     const before = join(testFolder.folder, 'before');
     copyFileSync(testFolder.path, before);
     expect(await awaitError()).toMatch(message);
+    expect(readFileSync(testFolder.path).equals(readFileSync(before))).toBe(true);
     expect(existsSync(`${testFolder.path}-wal`)).toBe(false);
   });
 

@@ -8,7 +8,7 @@ import type { AgentStatus, Claimable, Lists, Page, TasksAsk } from '../../ports/
 import type { Contacts } from '../contacts.ts';
 import type { Generation } from './generation.ts';
 import type { Indexes, KeyRange } from './memory/indexes.ts';
-import { scanIntact } from './storage/ordered-storage.ts';
+import { type Row, scanIntact } from './storage/ordered-storage.ts';
 import { lastPart, listingOf, padMs, rangeOf } from './storage/row-keys.ts';
 
 /** At most `limit` items, beginning after the given position. */
@@ -155,10 +155,26 @@ async function readNewest(
 ): Promise<readonly Positioned<AnyItem>[]> {
   const all = rangeOf(listing);
   const range = { from: `${all.from}${after}`, to: below === undefined ? all.to : `${all.from}${below}` };
-  const rows = range.to > range.from ? await scanIntact(generation.storage, range, limit, true) : [];
-  return rows.map(([key]) => {
-    const position = key.slice(listing.length + 1);
-    return { item: createItem(lastPart(key), position), position };
+  const found = range.to > range.from ? await scanIntact(generation.storage, range, limit + 1, true) : [];
+  return keepFalling(found, range.to)
+    .slice(0, limit)
+    .map(([key]) => {
+      const position = key.slice(listing.length + 1);
+      return { item: createItem(lastPart(key), position), position };
+    });
+}
+
+/**
+ * The rows whose keys fall, beginning below `to`: in the order of memory, or of the file, which is that of
+ * UTF-8. A damaged key stands at its old place in the file. If a page ended with one that is too high, the
+ * next page would begin above it, and the listing would not end.
+ */
+function keepFalling(rows: readonly Row[], to: string): readonly Row[] {
+  let last = to;
+  return rows.filter(([key]) => {
+    const isBelow = key !== last && (key < last || Buffer.compare(Buffer.from(key), Buffer.from(last)) < 0);
+    if (isBelow) last = key;
+    return isBelow;
   });
 }
 

@@ -68,7 +68,10 @@ export function createCommitting(deps: Deps): Committing {
       commits += 1;
       const revision = `${run}-${commits}`;
       const cursor = event ? nextCursor() : null;
-      writeCommit(words, batch, revision, cursor, hadContact);
+      // On its own first: a value that cannot be written must not leave half a call in the group of others.
+      const call: unknown[] = [];
+      writeCommit(call, batch, revision, cursor, hadContact);
+      words.push(...call);
       const registered = listRegistered(copies, writes);
       return new Promise((resolve, reject) => {
         add({

@@ -103,8 +103,10 @@ export function createTrimming(prepare: Prepare, tables: Tables): Trimming {
       removed += values.trim(nowMs, left());
       removed += entries.trim(nowMs, left());
       removed += trimFeeds(statements, keepTasksMs, nowMs, left());
+      let looks = 0;
       for (const session of sessions) {
-        if (left() === 0) break;
+        if (left() === 0 || looks === limit) break;
+        looks += 1;
         removed += trimSession(session, retention, left(), group);
       }
       return removed;

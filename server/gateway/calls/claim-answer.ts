@@ -3,7 +3,7 @@ import { isSettled, mayWrite } from '../../domain/task.ts';
 import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { type Gateway, GatewayError } from '../../ports/gateway.ts';
-import type { Store } from '../../ports/store.ts';
+import { type Store, StoreDamaged } from '../../ports/store.ts';
 import { type RegisteredAgents, refuseStranger } from '../agents/registered-agents.ts';
 import { readDetails, taskNotFound } from '../tasks/read-task.ts';
 import { notAsked } from './answer-task.ts';
@@ -51,8 +51,10 @@ async function readAnswer(
   if (question.answeredMs === undefined) return null;
   const details = await readDetails(deps.store, request_id, revision, caller);
   const content = details?.questions?.find((one) => one.key === key);
-  // It is missing where the task has just ended, or was given to another agent: the next look says so.
-  return content
-    ? { key, answer: content.answer }
-    : await readAnswer(deps, { agent_id, request_id, key }, caller);
+  if (content) return { key, answer: content.answer };
+  const isSame = (await deps.store.get('task', request_id, caller))?.revision === revision;
+  if (isSame)
+    throw new StoreDamaged(`The store is damaged: task ${request_id} lacks an answer in its details.`);
+  // The task has just ended, or was given to another agent: the next look says so.
+  return await readAnswer(deps, { agent_id, request_id, key }, caller);
 }
