@@ -49,6 +49,7 @@ export const REASONS: Readonly<Record<OutageKind, string>> = {
   silent: 'The store does not reply.',
   full: 'The store is full.',
   disk_fails: 'The disk of the store fails.',
+  file_moved: 'The file of the store was moved or removed.',
   takes_no_writes: 'The store takes no writes.',
   damaged: 'The store is damaged.',
   wrong_settings: 'The store and the settings of the gateway do not fit together.',

@@ -8,6 +8,7 @@ export type OutageKind =
   | 'silent'
   | 'full'
   | 'disk_fails'
+  | 'file_moved'
   | 'takes_no_writes'
   | 'damaged'
   | 'wrong_settings'

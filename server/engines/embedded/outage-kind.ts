@@ -1,5 +1,9 @@
 /** The kind of an outage of the embedded store, by the codes of SQLite and of the operating system. */
+
 import { type OutageKind, StoreDamaged, StoreUnavailable } from '../../ports/store.ts';
+
+/** The code of an error that says: the path of the file leads to another file, or to none. */
+export const FILE_MOVED = 'FILE_MOVED';
 
 /** By the primary result code, which is the low byte. */
 const BY_SQLITE: ReadonlyMap<number, OutageKind> = new Map([
@@ -15,6 +19,7 @@ const BY_CODE: ReadonlyMap<unknown, OutageKind> = new Map([
   ['EFBIG', 'full'],
   ['EIO', 'disk_fails'],
   ['EROFS', 'takes_no_writes'],
+  [FILE_MOVED, 'file_moved'],
 ]);
 
 /** Of whatever was thrown, or of its cause; `silent` where neither has a known code. */

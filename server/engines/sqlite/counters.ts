@@ -1,5 +1,5 @@
 /**
- * The counts: tasks by class, agents, bytes of output, the last numbers of runs, leases and grants. Memory
+ * The counts: tasks by class, agents, bytes of output, the last number of a grant. Memory
  * has the counts of the last transaction. Each transaction writes the changed ones at its end; when one
  * fails, all are read again.
  */
@@ -28,9 +28,7 @@ export type CountName =
   | 'outputs'
   | 'output bytes'
   | 'ended output bytes'
-  /** The last number of a run, a lease, a grant. */
-  | 'runs'
-  | 'leases'
+  /** The last number of a grant. */
   | 'grants'
   /** The time of the last event. */
   | 'event ms';

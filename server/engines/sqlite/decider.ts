@@ -2,6 +2,7 @@
  * The writer's side of the file: it opens the tables, and applies a group of calls in one transaction.
  * Between groups memory has the counts alone; when a group fails, they are read again.
  */
+import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { type CommitConflict, StoreRefused } from '../../ports/store.ts';
 import { createAgents } from './agents.ts';
@@ -34,8 +35,6 @@ export type GroupReply =
     };
 
 export type Decider = {
-  /** Names this run: revisions and leases begin with it, and no other run has it. */
-  readonly run: string;
   /** The earliest due time; infinite if there is none. */
   earliestMs(): number;
   /** Applies a group, all or nothing; it is durable when this returns. Throws the error of SQLite. */
@@ -45,8 +44,7 @@ export type Decider = {
 /** Begins a run on the tables of this connection. */
 export function openDecider(sqlite: DatabaseSync): Decider {
   const prepare = createPrepare(sqlite);
-  let run = '';
-  const tables = openTables(prepare, () => run);
+  const tables = openTables(prepare, `${nameRun()}-`);
   const { counters, dueEntries } = tables;
   const commits = createCommits(prepare, tables);
   const trimming = createTrimming(prepare, tables);
@@ -123,19 +121,24 @@ export function openDecider(sqlite: DatabaseSync): Decider {
     return { results: hasResults ? results : [], topics: [...topics], trimmed: [...trimmed], damaged };
   }
 
-  run = `r${transact(() => counters.add('runs', 1))}`;
   return {
-    run,
     earliestMs: dueEntries.earliestMs,
     apply: (words) => transact(() => applyCalls(createWordReader(words))),
   };
 }
 
-function openTables(prepare: Prepare, run: () => string): Tables {
+/** Names a run of the file: revisions and leases begin with it, and no other run has it. */
+export function nameRun(): string {
+  return randomBytes(RUN_BYTES).toString('hex');
+}
+
+const RUN_BYTES = 8;
+
+function openTables(prepare: Prepare, leasePrefix: string): Tables {
   const counters = createCounters(prepare);
   const values = createValues(prepare);
   const entries = createEntries(prepare, counters);
-  const dueEntries = createDueEntries(prepare, counters, run);
+  const dueEntries = createDueEntries(prepare, leasePrefix);
   const agents = createAgents({ prepare, counters, entries, dueEntries, values });
   return { counters, values, entries, dueEntries, agents, outputs: createOutputs(prepare, counters, values) };
 }

@@ -2,7 +2,6 @@
 import { countLatestDue, STORE_LIMITS } from '../../ports/limits.ts';
 import type { Lease, Ref } from '../../ports/store.ts';
 import type { DueCall } from './calls.ts';
-import type { Counters } from './counters.ts';
 import type { Prepare } from './statements.ts';
 
 export type TakenEntry = { readonly ref: Ref; readonly lease: Lease };
@@ -21,7 +20,8 @@ export type DueEntries = {
 };
 
 /** Creates them over the table. */
-export function createDueEntries(prepare: Prepare, counters: Counters, run: () => string): DueEntries {
+export function createDueEntries(prepare: Prepare, leasePrefix: string): DueEntries {
+  let leases = 0;
   const find = prepare('SELECT lease, at_ms FROM due WHERE ref = ?');
   const put = prepare(
     'INSERT INTO due VALUES (?, ?, ?) ON CONFLICT (ref) DO UPDATE SET at_ms = excluded.at_ms, lease = excluded.lease',
@@ -56,7 +56,8 @@ export function createDueEntries(prepare: Prepare, counters: Counters, run: () =
         for (const [ref] of selectLatest.all(nowMs, latest).toReversed()) refs.add(ref as Ref);
       }
       return [...refs].map((ref) => {
-        const lease = `${run()}-${counters.add('leases', 1)}`;
+        leases += 1;
+        const lease = leasePrefix + leases;
         put.run(ref, nowMs + STORE_LIMITS.leaseMs, lease);
         return { ref, lease };
       });

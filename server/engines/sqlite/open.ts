@@ -11,6 +11,9 @@ import { makeFolder, protectFiles } from '../embedded/sqlite/folder.ts';
 import { requireOneName, takeLock } from '../embedded/sqlite/lock.ts';
 import { openMemory, openReader } from './connection.ts';
 import { requireOwnFile } from './file-format.ts';
+import { createFileLook } from './file-watch.ts';
+import { inspectOnce } from './inspection.ts';
+import { createPrepareQuery } from './statements.ts';
 import { createSqliteStore } from './store.ts';
 import { startWriter, writeHere } from './writer.ts';
 
@@ -31,13 +34,19 @@ export async function openFileStore(file: string, deps: OpenDeps): Promise<Store
   try {
     await requireOneName(path, deps);
     const writer = await startWriter(path);
-    const store = createSqliteStore(
-      { writer, reader: openReader(path), isShared: false },
-      { ...deps, outputEveryMs: STORE_LIMITS.outputEveryMs },
+    const reader = openReader(path);
+    const look = createFileLook(
+      path,
+      createPrepareQuery(reader, () => undefined),
     );
+    const { outputEveryMs } = STORE_LIMITS;
+    const store = createSqliteStore({ writer, reader, isShared: false, look }, { ...deps, outputEveryMs });
+    const closing = new AbortController();
+    void inspectOnce(path, { ...deps, closed: closing.signal });
     return {
       ...store,
       async close() {
+        closing.abort();
         await store.close();
         lock.release();
       },

@@ -15,25 +15,30 @@ import type { TaskState } from '../../domain/task.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { OutputConflict, OutputHead } from '../../ports/output.ts';
-import { type Store, type Stored, StoreUnavailable } from '../../ports/store.ts';
+import {
+  type Batch,
+  isAdmission,
+  type Store,
+  type Stored,
+  StoreRefused,
+  StoreUnavailable,
+} from '../../ports/store.ts';
 import { createChangeLog } from '../change-log.ts';
 import { noteClockStep } from '../clock-step.ts';
 import { type Contacts, createContacts } from '../contacts.ts';
 import { createDueTimer, type DueTimer } from '../due-timer.ts';
 import { createNotifications, type Notifications } from '../notifications.ts';
-import { watchTopic } from '../watch.ts';
 import { createAgentStatuses } from './agent-statuses.ts';
 import { RENEW, TAKE_DUE, TRIM } from './calls.ts';
 import { type Copies, createCommitting, createSilence } from './committing.ts';
-import type { GroupReply } from './decider.ts';
+import { type GroupReply, nameRun } from './decider.ts';
 import type { TakenEntry } from './due-entries.ts';
 import { createFeeds } from './feed.ts';
 import { createFigures } from './figures.ts';
+import { type FileLook, watchFile } from './file-watch.ts';
 import { createGroupCommit, type GroupCommit } from './group-commit.ts';
-import { createListings } from './lists.ts';
-import { createOutputPages } from './output-pages.ts';
 import { createReadTransaction } from './read-transaction.ts';
-import { createSingleValues } from './single-values.ts';
+import { createReads } from './reads.ts';
 import { createPrepareQuery, type Prepare } from './statements.ts';
 import type { Writer } from './writer.ts';
 
@@ -43,6 +48,8 @@ export type Tables = {
   readonly reader: DatabaseSync;
   /** Whether the writer writes on the reader's connection. */
   readonly isShared: boolean;
+  /** A look at the file; in memory there is none. */
+  readonly look?: () => Promise<FileLook>;
 };
 
 type SqliteDeps = {
@@ -57,6 +64,9 @@ type SqliteDeps = {
 /** The parts of a running engine. */
 type Engine = {
   readonly tables: Tables;
+  /** Revisions begin with it; no other run of the file has it. */
+  readonly run: string;
+  readonly isNearlyFull: () => boolean;
   readonly prepare: Prepare;
   readonly nowMs: () => number;
   readonly contacts: Contacts;
@@ -72,15 +82,14 @@ type Engine = {
   readonly requireReadable: () => void;
 };
 
-/** Few enough that no other call waits long; a start reads all agents. */
-const CHANGED_PER_PAGE = 2_000;
 /** The states of the last commits are read without the file: so many. */
 const STATES_MAX = 4_096;
 
 /** Creates the store over open tables. */
 export function createSqliteStore(tables: Tables, deps: SqliteDeps): Store {
   const { clock, log, wallMs = Date.now, outputEveryMs = 0 } = deps;
-  const { writer, reader, isShared } = tables;
+  const { writer, reader, isShared, look } = tables;
+  const run = nameRun();
   const reading = createReadTransaction(reader);
   const prepare = createPrepareQuery(reader, isShared ? () => undefined : reading.begin);
   const offsetMs = wallMs() - clock.monotonicMs();
@@ -94,7 +103,7 @@ export function createSqliteStore(tables: Tables, deps: SqliteDeps): Store {
   const beginCopies = (): void => {
     copies.states = createStates();
     copies.statuses.forgetAll();
-    copies.changes = createChangeLog(`${writer.run}.${recoveries}`);
+    copies.changes = createChangeLog(`${run}.${recoveries}`);
     for (const agent_id of copies.statuses.listIds()) copies.changes.note(agent_id);
   };
   const groups = createGroupCommit({
@@ -124,7 +133,28 @@ export function createSqliteStore(tables: Tables, deps: SqliteDeps): Store {
     if (closing.signal.aborted) throw closedError();
     if (groups.isStuck()) throw groups.outage() ?? closedError();
   };
-  const parts = { tables, prepare, nowMs, contacts, copies, groups, notifications, dueTimer, earliestMs };
+  const isNearlyFull = look
+    ? watchFile({
+        clock,
+        log,
+        closed: closing.signal,
+        look, // The writer looks too, before each group.
+        onMoved: () => void (groups.outage() ?? groups.join(true)),
+      })
+    : () => false;
+  const parts = {
+    tables,
+    run,
+    isNearlyFull,
+    prepare,
+    nowMs,
+    contacts,
+    copies,
+    groups,
+    notifications,
+    dueTimer,
+    earliestMs,
+  };
   const engine: Engine = { ...parts, closing, requireReadable };
   beginCopies();
   return {
@@ -132,11 +162,10 @@ export function createSqliteStore(tables: Tables, deps: SqliteDeps): Store {
     ...createReads(engine),
     ...createFigures(prepare, nowMs, requireReadable),
     ...createWrites(engine),
-    ...createStreams(engine),
     health() {
       const outage = closing.signal.aborted ? closedError() : groups.outage();
       if (outage) return { ok: false, outage, ...(isReadable() && { isReadable: true }) };
-      return noteClockStep({ ok: true }, wallMs() - nowMs());
+      return noteClockStep({ ok: true, ...(isNearlyFull() && { diskStage: 1 }) }, wallMs() - nowMs());
     },
     close: () => closeStore(engine),
   };
@@ -173,67 +202,13 @@ function noteFinished(
   if (topics.has('due')) dueTimer.update();
 }
 
-function createReads(
-  engine: Engine,
-): Pick<
-  Store,
-  | 'get'
-  | 'getForCommit'
-  | 'getAgentStatus'
-  | 'readAgentChanges'
-  | 'list'
-  | 'listClaimable'
-  | 'findSlots'
-  | 'readOutput'
-> {
-  const { prepare, nowMs, copies, requireReadable } = engine;
-  const { statuses } = copies;
-  const values = createSingleValues(prepare, nowMs);
-  const listings = createListings({ prepare, nowMs, statusOf: statuses.readIfWhole });
-  const readOutputPage = createOutputPages(prepare);
-  const get: Store['get'] = async (kind, id) => {
-    requireReadable();
-    const known = kind === 'task' ? copies.states.get(id) : undefined;
-    return (known as never) ?? (await values.read(kind, id));
-  };
-  return {
-    get,
-    getForCommit: (request_id) => get('task', request_id),
-    async getAgentStatus(agent_id) {
-      requireReadable();
-      return statuses.read(agent_id);
-    },
-    async readAgentChanges(after) {
-      requireReadable();
-      const page = copies.changes.read(after, CHANGED_PER_PAGE);
-      return { ...page, changed: page.changed.flatMap((id) => statuses.readIfWhole(id) ?? []) };
-    },
-    async list(query, filter, page) {
-      requireReadable();
-      return listings.list(query, filter, page);
-    },
-    async listClaimable(agent_id, limit) {
-      requireReadable();
-      return listings.listClaimable(agent_id, limit);
-    },
-    async findSlots(agent_id, request_ids) {
-      requireReadable();
-      return new Set(request_ids.filter((request_id) => statuses.holdsSlot(agent_id, request_id)));
-    },
-    async readOutput(request_id, after, limit) {
-      requireReadable();
-      return readOutputPage(request_id, after, limit);
-    },
-  };
-}
-
 function createWrites(
   engine: Engine,
 ): Pick<Store, 'commit' | 'appendOutput' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
-  const { tables, prepare, nowMs, contacts, copies, groups, dueTimer, earliestMs, requireReadable } = engine;
+  const { run, isNearlyFull, prepare, nowMs, contacts, copies, groups, dueTimer, earliestMs } = engine;
+  const { requireReadable } = engine;
   const countEvents = prepare("SELECT n FROM count WHERE name = 'event ms'");
   const lastEventMs = Number(countEvents.get()?.[0] ?? 0);
-  const { run } = tables.writer;
   const { commit, ask } = createCommitting({
     groups: requireWritable,
     copies,
@@ -251,10 +226,18 @@ function createWrites(
     return groups;
   }
 
+  function requireSpace(batch: Batch): Batch {
+    if (!isNearlyFull() || !isAdmission(batch)) return batch;
+    throw new StoreRefused(
+      'The disk of the store is nearly full: it takes no new tasks, agents and output now.',
+    );
+  }
+
   return {
-    commit: async (batch) => await commitOnSilence.commit(batch),
+    commit: async (batch) => await commitOnSilence.commit(requireSpace(batch)),
     async appendOutput({ request_id, pieces, by }) {
-      const result = await commit({ writes: [], output: { request_id, append: { pieces, by } } }, true);
+      const output = { request_id, append: { pieces, by } };
+      const result = await commit(requireSpace({ writes: [], output }), true);
       return result.ok ? { ok: true, ...(result.output as OutputHead) } : (result as OutputConflict);
     },
     async takeDue(limit) {
@@ -285,22 +268,6 @@ function createWrites(
       if (removed > 0) copies.states = createStates();
       return removed;
     },
-  };
-}
-
-function createStreams({
-  copies,
-  notifications,
-  dueTimer,
-  requireReadable,
-}: Engine): Pick<Store, 'feed' | 'watch'> {
-  return {
-    async *feed(session, after, signal) {
-      requireReadable();
-      yield* copies.feeds.read(session, after, signal);
-    },
-    watch: (topic, signal) =>
-      watchTopic({ notifications, dueTimer, requireUp: requireReadable }, topic, signal),
   };
 }
 

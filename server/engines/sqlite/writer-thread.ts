@@ -12,6 +12,7 @@ import { messageOf } from '../../async/error-message.ts';
 import { outageKindOf } from '../embedded/outage-kind.ts';
 import { openFile } from './connection.ts';
 import { type Decider, type GroupReply, openDecider } from './decider.ts';
+import { createNameCheck } from './file-watch.ts';
 import { REPLIES, SENT, WRITTEN, type WriteFailure, type WriterData } from './writer.ts';
 
 /** A pause this long moves the log, once this many groups are in it. */
@@ -25,8 +26,8 @@ const { path, requests, counts, earliest } = workerData as WriterData;
 
 try {
   const file = open();
-  parentPort.postMessage(file.decider.run);
-  writeUntilClosed(file);
+  parentPort.postMessage('open');
+  writeUntilClosed(file, createNameCheck(path));
 } catch (error) {
   parentPort.postMessage(describeFailure(error));
 }
@@ -43,7 +44,7 @@ function open(): OpenFile {
   }
 }
 
-function writeUntilClosed(first: OpenFile): void {
+function writeUntilClosed(first: OpenFile, requireName: () => void): void {
   let file: OpenFile | null = first;
   let logGroups = 0;
   for (let received = 0; ; received = (received + 1) | 0) {
@@ -57,6 +58,8 @@ function writeUntilClosed(first: OpenFile): void {
     if (message === 'close') break;
     let reply: GroupReply | WriteFailure;
     try {
+      // Before it is opened: SQLite would create another one.
+      requireName();
       file ??= open();
       reply = file.decider.apply(message);
       earliest[0] = file.decider.earliestMs();

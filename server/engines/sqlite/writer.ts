@@ -13,8 +13,6 @@ import { type OutageKind, StoreUnavailable } from '../../ports/store.ts';
 import { type GroupReply, openDecider } from './decider.ts';
 
 export type Writer = {
-  /** Names this run of the file; see `Decider`. */
-  readonly run: string;
   /** The earliest due time; infinite if there is none. */
   earliestMs(): number;
   /** Resolves when the group is durable; rejects when it was not written, or this is unknown. */
@@ -44,8 +42,8 @@ const THREAD = new URL(
 
 /** Writes in this thread, on this connection. */
 export function writeHere(sqlite: DatabaseSync): Writer {
-  const { run, earliestMs, apply } = openDecider(sqlite);
-  return { run, earliestMs, apply: async (words) => apply(words), close: async () => undefined };
+  const { earliestMs, apply } = openDecider(sqlite);
+  return { earliestMs, apply: async (words) => apply(words), close: async () => undefined };
 }
 
 /** Starts the thread on a file; resolves when it is open, rejects with why it can't be opened. */
@@ -56,7 +54,7 @@ export async function startWriter(path: string): Promise<Writer> {
   const workerData: WriterData = { path, requests: port2, counts, earliest };
   const worker = new Worker(THREAD, { workerData, transferList: [port2], execArgv: [] });
   const exited = Promise.withResolvers<void>();
-  const opened = Promise.withResolvers<string>();
+  const opened = Promise.withResolvers<void>();
   let exitError: Error | null = null;
   let pending: PromiseWithResolvers<GroupReply> | null = null;
 
@@ -66,8 +64,8 @@ export async function startWriter(path: string): Promise<Writer> {
     pending?.reject(exitError);
     pending = null;
   }
-  worker.on('message', (message: string | WriteFailure) => {
-    if (typeof message === 'string') opened.resolve(message);
+  worker.on('message', (message: 'open' | WriteFailure) => {
+    if (message === 'open') opened.resolve();
     else opened.reject(new StoreUnavailable(message.failed, { kind: message.kind }));
   });
   worker.on('error', (error) => failFromNowOn(error instanceof Error ? error : new Error(String(error))));
@@ -99,9 +97,8 @@ export async function startWriter(path: string): Promise<Writer> {
   }
 
   try {
-    const run = await opened.promise;
+    await opened.promise;
     return {
-      run,
       earliestMs: () => earliest[0] ?? Number.POSITIVE_INFINITY,
       apply(words) {
         if (exitError) return Promise.reject(exitError);

@@ -1,0 +1,86 @@
+/** The reads of the engine: each shows what is committed. */
+import type { Store } from '../../ports/store.ts';
+import type { DueTimer } from '../due-timer.ts';
+import type { Notifications } from '../notifications.ts';
+import { watchTopic } from '../watch.ts';
+import type { Copies } from './committing.ts';
+import { createListings } from './lists.ts';
+import { createOutputPages } from './output-pages.ts';
+import { createSingleValues } from './single-values.ts';
+import type { Prepare } from './statements.ts';
+
+type Deps = {
+  readonly prepare: Prepare;
+  readonly nowMs: () => number;
+  readonly copies: Copies;
+  readonly notifications: Notifications;
+  readonly dueTimer: DueTimer;
+  /** Throws where nothing can be read now. */
+  readonly requireReadable: () => void;
+};
+
+type Reads = Pick<
+  Store,
+  | 'get'
+  | 'getForCommit'
+  | 'getAgentStatus'
+  | 'readAgentChanges'
+  | 'list'
+  | 'listClaimable'
+  | 'findSlots'
+  | 'readOutput'
+  | 'feed'
+  | 'watch'
+>;
+
+/** Few enough that no other call waits long; a start reads all agents. */
+const CHANGED_PER_PAGE = 2_000;
+
+/** Creates them over the tables of a connection. */
+export function createReads(deps: Deps): Reads {
+  const { prepare, nowMs, copies, notifications, dueTimer, requireReadable } = deps;
+  const { statuses } = copies;
+  const values = createSingleValues(prepare, nowMs);
+  const listings = createListings({ prepare, nowMs, statusOf: statuses.readIfWhole });
+  const readOutputPage = createOutputPages(prepare);
+  const get: Store['get'] = async (kind, id) => {
+    requireReadable();
+    const known = kind === 'task' ? copies.states.get(id) : undefined;
+    return (known as never) ?? (await values.read(kind, id));
+  };
+  return {
+    get,
+    getForCommit: (request_id) => get('task', request_id),
+    async getAgentStatus(agent_id) {
+      requireReadable();
+      return statuses.read(agent_id);
+    },
+    async readAgentChanges(after) {
+      requireReadable();
+      const page = copies.changes.read(after, CHANGED_PER_PAGE);
+      return { ...page, changed: page.changed.flatMap((id) => statuses.readIfWhole(id) ?? []) };
+    },
+    async list(query, filter, page) {
+      requireReadable();
+      return listings.list(query, filter, page);
+    },
+    async listClaimable(agent_id, limit) {
+      requireReadable();
+      return listings.listClaimable(agent_id, limit);
+    },
+    async findSlots(agent_id, request_ids) {
+      requireReadable();
+      return new Set(request_ids.filter((request_id) => statuses.holdsSlot(agent_id, request_id)));
+    },
+    async readOutput(request_id, after, limit) {
+      requireReadable();
+      return readOutputPage(request_id, after, limit);
+    },
+    async *feed(session, after, signal) {
+      requireReadable();
+      yield* copies.feeds.read(session, after, signal);
+    },
+    watch: (topic, signal) =>
+      watchTopic({ notifications, dueTimer, requireUp: requireReadable }, topic, signal),
+  };
+}
