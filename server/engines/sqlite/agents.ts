@@ -6,7 +6,7 @@ import type { AgentCall, SlotCall } from './calls.ts';
 import type { Counters } from './counters.ts';
 import type { DueEntries } from './due-entries.ts';
 import type { Entries } from './entries.ts';
-import type { Prepare } from './statements.ts';
+import { type Prepare, parseOr } from './statements.ts';
 import type { Values } from './values.ts';
 
 /** An agent in a commit, and as it was before. */
@@ -191,6 +191,5 @@ function saveAgent(
 }
 
 function readTags(values: Values, id: string): readonly string[] {
-  const json = values.readJson('agent', id);
-  return json === undefined ? [] : (JSON.parse(json) as { agent_tags: readonly string[] }).agent_tags;
+  return parseOr({ agent_tags: [] }, values.readJson('agent', id)).agent_tags;
 }

@@ -16,7 +16,7 @@ import {
 import type { TaskOutcome } from '../../domain/history-record.ts';
 import { fillOutcomes } from '../../domain/task-counts.ts';
 import type { EndingCall } from './calls.ts';
-import type { Prepare, Row } from './statements.ts';
+import { type Prepare, parseOr, type Row } from './statements.ts';
 
 export type CountName =
   | 'pending'
@@ -130,8 +130,10 @@ function writeStep({ took, noAgent, ...step }: OpenStep): string {
   return JSON.stringify({ ...step, took: [...took], noAgent: [...noAgent] });
 }
 
-/** Reads a step from its row. */
-export function readStep([json]: Row): OpenStep {
-  const { took, noAgent, ...step } = JSON.parse(String(json));
-  return { ...step, took: new Map(took), noAgent: new Map(noAgent) };
+/** Reads a step from its row; null if it is damaged. */
+export function readStep([json]: Row): OpenStep | null {
+  const stored = parseOr(null, json);
+  if (stored === null) return null;
+  const { took, noAgent, ...step } = stored as StepRecord & Record<'took' | 'noAgent', never>;
+  return { ...step, took: new Map(took), noAgent: new Map(noAgent) } as OpenStep;
 }

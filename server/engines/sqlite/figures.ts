@@ -51,7 +51,11 @@ export function createFigures(
     async readActivity() {
       const count = readAll();
       const present = levelsOf(count('pending') + count('running'), count('waiting'));
-      return buildActivity(selectSteps.all().flatMap(unlessDamaged(readStep)), present, nowMs());
+      return buildActivity(
+        selectSteps.all().flatMap((row) => readStep(row) ?? []),
+        present,
+        nowMs(),
+      );
     },
     async readEnded() {
       requireReadable();

@@ -10,7 +10,7 @@ import { STORE_LIMITS } from '../../ports/limits.ts';
 import { isNeeded, type OutputChange, type OutputConflict } from '../../ports/output.ts';
 import { StoreRefused } from '../../ports/store.ts';
 import type { Counters } from './counters.ts';
-import type { Prepare, Row } from './statements.ts';
+import { type Prepare, parseOr, type Row } from './statements.ts';
 import type { Values } from './values.ts';
 
 type Head = {
@@ -140,7 +140,7 @@ function toHead([writer, replaced, next, last, bytes, isFull]: Row): Head {
   const numbers = { next: Number(next), last: Number(last), bytes: Number(bytes) };
   return {
     writer: writer as string | null,
-    replaced: JSON.parse(String(replaced)),
+    replaced: parseOr([], replaced),
     ...numbers,
     isFull: isFull === 1,
   };

@@ -16,6 +16,15 @@ type Statement = {
 
 export type Prepare = (sql: string) => Statement;
 
+/** Parses the text of a row. If it is damaged, returns the fallback: a group of many calls must not fail. */
+export function parseOr<T>(fallback: T, text: unknown): T {
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    return fallback;
+  }
+}
+
 /** Prepares statements on a connection. They throw the errors of SQLite. */
 export function createPrepare(sqlite: DatabaseSync): Prepare {
   return (sql) => {
