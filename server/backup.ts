@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import { messageOf } from './async/error-message.ts';
 import { BACKUP_COMMAND } from './commands.ts';
 import { readStore } from './config/config.ts';
-import { copyDatabase } from './engines/embedded/sqlite/backup.ts';
+import { copyDatabase } from './engines/sqlite/backup.ts';
 
 process.umask(0o077);
 try {
@@ -25,8 +25,10 @@ try {
   // npm runs a script in the folder of its package, and says where it was called.
   const copy = resolve(process.env.INIT_CWD ?? '.', file);
   const database = resolve(store.file);
-  const { bytes } = await copyDatabase(database, copy);
-  console.log(`${copy}: a copy of ${database}, ${bytes} bytes, every row checked`);
+  const { bytes, openTasks, agents } = copyDatabase(database, copy);
+  console.log(
+    `${copy}: a copy of ${database}, ${bytes} bytes, checked: ${openTasks} open tasks, ${agents} agents`,
+  );
 } catch (error) {
   console.error(`${BACKUP_COMMAND.name}: Nothing was copied. ${messageOf(error)}`);
   process.exitCode = 1;

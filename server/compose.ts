@@ -9,7 +9,7 @@ import { createLargeWork } from './async/large-work.ts';
 import type { Config } from './config/config.ts';
 import { countPushesMax, countStreamsMax, FIXED_LIMITS } from './config/fixed-limits.ts';
 import { startDuties } from './duties.ts';
-import { openEmbeddedStore } from './engines/embedded/open.ts';
+import { openFileStore, openMemoryStore } from './engines/sqlite/open.ts';
 import type { OverviewSettings } from './gateway/admin/overview/overview.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { createHttp, HTTP_LIMITS, type HttpDeps, type HttpLimits } from './http/http.ts';
@@ -60,7 +60,7 @@ export async function composeGateway(
 ): Promise<RunningGateway> {
   const clock = createClock();
   const budgets = readMemoryBudgets();
-  const store = await openStore(config, budgets, clock, log);
+  const store = await openStore(config, clock, log);
   try {
     return await startOnStore(store, { clock, ...budgets, limits }, config, log);
   } catch (error) {
@@ -71,15 +71,14 @@ export async function composeGateway(
 
 async function openStore(
   { store, redisDurability: durability }: Config,
-  { openBytesMax }: MemoryBudgets,
   clock: Clock,
   log: Log,
 ): Promise<Store> {
   switch (store.kind) {
     case 'memory':
-      return await openEmbeddedStore({ storage: 'memory:', clock, log, openBytesMax });
+      return openMemoryStore({ clock, log });
     case 'sqlite':
-      return await openEmbeddedStore({ storage: `sqlite:${store.file}`, clock, log, openBytesMax });
+      return await openFileStore(store.file, { clock, log });
     case 'redis': {
       // Only here: its client is a third of all modules.
       const { openRedisStore } = await import('./engines/redis/open.ts');

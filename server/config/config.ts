@@ -239,7 +239,7 @@ function buildConfig(values: Values, deps: ConfigDeps, named: ReadonlySet<Settin
     isMetricsPublic: values.METRICS_PUBLIC === 'true',
     consoleMode: values.CONSOLE,
     logLevel: values.LOG_LEVEL,
-    openTasksMax: values.OPEN_TASKS_MAX,
+    openTasksMax: values.OPEN_TASKS_MAX ?? (store.kind === 'sqlite' ? 1_000_000 : 100_000),
     agentsMax: values.AGENTS_MAX,
     connectionsMax: values.CONNECTIONS_MAX,
     keepTasksMs: Math.round(values.KEEP_TASKS_HOURS * 3_600_000),

@@ -115,13 +115,16 @@ export const settings = {
     'Whether the console is served at /console; read-only: it shows everything and changes nothing, and cancelTasks and drainAgent are refused with 403.',
   ),
   LOG_LEVEL: defineChoice(LOG_LEVELS, 'info', 'The lowest level that is logged.'),
-  OPEN_TASKS_MAX: defineNumber(
-    '',
-    100_000,
-    1,
-    10_000_000,
-    'Most tasks pending or running at once; beyond: 503.',
-  ),
+  OPEN_TASKS_MAX: {
+    ...defineNumber(
+      '',
+      100_000,
+      1,
+      10_000_000,
+      'Most tasks pending or running at once; beyond: 503. By default 1000000 if STORE is a file, else 100000.',
+    ),
+    default: null,
+  },
   AGENTS_MAX: defineNumber(
     '',
     20_000,

@@ -21,8 +21,10 @@ export type GaugeSources = {
 /** If the store has not replied by then, it counts as out for this scrape, which must not wait for it. */
 const STORE_WITHIN_MS = 2_000;
 
+/** The stage of a disk that takes no new tasks, agents and output. */
+const STAGE_NEARLY_FULL = 1;
 /** The stage of a disk that takes no writes, while what it holds is read. */
-const STAGE_READ_ONLY = 3;
+const STAGE_READ_ONLY = 2;
 
 /** Reads all gauges. While the store is out, what it holds is left out. Never rejects. */
 export async function readGauges(sources: GaugeSources): Promise<Samples> {
@@ -45,7 +47,7 @@ export async function readGauges(sources: GaugeSources): Promise<Samples> {
 }
 
 function stageOf(health: Health): number {
-  if (health.ok) return health.diskStage ?? 0;
+  if (health.ok) return health.isNearlyFull ? STAGE_NEARLY_FULL : 0;
   return health.isReadable ? STAGE_READ_ONLY : 0;
 }
 

@@ -169,7 +169,7 @@ export const METRICS = {
     type: 'gauge',
     of: 'process',
     labels: [],
-    help: 'Of a database on a disk: 0 while that has room, 1 when new tasks, agents and output are refused, 2 when results above 64 KiB are too, 3 while it takes no writes and reads go on. Else 0.',
+    help: 'Of a database on a disk: 0 while that has space, 1 when new tasks, agents and output are refused, 2 while it takes no writes and reads go on. Else 0.',
   },
   task_gateway_redis_round_trip_seconds: {
     type: 'gauge',

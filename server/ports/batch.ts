@@ -156,9 +156,7 @@ export type Batch = {
    */
   readonly noContactAfter?: { readonly agent_id: string; readonly atMs: number };
   /**
-   * Conflict `full` when this commit would lead to more open tasks, or more agents, than this. Conflict
-   * `memory` when open tasks grow by it, in number or in what their states hold, and the engine, which keeps
-   * them in memory, has no room for that.
+   * Conflict `full` when this commit would lead to more open tasks, or more agents, than this.
    */
   readonly atMost?: { readonly openTasks?: number; readonly agents?: number };
   /**
@@ -189,7 +187,7 @@ export type CommitResult =
 export type CommitConflict =
   | {
       readonly ok: false;
-      readonly conflict: 'revision' | 'slot' | 'lease' | 'waiting' | 'contact' | 'full' | 'memory';
+      readonly conflict: 'revision' | 'slot' | 'lease' | 'waiting' | 'contact' | 'full';
     }
   | { readonly ok: false; readonly conflict: 'free_agent'; readonly agent_id: string }
   | OutputConflict;

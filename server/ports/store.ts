@@ -5,18 +5,16 @@
  * What every engine promises
  * 1. A commit is all or nothing. A conflict is a result. An outage throws `StoreUnavailable`; whether the
  *    commit was applied is then unknown.
- * 2. `commit()` resolves when the commit is durable, and no reader sees what is not durable: `get`, `list`,
- *    `listClaimable`, `getAgentStatus`, `touch`, `feed`, `watch`, `readEnded`, `findSlots` and `readOutput`
- *    wait until the last commit that touched the value is durable. These reads do not:
- *    `readAgentChanges`, because its data only ranks agents, `getForCommit`, because only a commit rests on
- *    it, and the figures `readCounts` and `readActivity`.
+ * 2. `commit()` resolves when the commit is durable, and a reader sees what is durable: until then the value
+ *    before, or it waits. These reads may be ahead: `readAgentChanges`, because its data only ranks agents,
+ *    `getForCommit`, because only a commit rests on it, and the figures `readCounts` and `readActivity`.
  * 3. Every later call on any replica sees what one call has returned.
  * 4. A revision is the id of the commit that wrote the value, and is never reused.
  * 5. For each tag the engine keeps the set of agents with a free slot. A grant succeeds only while the agent
  *    has the registration that was matched, and the task holds a slot of it or the agent has a free one.
  * 6. Due entries are taken with a lease. If a commit names a lease, it fails when the entry was re-timed
  *    since.
- * 7. The submitted input is written once, apart from the state. Memory holds only the states of open tasks.
+ * 7. The submitted input is written once, apart from the state.
  * 8. `nowMs()` is the time of all that is stored. While a gateway runs it advances as monotonic clocks do,
  *    whatever wall clocks do.
  * 9. Retention follows that clock, in bounded passes, and never scans everything.
@@ -209,17 +207,12 @@ export type Retention = {
 
 /**
  * Whether commits can succeed; `outage` is what they fail with. The warning is what a person should set right
- * although they succeed. `isReadable`: nothing is written, and what is stored is read as before.
+ * although they succeed. `isNearlyFull`: the disk takes no new tasks, agents and output. `isReadable`:
+ * nothing is written, and what is stored is read as before.
  */
 export type Health =
-  | { readonly ok: true; readonly warning?: string; readonly diskStage?: DiskStage }
+  | { readonly ok: true; readonly warning?: string; readonly isNearlyFull?: true }
   | { readonly ok: false; readonly outage: StoreUnavailable; readonly isReadable?: true };
-
-/**
- * How full the disk is: 1 takes no new tasks, agents and output, 2 no large results either. That nothing can
- * be written is an outage.
- */
-export type DiskStage = 0 | 1 | 2;
 
 /** The port. All but `nowMs` and `close` may throw `StoreUnavailable`, reads of values `StoreDamaged`. */
 export type Store = {
@@ -228,7 +221,7 @@ export type Store = {
   /** Where reads and commits of large values wait, callers come in rotation. */
   get<K extends keyof Kinds>(kind: K, id: string, caller?: Caller): Promise<Stored<Kinds[K]> | undefined>;
   /**
-   * A task as the next commit will find it, which may not be durable yet. It is read to decide a commit and
+   * A task as the next commit may find it, which may not be durable yet. It is read to decide a commit and
    * is never shown; what it leads to is shown only after that commit. A refusal that rests on it is decided
    * again on a read by `get`.
    */

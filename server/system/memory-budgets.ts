@@ -1,8 +1,7 @@
 /**
  * How much of the heap may be taken by what a start loads before it serves. When they are used up, the
  * gateway refuses more: if it did not, it would accept what it could not load again. For example, if 512 MB
- * of the heap count, open tasks may take 192 MB and agents 96 MB. The rest of the heap is for the work
- * itself.
+ * of the heap count, agents may take 96 MB. The rest of the heap is for the work itself.
  */
 import { getHeapStatistics } from 'node:v8';
 
@@ -10,12 +9,9 @@ import { getHeapStatistics } from 'node:v8';
 const YOUNG_BYTES = 192 * 2 ** 20;
 /** If a heap is hardly larger than that, at least this much of it counts. */
 const OLD_SHARE_MIN = 1 / 4;
-const OPEN_TASKS_SHARE = 3 / 8;
 const AGENTS_SHARE = 3 / 16;
 
 export type MemoryBudgets = {
-  /** Bytes of the open tasks that an embedded store holds in memory. */
-  readonly openBytesMax: number;
   /** Bytes of the agents, most of them for their tags. */
   readonly agentBytesMax: number;
 };
@@ -25,7 +21,6 @@ export function readMemoryBudgets(): MemoryBudgets {
   const { heap_size_limit: limit } = getHeapStatistics();
   const heapBytes = Math.max(limit - YOUNG_BYTES, limit * OLD_SHARE_MIN);
   return {
-    openBytesMax: Math.floor(heapBytes * OPEN_TASKS_SHARE),
     agentBytesMax: Math.floor(heapBytes * AGENTS_SHARE),
   };
 }

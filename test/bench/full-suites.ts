@@ -45,7 +45,7 @@ export const SUITES: readonly Suite[] = [
       'test/resilience/io-errors.test.ts',
       'test/resilience/flips.test.ts',
     ],
-    env: { OUTAGE_TIMES: '2', OUTAGE_SECONDS: '20', FLIP_RUNS: '600' },
+    env: { OUTAGE_TIMES: '2', OUTAGE_SECONDS: '20' },
   },
   {
     name: 'time',

@@ -9,9 +9,9 @@ import { completeAgent, PULL_ENDPOINT } from '../../server/domain/agent.ts';
 import { dueMs } from '../../server/domain/delivery.ts';
 import { step } from '../../server/domain/step.ts';
 import { createTaskState } from '../../server/domain/task.ts';
-import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
 import { parseRedisAddress } from '../../server/engines/redis/client/address.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
+import { openFileStore } from '../../server/engines/sqlite/open.ts';
 import { batchFor } from '../../server/gateway/tasks/task-batch.ts';
 import { type Store, taskRef } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
@@ -54,8 +54,7 @@ const TAGS = 200;
 /** Opens the store as the gateway does. */
 export async function openStore(location: StoreLocation): Promise<Store> {
   const clock = createClock();
-  if ('path' in location)
-    return await openEmbeddedStore({ storage: `sqlite:${location.path}`, clock, log: SILENT });
+  if ('path' in location) return await openFileStore(location.path, { clock, log: SILENT });
   const address = parseRedisAddress(location.redis.url);
   if ('mistake' in address) throw new Error(address.mistake);
   return await openRedisStore({ address, durability: 'memory', clock, log: SILENT });

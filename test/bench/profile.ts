@@ -25,7 +25,7 @@ type Span = { readonly fromUs: number; readonly toUs: number };
 const IDLE = 'idle';
 /** The stage of a function, by where its source is: the first that fits. */
 const STAGES: readonly (readonly [pattern: RegExp, stage: string])[] = [
-  [/\/server\/engines\/embedded\/sqlite\//, 'SQLite: rows and the writer thread’s messages'],
+  [/\/server\/engines\/sqlite\//, 'SQLite: rows and the writer thread’s messages'],
   [/\/server\/engines\/|\/keyv\//, 'engine: decide and apply'],
   [/\/server\/push\/|\/undici\//, 'push'],
   [/\/server\/http\/stream\//, 'event streams'],

@@ -86,9 +86,9 @@ describe('a gateway that conforms', () => {
   test('ours on SQLite', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'task-gateway-conformance-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const embedded = await startGateway({ ...TRIED_SETTINGS, STORE: `sqlite:${join(folder, 'gateway.db')}` });
-    onTestFinished(async () => void (await embedded.stop()));
-    expect(await complaintsOn(embedded.baseUrl)).toEqual([]);
+    const onFile = await startGateway({ ...TRIED_SETTINGS, STORE: `sqlite:${join(folder, 'gateway.db')}` });
+    onTestFinished(async () => void (await onFile.stop()));
+    expect(await complaintsOn(onFile.baseUrl)).toEqual([]);
   });
 
   test('ours on Redis', { tags: 'redis' }, async () => {

@@ -22,7 +22,6 @@ import {
   TAGS,
   TASKS,
 } from './alike-commits.ts';
-import { createMemoryStoreUnderTest } from './embedded-under-test.ts';
 import { readPieces } from './output-calls.ts';
 import { createPlainStoreUnderTest } from './plain-under-test.ts';
 import { createRedisSubject } from './redis-under-test.ts';
@@ -63,7 +62,6 @@ async function compareEngines(seed: number): Promise<Counts> {
   const random = createRandom(seed);
   const sides = [
     await createSide(await createPlainStoreUnderTest()),
-    await createSide(await createMemoryStoreUnderTest()),
     await createSide(await createMemorySubject()),
     await createSide(await createRedisSubject(redis, 'memory')),
   ];

@@ -6,14 +6,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { openFileHere } from '../../server/engines/embedded/open.ts';
-import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
+import { createSqliteStore } from '../../server/engines/sqlite/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { listAgents } from '../harness/listings.ts';
 import { createWallClock, SILENT } from '../harness/silent-log.ts';
 import { buildRegistration, countIds, createWorld, type World } from '../harness/world.ts';
 import { read, submitLong as submit } from '../harness/world-calls.ts';
-import { createTestFolder } from './embedded-under-test.ts';
+import { createTestFolder, openFileHere } from './sqlite-under-test.ts';
 import { FILLED_MS, STORED_FOLDER } from './stored-world.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -25,10 +24,17 @@ const NEWEST =
     .sort()
     .at(-1) ?? '';
 const SQL = readFileSync(join(STORED_FOLDER, NEWEST), 'utf8');
-/** Keys like these; without the row of the high-water mark nothing opens. */
-const KINDS = [...new Set([...SQL.matchAll(/^INSERT INTO kv VALUES \('([a-z-]+)/gm)].map(([, kind]) => kind))]
-  .flatMap((kind) => (kind === 'task' ? ['task/%/done', 'task/%/input'] : [`${kind}/%`]))
-  .filter((kind) => kind !== 'meta/%');
+/** Where texts are that are parsed: a table, its column, which of its rows, and their order. */
+const KINDS: readonly (readonly [table: string, column: string, where: string, by: string])[] = [
+  ...['task', 'input', 'details', 'agent', 'key'].map(
+    (kind) => ['value', 'json', `kind = '${kind}'`, 'id'] as const,
+  ),
+  ['large', 'json', 'true', 'id'],
+  ['ended', 'json', 'true', 'ms'],
+  ['count', 'step', 'true', 'pending'],
+  ['output', 'replaced', 'true', 'task'],
+  ['piece', 'json', 'json IS NOT NULL', 'task'],
+];
 
 let testFolder: ReturnType<typeof createTestFolder>;
 beforeEach(() => {
@@ -40,18 +46,21 @@ afterEach(() => {
   testFolder.remove();
 });
 
-/** Opens the world, of which one row is damaged: the first whose key is like this, or the last. */
-async function openDamaged(kind: string, order: 'ASC' | 'DESC'): Promise<World> {
+/** Opens the world, of which one row is damaged: the first of this kind, or the last. */
+async function openDamaged(
+  [table, column, where, by]: (typeof KINDS)[number],
+  order: 'ASC' | 'DESC',
+): Promise<World> {
   const sqlite = new DatabaseSync(testFolder.path);
   sqlite.exec(SQL);
-  const damaged = `SELECT key FROM kv WHERE key LIKE '${kind}' ORDER BY key ${order} LIMIT 1`;
-  sqlite.exec(`UPDATE kv SET crc = crc + 1 WHERE key = (${damaged})`);
+  const end = sqlite.prepare(`SELECT * FROM ${table} WHERE ${where} ORDER BY ${by} ${order} LIMIT 1`).get();
+  const key = Object.keys(end ?? {}).slice(0, 2);
+  const damage = `UPDATE ${table} SET ${column} = '{' WHERE ${key.map((name) => `${name} = ?`).join(' AND ')}`;
+  expect(sqlite.prepare(damage).run(...key.map((name) => end?.[name] ?? null)).changes).toBe(1);
   sqlite.close();
   const clock = createFakeClock();
   await clock.advance(FILLED_MS);
-  const openStorage = () => openFileHere(testFolder.path);
-  const store = await createEmbeddedStore({
-    openStorage,
+  const store = createSqliteStore(openFileHere(testFolder.path), {
     clock,
     log: SILENT,
     wallMs: createWallClock(clock),

@@ -8,7 +8,7 @@ import { cursorsOf, idsOf, readFeed, readState } from './store-under-test.ts';
 type Subject = { readonly path: string; open(): Promise<Store> };
 
 /** The file of the subject is written by processes that are killed, and opened at the end. */
-export function describeKilled(engine: 'embedded' | 'sqlite', subject: () => Subject): void {
+export function describeKilled(subject: () => Subject): void {
   test('everything acknowledged to a killed process is there afterwards, and every task settles once', async () => {
     const CYCLES = 4;
     const { path, open } = subject();
@@ -17,7 +17,7 @@ export function describeKilled(engine: 'embedded' | 'sqlite', subject: () => Sub
     for (let cycle = 0; cycle < CYCLES; cycle += 1) {
       const child = spawn(
         process.execPath,
-        [new URL('./killed-writer.ts', import.meta.url).pathname, path, `run${cycle}`, engine],
+        [new URL('./killed-writer.ts', import.meta.url).pathname, path, `run${cycle}`],
         { stdio: ['ignore', 'pipe', 'inherit'] },
       );
       const lines = createInterface({ input: child.stdout });

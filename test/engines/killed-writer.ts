@@ -2,19 +2,14 @@
  * A process for a test to kill: it commits tasks to the database named in its arguments, several at a time,
  * and prints each id once its commit has resolved.
  */
-import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
 import { openFileStore } from '../../server/engines/sqlite/open.ts';
 import { createClock } from '../../server/system/clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { settle, submit } from './store-under-test.ts';
 
-const [path = '', run = '', engine] = process.argv.slice(2);
+const [path = '', run = ''] = process.argv.slice(2);
 const LANES = 8;
-const deps = { clock: createClock(), log: SILENT };
-const store =
-  engine === 'sqlite'
-    ? await openFileStore(path, deps)
-    : await openEmbeddedStore({ storage: `sqlite:${path}`, ...deps });
+const store = await openFileStore(path, { clock: createClock(), log: SILENT });
 
 async function commitEndlessly(lane: number): Promise<never> {
   for (let index = 0; ; index += 1) {

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { JsonText, writeJson } from '../../server/domain/json-text.ts';
 import { StoreUnavailable } from '../../server/ports/store.ts';
 import { describeStore } from './conformance.ts';
-import { createMemoryStoreUnderTest } from './embedded-under-test.ts';
 import { createPlainStoreUnderTest } from './plain-under-test.ts';
+import { createMemorySubject } from './sqlite-under-test.ts';
 import {
   buildInput,
   buildState,
@@ -26,9 +26,9 @@ describe('what the plain store reads', () => {
     ['a long payload as its text', new JsonText(JSON.stringify({ text: LONG, 'a,"cli_session_id":': 1 }))],
     ['a payload that looks like such a text', { text: JSON.stringify({ text: LONG }), toJSON: LONG }],
     ['a payload with the names of fields', { payload: { cli_session_id: LONG }, result: {}, __proto__x: 1 }],
-  ])('is written as what the embedded engine reads: %s', async (_what, payload) => {
+  ])('is written as what the SQLite engine reads: %s', async (_what, payload) => {
     const texts: string[] = [];
-    for (const create of [createPlainStoreUnderTest, createMemoryStoreUnderTest]) {
+    for (const create of [createPlainStoreUnderTest, createMemorySubject]) {
       const underTest = await create();
       const store = await underTest.open();
       must(await store.commit(submissionOf(buildInput('t1', { payload }), buildState(store))));

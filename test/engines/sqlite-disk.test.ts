@@ -13,8 +13,8 @@ import { writeHere } from '../../server/engines/sqlite/writer.ts';
 import { type Store, StoreRefused } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
-import { createTestFolder } from './embedded-under-test.ts';
 import { begin, changeOutput, readPieces } from './output-calls.ts';
+import { createTestFolder } from './sqlite-under-test.ts';
 import {
   assign,
   buildAgent,
@@ -67,7 +67,11 @@ describe('a disk with less space than', () => {
     await expect(
       store.commit({ writes: [{ kind: 'agent', id: 'more', expect: 'absent', value: buildAgent('more') }] }),
     ).rejects.toThrow(/nearly full: it takes no new tasks, agents and output now/);
-    expect(store.health()).toMatchObject({ ok: true, diskStage: 1 });
+    expect(store.health()).toMatchObject({
+      ok: true,
+      isNearlyFull: true,
+      warning: expect.stringMatching(/nearly full/),
+    });
     must(await store.commit(await endingOf(store, 't1')));
     const last = await readState(store, 'last');
     must(await store.commit(writeTask('last', last, { ...last.value, result: { a: 'x'.repeat(MIB) } })));
@@ -101,7 +105,7 @@ describe('a disk with less space than', () => {
     await leave(8 * MIB, 64 * MIB);
     expect(store.health()).toEqual({ ok: true });
     await leave(8 * MIB - 1, 64 * MIB);
-    expect(store.health()).toMatchObject({ diskStage: 1 });
+    expect(store.health()).toMatchObject({ isNearlyFull: true });
   });
 
   test('that has space again with an eighth more; each change is one line', async () => {
@@ -134,9 +138,16 @@ describe('a file', () => {
 
   const isOut = (): boolean => !store.health().ok;
 
-  test('that is moved is noticed by the next write, which creates no other; back, it goes on', async () => {
+  /** The next look at the file is half a second after the one before. */
+  async function noticeOutage(): Promise<void> {
+    await clock.advance(500);
+    await until('it is noticed', isOut);
+  }
+
+  test('that is moved takes no writes, and no other is created; back, it goes on', async () => {
     const moved = join(testFolder.folder, 'moved.db');
     renameSync(testFolder.path, moved);
+    await noticeOutage();
     await expect(submit(store, 't2')).rejects.toThrow(/tasks\.db was moved or removed/);
     expect(store.health()).toMatchObject({ ok: false, isReadable: true, outage: { kind: 'file_moved' } });
     expect((await readState(store, 't1')).value.status).toBe('pending');
@@ -157,8 +168,7 @@ describe('a file', () => {
 
   test('that is removed is noticed within two seconds, although nothing is written', async () => {
     for (const suffix of ['', '-wal', '-shm']) rmSync(testFolder.path + suffix);
-    await clock.advance(500);
-    await until('it is noticed', isOut);
+    await noticeOutage();
     expect(store.health()).toMatchObject({ outage: { kind: 'file_moved' } });
   });
 
@@ -166,6 +176,7 @@ describe('a file', () => {
     const copy = join(testFolder.folder, 'copy.db');
     copyDatabase(testFolder.path, copy);
     renameSync(copy, testFolder.path);
+    await noticeOutage();
     await expect(submit(store, 't2')).rejects.toThrow(/was moved or removed/);
   });
 
@@ -184,8 +195,8 @@ describe('a file', () => {
   });
 
   test.each([
-    ['a task too many', "UPDATE count SET n = 2 WHERE name = 'pending'", /counts 2 open tasks, and has 1/],
-    ['no agent', "UPDATE count SET n = 0 WHERE name = 'agents'", /counts 0 agents, and has 1/],
+    ['a task too many', 'UPDATE count SET pending = 2', /counts 2 open tasks and 1 agents, and has 1 and 1/],
+    ['no agent', 'UPDATE count SET agents = 0', /counts 1 open tasks and 0 agents, and has 1 and 1/],
   ])('that counts %s is not copied', (_what, sql, message) => {
     const sqlite = new DatabaseSync(testFolder.path);
     sqlite.exec(sql);

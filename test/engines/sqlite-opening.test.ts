@@ -7,8 +7,8 @@ import { openFileStore } from '../../server/engines/sqlite/open.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
-import { createTestFolder } from './embedded-under-test.ts';
 import { describeKilled } from './killed-writer.suite.ts';
+import { createTestFolder } from './sqlite-under-test.ts';
 import { readState, register, submit, until } from './store-under-test.ts';
 
 let testFolder: ReturnType<typeof createTestFolder>;
@@ -97,4 +97,4 @@ describe('opening', () => {
   });
 });
 
-describeKilled('sqlite', () => ({ path: testFolder.path, open }));
+describeKilled(() => ({ path: testFolder.path, open }));

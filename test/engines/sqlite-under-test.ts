@@ -1,30 +1,35 @@
 /** The SQLite engine as a store under test: over each kind of tables, with a disk that the test controls. */
-import { openMemory, openReader } from '../../server/engines/sqlite/connection.ts';
+import { join } from 'node:path';
+import { openFile, openMemory, openReader } from '../../server/engines/sqlite/connection.ts';
 import { createSqliteStore, type Tables } from '../../server/engines/sqlite/store.ts';
 import { startWriter, type Writer, writeHere } from '../../server/engines/sqlite/writer.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
+import { makeFolder } from '../harness/folder.ts';
 import { SILENT } from '../harness/silent-log.ts';
-import { createTestFolder } from './embedded-under-test.ts';
 import type { Disk, StoreUnderTest } from './store-under-test.ts';
 
 const START_MS = 1_700_000_000_000;
 
+/** Tables in memory, which outlive the stores that are opened on them. */
+export function keepInMemory(): () => Tables {
+  const sqlite = openMemory();
+  return () => ({ writer: writeHere(sqlite), reader: sqlite, isShared: true });
+}
+
+/** A file that this thread writes. */
+export function openFileHere(path: string): Tables {
+  const sqlite = openFile(path);
+  const writer = { ...writeHere(sqlite), close: async () => sqlite.close() };
+  return { writer, reader: openReader(path), isShared: false };
+}
+
 /** Tables in memory, which are kept while the subject is. */
 export async function createMemorySubject(): Promise<StoreUnderTest> {
-  const sqlite = openMemory();
-  // Closing the store must leave the tables to the next one.
-  const reader = Object.assign(Object.create(sqlite), { close: () => undefined });
-  const kept = new Proxy(sqlite, {
-    get(target, name) {
-      if (name === 'close') return reader.close;
-      const value = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  const open = keepInMemory();
   return createSubject(
-    async () => ({ writer: writeHere(sqlite), reader: kept, isShared: true }),
-    () => sqlite.close(),
+    async () => open(),
+    () => undefined,
   );
 }
 
@@ -37,6 +42,11 @@ export async function createThreadSubject(): Promise<StoreUnderTest> {
   }, remove);
 }
 
+/** A new folder, and the path of a database in it. */
+export function createTestFolder(): { readonly path: string; readonly folder: string; remove(): void } {
+  const { path: folder, remove } = makeFolder();
+  return { folder, path: join(folder, 'tasks.db'), remove };
+}
 function createSubject(openTables: () => Promise<Tables>, remove: () => void): StoreUnderTest {
   const clock = createFakeClock();
   const disk = createDisk();
@@ -63,7 +73,7 @@ function createSubject(openTables: () => Promise<Tables>, remove: () => void): S
 }
 
 /** Stands between the engine and its writer. */
-function createDisk(): Disk & { wrap(writer: Writer): Writer } {
+export function createDisk(): Disk & { wrap(writer: Writer): Writer } {
   let hold: PromiseWithResolvers<void> | null = null;
   let failing: 'lost' | 'applied' | null = null;
   let heldWrites = 0;

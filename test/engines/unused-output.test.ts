@@ -1,23 +1,14 @@
 /**
- * A task that uses no output costs what it did before there was any: the rows and their bytes, the calls of
- * Redis and theirs. The numbers are those of the last version without output, less the empty `reply` that a
- * state had then.
+ * A task that uses no output costs what it did before there was any: the calls of Redis and their bytes. The
+ * numbers are those of the last version without output, less the empty `reply` that a state had then.
  * @module-tag redis
  */
 import { createClient } from '@redis/client';
 import { expect, test } from 'vitest';
-import { keepInMemory } from '../../server/engines/embedded/storage/memory-storage.ts';
-import { openKeyv, type StorageAdapter } from '../../server/engines/embedded/storage/ordered-storage.ts';
-import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import type { Store } from '../../server/ports/store.ts';
-import { createFakeClock } from '../harness/fake-clock.ts';
 import { startRedis } from '../harness/redis-process.ts';
-import { SILENT } from '../harness/silent-log.ts';
 import { createRedisSubject } from './redis-under-test.ts';
 import { assign, must, readState, register, settle, submit, writeTask } from './store-under-test.ts';
-
-const START_MS = 1_700_000_000_000;
-const RETENTION = { keepTasksMs: 10_000, sessionEventsMax: 10, outputBytesMax: 2 ** 28 };
 
 /** A task's life: submitted, assigned, progress, settled, read. */
 async function runTask(store: Store, id: string): Promise<void> {
@@ -28,40 +19,6 @@ async function runTask(store: Store, id: string): Promise<void> {
   await settle(store, id);
   await store.get('task', id);
 }
-
-test('its rows and their bytes', async () => {
-  const clock = createFakeClock();
-  const openStorage = keepInMemory();
-  let rows = 0;
-  let bytes = 0;
-  const store = await createEmbeddedStore({
-    async openStorage() {
-      const keyv = await openStorage();
-      const adapter = keyv.store as unknown as StorageAdapter;
-      return openKeyv({
-        ...adapter,
-        async apply(sets, deletes) {
-          rows += sets.size + deletes.size;
-          for (const [key, text] of sets) bytes += key.length + text.length;
-          for (const key of deletes) bytes += key.length;
-          await adapter.apply(sets, deletes);
-        },
-      });
-    },
-    clock,
-    log: SILENT,
-    wallMs: () => START_MS + clock.nowMs(),
-  });
-  await register(store, 'A');
-  rows = bytes = 0;
-  await runTask(store, 't1');
-  expect({ rows, bytes }).toEqual({ rows: 12, bytes: 2_183 });
-  await clock.advance(20_000);
-  rows = bytes = 0;
-  while ((await store.trim(RETENTION, 500)) > 0);
-  expect({ rows, bytes }).toEqual({ rows: 11, bytes: 316 });
-  await store.close();
-});
 
 test('its calls of Redis, what they send and what is published', async () => {
   const redis = await startRedis(['--appendonly', 'no']);

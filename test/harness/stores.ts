@@ -1,7 +1,5 @@
 /** The stores that the gateway's suites run on. The gateway must behave the same on each. */
 import { describe } from 'vitest';
-import { keepInMemory } from '../../server/engines/embedded/storage/memory-storage.ts';
-import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import { createPlainStore } from '../../server/engines/plain/store.ts';
 import { openMemoryStore } from '../../server/engines/sqlite/open.ts';
 import type { Store } from '../../server/ports/store.ts';
@@ -9,19 +7,13 @@ import type { FakeClock } from './fake-clock.ts';
 import { openRedisTestStore } from './redis-stores.ts';
 import { createWallClock, SILENT } from './silent-log.ts';
 
-/** A fresh embedded store in memory, written in this thread. */
-export async function openFreshStore(clock: FakeClock): Promise<Store> {
-  const openStorage = keepInMemory();
-  return await createEmbeddedStore({ openStorage, clock, log: SILENT, wallMs: createWallClock(clock) });
-}
-
 /** A fresh plain store. */
 export function openPlainStore(clock: FakeClock): Store {
   return createPlainStore({ clock, wallMs: createWallClock(clock) });
 }
 
 /** A fresh SQLite store in memory, written in this thread. */
-async function openFreshSqlite(clock: FakeClock): Promise<Store> {
+export async function openFreshStore(clock: FakeClock): Promise<Store> {
   return openMemoryStore({ clock, log: SILENT, wallMs: createWallClock(clock) });
 }
 
@@ -31,24 +23,19 @@ export type NamedStore = readonly [name: string, open: (clock: FakeClock) => Pro
 /** The stores that need no other process: a test can open thousands of them. */
 export const QUICK_STORES: readonly NamedStore[] = [
   ['the plain store', async (clock) => openPlainStore(clock)],
-  ['the embedded engine', openFreshStore],
+  ['the SQLite engine', openFreshStore],
 ];
-
-/** The engine that will take the place of the embedded one. */
-const SQLITE_STORE: NamedStore = ['the SQLite engine', openFreshSqlite];
 
 /** The store on a real Redis. */
 export const REDIS_STORE: NamedStore = ['the Redis engine', (clock) => openRedisTestStore(clock)];
 
 /**
- * `npm test` runs them on the quick stores, `npm run test:ci` on Redis and the SQLite engine; a named file is
- * run on all.
+ * `npm test` runs them on the quick stores, `npm run test:ci` on Redis; a named file is run on all.
  */
 const { GATEWAY_STORES } = process.env;
 
 /** Like `describe.each` of all stores; on a machine without Redis, the suite on Redis is skipped. */
 export function describeEachStore(title: string, suite: (name: string, open: NamedStore[1]) => void): void {
   if (GATEWAY_STORES !== 'redis') describe.each(QUICK_STORES)(title, suite);
-  if (GATEWAY_STORES !== 'memory') describe.each([SQLITE_STORE])(title, suite);
   if (GATEWAY_STORES !== 'memory') describe.each([REDIS_STORE])(title, { tags: 'redis' }, suite);
 }

@@ -23,7 +23,7 @@ export function measureWhole(repository: Repository): readonly Row[] {
     ['server without its console, lines', sum([...server, ...lua])],
     ['sdk, lines', sum(sources.filter((file) => file.startsWith('sdk/')))],
     ['test, lines', sum(sources.filter((file) => file.startsWith('test/')))],
-    ...['server/gateway', 'server/engines/redis', 'server/engines/embedded', 'server/http', 'sdk/cli'].map(
+    ...['server/gateway', 'server/engines/redis', 'server/engines/sqlite', 'server/http', 'sdk/cli'].map(
       (folder): Row => [`arrows between the children of ${folder}`, countChildArrows(edges, folder)],
     ),
     [

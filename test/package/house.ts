@@ -6,6 +6,7 @@
 import { dirname } from 'node:path';
 import { refuseOptions } from '../harness/script-options.ts';
 import { findUnusedExports } from './export-use.ts';
+import { measureExecuted } from './house-executed.ts';
 import { measureWhole } from './house-whole.ts';
 import { type Edge, findFolderCircles, listEdges } from './import-law.ts';
 import { openRepository, type Repository } from './repository.ts';
@@ -58,7 +59,10 @@ for (const { folder, figures } of rows)
   console.log(formatRow([folder, ...COLUMNS.map(([, key]) => String(figures[key]))]));
 console.log(formatRow(['in all', ...COLUMNS.map(([, key]) => String(sumUp(key)))]));
 console.log(`\n${formatRow(['the whole', ''])}\n${formatRow(['---', '---:'])}`);
-for (const [title, value] of measureWhole(repository)) console.log(formatRow([title, String(value)]));
+// Those of another checkout are not imported.
+const executed = root === undefined ? await measureExecuted() : [];
+for (const [title, value] of [...measureWhole(repository), ...executed])
+  console.log(formatRow([title, String(value)]));
 console.log(`\nCircles between the children of a folder: ${findFolderCircles(edges).length}`);
 
 function measureFolder(folder: string): Figures {

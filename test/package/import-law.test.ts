@@ -131,7 +131,7 @@ describe('purity', () => {
     const packages = specifiers.filter(({ specifier }) => !specifier.startsWith('.'));
     expect(new Set(packages.map(({ specifier }) => specifier))).toEqual(new Set(['sorted-btree']));
     const engines = [...reachFrom('server/simulator/index.ts')].filter((file) => file.includes('/engines/'));
-    expect(engines.filter((file) => /\/(embedded|redis)\//.test(file))).toEqual([]);
+    expect(engines.filter((file) => /\/(sqlite|redis)\//.test(file))).toEqual([]);
     expect(engines).toContain('server/engines/plain/store.ts');
   });
 

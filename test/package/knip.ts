@@ -68,7 +68,7 @@ const config: KnipConfig = {
     server: {
       // Threads are started by their file's name; the console is built by Vite.
       entry: [
-        ...['main.ts', 'process-setup.js', 'engines/{embedded/,}sqlite/*-thread.ts', 'console/main.tsx'],
+        ...['main.ts', 'process-setup.js', 'engines/sqlite/*-thread.ts', 'console/main.tsx'],
         'bin/task-gateway-server.js',
       ],
       project: ['**/*.{ts,tsx,js}'],

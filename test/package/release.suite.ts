@@ -121,7 +121,7 @@ export function describeRelease({ folder, released, printed, release }: Release)
       const compiled = packed.filter((file) => /^dist\/server\/.*\.js$/.test(file));
       const expected = [...needed.map((file) => `dist/${file}`), ...compiled, ...others];
       expect(packed.toSorted()).toEqual([...new Set(expected)].sort());
-      for (const entry of ['main', 'backup', 'engines/embedded/sqlite/writer-thread'])
+      for (const entry of ['main', 'backup', 'engines/sqlite/writer-thread'])
         expect(compiled).toContain(`dist/server/${entry}.js`);
       for (const file of compiled.filter((one) => !needed.includes(one.slice('dist/'.length))))
         expect(files).toContain(file.slice('dist/'.length).replace(/\.js$/, '.ts'));

@@ -134,20 +134,20 @@ const METAPHORS: readonly WordRule[] = [
   { word: 'alarm', instead: 'due timer', words: /\balarms?\b/, texts: /\balarms?\b/i, bites: 'alarm.set();' },
   {
     word: 'life, lives',
-    instead: 'generation, recovery, run or process',
+    instead: 'run or process',
     words: /\b(life|lives)\b/,
     bites: 'const life = lives[0];',
     spares: 'const lifetime = 1; const alive = true;',
   },
   {
     word: 'image',
-    instead: 'in-memory state',
+    instead: 'copies',
     words: /\bimages?\b/,
     texts: /\bimage\b/i,
     within: /^server\//,
     bites: 'const image = new Map();',
   },
-  { word: 'facts', instead: 'recent rows', words: /\bfacts\b/, bites: 'const facts = [];' },
+  { word: 'facts', instead: 'copies', words: /\bfacts\b/, bites: 'const facts = [];' },
   {
     word: 'room',
     instead: 'free slots, space',

@@ -1,18 +1,18 @@
 /** The stores of a model run on the real engines: their data survives the crashes in between. */
-import { keepInMemory } from '../../server/engines/embedded/storage/memory-storage.ts';
-import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
+import { createSqliteStore } from '../../server/engines/sqlite/store.ts';
 import type { Store } from '../../server/ports/store.ts';
+import { keepInMemory } from '../engines/sqlite-under-test.ts';
 import type { FakeClock } from '../harness/fake-clock.ts';
 import { nameRedisStore, openRedisTestStore } from '../harness/redis-stores.ts';
 import { createWallClock, SILENT } from '../harness/silent-log.ts';
 import type { ModelStores } from './model-run.ts';
 
-/** A fresh embedded store in this thread, and after each crash one on the data that is left of it. */
-export function createEmbeddedStores(): ModelStores {
-  const openStorage = keepInMemory();
-  const open = (clock: FakeClock): Promise<Store> =>
-    createEmbeddedStore({ openStorage, clock, log: SILENT, wallMs: createWallClock(clock) });
-  return openInTurn(open);
+/** A fresh SQLite store in this thread, and after each crash one on the data that is left of it. */
+export function createSqliteStores(): ModelStores {
+  const openTables = keepInMemory();
+  return openInTurn(async (clock) =>
+    createSqliteStore(openTables(), { clock, log: SILENT, wallMs: createWallClock(clock) }),
+  );
 }
 
 /** A fresh store in a real Redis, which keeps running when the gateway crashes. */

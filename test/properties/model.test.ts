@@ -4,7 +4,7 @@ import { describe, test } from 'vitest';
 import { printTally } from '../harness/figures.ts';
 import { openPlainStore } from '../harness/stores.ts';
 import { type ModelStores, runModel } from './model-run.ts';
-import { createEmbeddedStores, createRedisStores } from './model-stores.ts';
+import { createRedisStores, createSqliteStores } from './model-stores.ts';
 import { operations } from './operations.ts';
 
 /** How many plans are run; `MODEL_RUNS` changes it. */
@@ -38,8 +38,8 @@ describe('the invariants hold after every operation', () => {
     );
   });
 
-  test('on the embedded engine, with crashes', { timeout: 600_000 }, async () => {
-    await runPlans(createEmbeddedStores, true);
+  test('on the SQLite engine, with crashes', { timeout: 600_000 }, async () => {
+    await runPlans(createSqliteStores, true);
   });
 
   test('on the Redis engine, with crashes', { tags: 'redis', timeout: 600_000 }, async () => {

@@ -4,15 +4,15 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
+import { createSqliteStore } from '../../server/engines/sqlite/store.ts';
 import type { Store } from '../../server/ports/store.ts';
 import type { FakeClock } from '../harness/fake-clock.ts';
 import { printFigure } from '../harness/figures.ts';
-import { createLyingStorage } from '../harness/lying-storage.ts';
+import { createLyingDisk } from '../harness/lying-disk.ts';
 import { createWallClock, SILENT } from '../harness/silent-log.ts';
 import { openPlainStore } from '../harness/stores.ts';
 import { runModel } from './model-run.ts';
-import { createEmbeddedStores } from './model-stores.ts';
+import { createSqliteStores } from './model-stores.ts';
 import { MUTANTS } from './mutants.ts';
 import { operations } from './operations.ts';
 import { OUTPUT_RACES } from './output-races.ts';
@@ -59,24 +59,19 @@ describe('a wrong design is found', { timeout: 300_000 }, () => {
           return;
         }
         const modelRuns = fc.asyncProperty(operations({ crash: true, maxLength: 40 }), (plan) =>
-          runModel({ ...createEmbeddedStores(), mutate }, plan),
+          runModel({ ...createSqliteStores(), mutate }, plan),
         );
         expect(await isFound(modelRuns, title)).toBe(true);
       });
     }
   }
 
-  /** Model runs on a disk that delays one write in `everyNth`, and loses the delayed write at a crash. */
+  /** Model runs on a disk that delays one group in `everyNth`, and loses the delayed one at a crash. */
   function describeLies(everyNth: number): fc.IAsyncProperty<unknown> {
     return fc.asyncProperty(operations({ crash: true, maxLength: 40 }), async (plan) => {
-      const lying = createLyingStorage(everyNth);
-      const open = (clock: FakeClock) =>
-        createEmbeddedStore({
-          openStorage: lying.open,
-          clock,
-          log: SILENT,
-          wallMs: createWallClock(clock),
-        });
+      const lying = createLyingDisk(everyNth);
+      const open = async (clock: FakeClock) =>
+        createSqliteStore(lying.open(), { clock, log: SILENT, wallMs: createWallClock(clock) });
       await runModel(
         {
           open,

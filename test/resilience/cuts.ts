@@ -6,10 +6,10 @@ import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openFileHere } from '../../server/engines/embedded/open.ts';
-import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
+import { createSqliteStore } from '../../server/engines/sqlite/store.ts';
 import { createClock } from '../../server/system/clock.ts';
 import { get, post, submit } from '../e2e/plain-calls.ts';
+import { openFileHere } from '../engines/sqlite-under-test.ts';
 import { SECRET, startGateway } from '../harness/gateway-process.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { CUTS, createDisk } from './disk.ts';
@@ -188,8 +188,7 @@ function noteAnswer(
 
 /** Looks with the engine alone. */
 export const findLostByEngine: FindLost = async (file, { submitted, succeeded, pieces }) => {
-  const openStorage = () => openFileHere(file);
-  const store = await createEmbeddedStore({ openStorage, clock: createClock(), log: SILENT });
+  const store = createSqliteStore(openFileHere(file), { clock: createClock(), log: SILENT });
   try {
     const lost: string[] = [];
     for (const id of submitted) {

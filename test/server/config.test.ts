@@ -35,7 +35,7 @@ describe('without any setting', () => {
       isMetricsPublic: false,
       consoleMode: 'on',
       logLevel: 'info',
-      openTasksMax: 100_000,
+      openTasksMax: 1_000_000,
       agentsMax: 20_000,
       connectionsMax: 30_000,
       keepTasksMs: 24 * 3_600_000,

@@ -13,7 +13,7 @@ export type AgentStatuses = {
   read(agent_id: string): AgentStatus | undefined;
   /** The same, undefined also where its record cannot be read: one of several. */
   readIfWhole(agent_id: string): AgentStatus | undefined;
-  readRegistration(agent_id: string): string | undefined;
+  readRecord(agent_id: string): AgentRecord | undefined;
   /** All agents with a record. */
   listIds(): readonly string[];
   holdsSlot(agent_id: string, request_id: string): boolean;
@@ -24,7 +24,12 @@ export type AgentStatuses = {
   forgetAll(): void;
 };
 
-type Copy = { readonly record: AgentRecord; readonly revision: string; readonly slots: number };
+type Copy = {
+  readonly record: AgentRecord;
+  readonly revision: string;
+  /** Null once a commit has changed them. */
+  slots: number | null;
+};
 
 /** Creates it over the tables of a connection. `onDamaged` gets the error of each record it passes over. */
 export function createAgentStatuses(
@@ -32,33 +37,22 @@ export function createAgentStatuses(
   contacts: Contacts,
   onDamaged: (error: StoreDamaged) => void,
 ): AgentStatuses {
-  const selectAgent = prepare('SELECT used, registration FROM agent WHERE id = ?');
   const selectRecord = prepare(
     'SELECT revision, coalesce(json, (SELECT large.json FROM large WHERE large.id = large_id)) ' +
-      "FROM value WHERE kind = 'agent' AND id = ?",
+      "FROM value WHERE id = ? AND kind = 'agent'",
   );
+  const selectUsed = prepare('SELECT used FROM agent WHERE id = ?');
   const selectIds = prepare('SELECT id FROM agent ORDER BY id');
   const findSlot = prepare('SELECT 1 FROM slot WHERE agent = ? AND task = ?');
   const copies = new Map<string, Copy>();
-  /** A record is parsed once, also when slots change. */
-  const records = new Map<string, Pick<Copy, 'record' | 'revision'>>();
-
-  function readRecord(agent_id: string): Pick<Copy, 'record' | 'revision'> {
-    const known = records.get(agent_id);
-    if (known) return known;
-    const [revision, json] = selectRecord.get(agent_id) ?? [];
-    const record = parseValue('agent', agent_id, String(json));
-    const found = { record, revision: String(revision) };
-    records.set(agent_id, found);
-    return found;
-  }
 
   function find(agent_id: string): Copy | undefined {
     const known = copies.get(agent_id);
     if (known) return known;
-    const row = selectAgent.get(agent_id);
-    if (!row) return undefined;
-    const copy = { ...readRecord(agent_id), slots: Number(row[0]) };
+    const [revision, json] = selectRecord.get(agent_id) ?? [];
+    if (revision === undefined) return undefined;
+    const record = parseValue('agent', agent_id, String(json));
+    const copy: Copy = { record, revision: String(revision), slots: null };
     copies.set(agent_id, copy);
     return copy;
   }
@@ -66,7 +60,10 @@ export function createAgentStatuses(
   function read(agent_id: string): AgentStatus | undefined {
     const copy = find(agent_id);
     if (!copy) return undefined;
-    return { ...copy, lastGrantMs: contacts.lastGrantMs(agent_id), contact: contacts.contactOf(agent_id) };
+    copy.slots ??= Number(selectUsed.get(agent_id)?.[0]);
+    const { record, revision, slots } = copy;
+    const lastGrantMs = contacts.lastGrantMs(agent_id);
+    return { record, revision, slots, lastGrantMs, contact: contacts.contactOf(agent_id) };
   }
 
   return {
@@ -80,17 +77,14 @@ export function createAgentStatuses(
         return undefined;
       }
     },
-    readRegistration: (agent_id) => selectAgent.get(agent_id)?.[1] as string | undefined,
+    readRecord: (agent_id) => find(agent_id)?.record,
     listIds: () => selectIds.all().map(([id]) => String(id)),
     holdsSlot: (agent_id, request_id) => findSlot.get(agent_id, request_id) !== undefined,
-    forgetSlots: (agent_id) => void copies.delete(agent_id),
-    forget(agent_id) {
-      copies.delete(agent_id);
-      records.delete(agent_id);
+    forgetSlots(agent_id) {
+      const copy = copies.get(agent_id);
+      if (copy) copy.slots = null;
     },
-    forgetAll() {
-      copies.clear();
-      records.clear();
-    },
+    forget: (agent_id) => void copies.delete(agent_id),
+    forgetAll: () => copies.clear(),
   };
 }

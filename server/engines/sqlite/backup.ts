@@ -71,16 +71,14 @@ function checkCounts(copy: string): Omit<Copied, 'bytes'> {
   try {
     const prepare = createPrepare(sqlite);
     const count = (from: string): number => Number(prepare(`SELECT count(*) FROM ${from}`).get()?.[0]);
-    const counted = prepare('SELECT n FROM count WHERE name = ?');
-    const require = (what: string, rows: number, names: readonly string[]): void => {
-      const n = names.reduce((sum, name) => sum + Number(counted.get(name)?.[0] ?? 0), 0);
-      if (rows === n) return;
-      throw new Error(`The database can't be copied: it counts ${n} ${what}, and has ${rows}.`);
-    };
-    const openTasks = count("value WHERE kind = 'task' AND is_open = 1");
-    require('open tasks', openTasks, ['pending', 'running']);
-    const agents = count("value WHERE kind = 'agent'");
-    require('agents', agents, ['agents']);
+    const [openTasks, agents] = [count("value WHERE kind = 'task' AND is_open = 1"), count('agent')];
+    const [openCount, agentCount] = prepare('SELECT pending + running, agents FROM count').get() ?? [];
+    if (openCount !== openTasks || agentCount !== agents) {
+      throw new Error(
+        `The database can't be copied: it counts ${openCount} open tasks and ${agentCount} agents, and has ` +
+          `${openTasks} and ${agents}.`,
+      );
+    }
     return { openTasks, agents };
   } finally {
     sqlite.close();

@@ -82,7 +82,7 @@ export function createCommits(prepare: Prepare, tables: Tables): Commits {
     else if (details !== undefined) values.put('details', id, { revision, json: details });
     if (isOpen || !ending) return;
     // Never before the last event, so that events and retention have one order.
-    const ms = event?.ms ?? Math.max(nowMs, counters.get('event ms'));
+    const ms = event?.ms ?? Math.max(nowMs, counters.get('event_ms'));
     outputs.settle(id, ms);
     counters.noteEnding(ending, nowMs);
     addEnded.run(ms, id, ending.json, event?.session ?? null, event?.n ?? null);
@@ -117,7 +117,7 @@ export function createCommits(prepare: Prepare, tables: Tables): Commits {
       if (ofCommit.save(nowMs)) topics.add('due');
       if (event) {
         addEvent.run(event.session, event.ms, event.n, event.task);
-        counters.set('event ms', event.ms);
+        counters.set('event_ms', event.ms);
       }
       if (!planned && held.length === 0) return 0;
       return { ok: true, revision, held, ...(planned && { output: describeHead(planned) }) };

@@ -3,7 +3,7 @@
  * copies in memory, and its topics are collected.
  */
 import { hasTextField } from '../../domain/json-text.ts';
-import type { TaskState } from '../../domain/task.ts';
+import type { TaskInput, TaskState } from '../../domain/task.ts';
 import {
   type Batch,
   type CommitResult,
@@ -22,11 +22,11 @@ import type { GroupCommit } from './group-commit.ts';
 
 /** The copies in memory: they may be lost. */
 export type Copies = {
-  /** The states of the last commits. */
-  states: {
-    get(id: string): Stored<TaskState> | undefined;
-    set(id: string, state: Stored<TaskState>): void;
-    delete(id: string): void;
+  /** The states and the inputs of the last commits, by kind and id. */
+  values: {
+    get(key: string): Stored<TaskState | TaskInput> | undefined;
+    set(key: string, value: Stored<TaskState | TaskInput>): void;
+    delete(key: string): void;
   };
   changes: ChangeLog;
   readonly statuses: AgentStatuses;
@@ -111,7 +111,7 @@ function createCursors({ lastEventMs, nowMs }: Deps): () => Position {
 function listRegistered({ statuses }: Copies, writes: Batch['writes']): readonly string[] {
   return writes.flatMap((write) => {
     if (write.kind !== 'agent' || !write.value) return [];
-    return write.value.registration === statuses.readRegistration(write.id) ? [] : [write.id];
+    return write.value.registration === statuses.readIfWhole(write.id)?.record.registration ? [] : [write.id];
   });
 }
 
@@ -121,11 +121,13 @@ function updateCopies(
   { revision, held }: Made,
   cursor: Position | null,
 ): void {
-  const { states, statuses, changes, feeds } = copies;
+  const { values, statuses, changes, feeds } = copies;
   for (const write of writes) {
-    if (write.kind === 'task') {
-      if (hasTextField(write.value)) states.delete(write.id);
-      else states.set(write.id, { value: write.value, revision });
+    if (write.kind === 'task' || write.kind === 'input') {
+      const key = `${write.kind}/${write.id}`;
+      // A text is long: it would be kept for nothing.
+      if (hasTextField(write.value)) values.delete(key);
+      else values.set(key, { value: write.value, revision });
     } else if (write.kind === 'agent') {
       statuses.forget(write.id);
       if (write.value) changes.note(write.id);

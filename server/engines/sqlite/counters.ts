@@ -1,5 +1,5 @@
 /**
- * The counts: tasks by class, agents, bytes of output, the last number of a grant. Memory
+ * The counts: tasks by class, agents, bytes of output. Memory
  * has the counts of the last transaction. Each transaction writes the changed ones at its end; when one
  * fails, all are read again.
  */
@@ -16,22 +16,10 @@ import {
 import type { TaskOutcome } from '../../domain/history-record.ts';
 import { fillOutcomes } from '../../domain/task-counts.ts';
 import type { EndingCall } from './calls.ts';
-import { type Prepare, parseOr, type Row } from './statements.ts';
+import { COUNT_NAMES } from './schema.ts';
+import { type Prepare, parseOr } from './statements.ts';
 
-export type CountName =
-  | 'pending'
-  | 'running'
-  | 'waiting'
-  | 'waiting-for-answer'
-  | `ended ${string}`
-  | 'agents'
-  | 'outputs'
-  | 'output bytes'
-  | 'ended output bytes'
-  /** The last number of a grant. */
-  | 'grants'
-  /** The time of the last event. */
-  | 'event ms';
+export type CountName = (typeof COUNT_NAMES)[number];
 
 export type Counters = {
   get(name: CountName): number;
@@ -54,33 +42,34 @@ type OpenStep = StepRecord & {
   readonly noAgent: Map<string, number>;
 };
 
+/** Selects the counts in their order, and the present step. */
+export const SELECT_COUNTS = `SELECT ${COUNT_NAMES.join(', ')}, step FROM count`;
+
 /** Creates them, as the file has them. */
 export function createCounters(prepare: Prepare): Counters {
-  const selectCounts = prepare('SELECT name, n FROM count');
-  const putCount = prepare('INSERT INTO count VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET n = excluded.n');
-  const selectStep = prepare('SELECT json FROM step ORDER BY at_ms DESC LIMIT 1');
+  const select = prepare(SELECT_COUNTS);
+  const put = prepare(`UPDATE count SET ${COUNT_NAMES.map((name) => `${name} = ?`).join(', ')}, step = ?`);
   const putStep = prepare(
     'INSERT INTO step VALUES (?, ?) ON CONFLICT (at_ms) DO UPDATE SET json = excluded.json',
   );
   const dropSteps = prepare('DELETE FROM step WHERE at_ms <= ?');
   const counts = new Map<CountName, number>();
-  const changed = new Set<CountName>();
+  let isChanged = false;
   let step: OpenStep | null = null;
-  let isStepChanged = false;
 
   const get = (name: CountName): number => counts.get(name) ?? 0;
   const set = (name: CountName, n: number): void => {
     counts.set(name, n);
-    changed.add(name);
+    isChanged = true;
   };
   const readLevels = (): Levels => levelsOf(get('pending') + get('running'), get('waiting'));
 
   function beginStep(nowMs: number): OpenStep {
     const atMs = stepOf(nowMs);
     if (step && atMs <= step.atMs) return step;
-    if (step && isStepChanged) putStep.run(step.atMs, writeStep(step));
+    if (step) putStep.run(step.atMs, writeStep(step));
     step = { atMs, before: readLevels(), ended: fillOutcomes(), took: new Map(), noAgent: new Map() };
-    isStepChanged = true;
+    isChanged = true;
     dropSteps.run(atMs - STEPS_MAX * STEP_MS);
     return step;
   }
@@ -95,27 +84,22 @@ export function createCounters(prepare: Prepare): Counters {
     beginStep: (nowMs) => void beginStep(nowMs),
     noteEnding({ outcome, tookIndex, noAgent }, nowMs) {
       const present = beginStep(nowMs);
-      isStepChanged = true;
       present.ended[outcome as TaskOutcome] += 1;
       if (tookIndex !== null && isTimed(outcome as TaskOutcome)) addTo(present.took, tookIndex);
       for (const tag of noAgent) {
         if (present.noAgent.has(tag) || present.noAgent.size < STEP_TAGS_MAX) addTo(present.noAgent, tag);
       }
-      counters.add(`ended ${outcome}`, 1);
+      counters.add(`ended_${outcome as TaskOutcome}`, 1);
     },
     save() {
-      for (const name of changed) putCount.run(name, get(name));
-      changed.clear();
-      if (step && isStepChanged) putStep.run(step.atMs, writeStep(step));
-      isStepChanged = false;
+      if (isChanged) put.run(...COUNT_NAMES.map(get), step && writeStep(step));
+      isChanged = false;
     },
     load() {
-      counts.clear();
-      changed.clear();
-      for (const [name, n] of selectCounts.all()) counts.set(name as CountName, Number(n));
-      const row = selectStep.get();
-      step = row ? readStep(row) : null;
-      isStepChanged = false;
+      const row = select.get() ?? [];
+      for (const [index, name] of COUNT_NAMES.entries()) counts.set(name, Number(row[index]));
+      step = readStep(row[COUNT_NAMES.length]);
+      isChanged = false;
     },
   };
   counters.load();
@@ -130,8 +114,8 @@ function writeStep({ took, noAgent, ...step }: OpenStep): string {
   return JSON.stringify({ ...step, took: [...took], noAgent: [...noAgent] });
 }
 
-/** Reads a step from its row; null if it is damaged. */
-export function readStep([json]: Row): OpenStep | null {
+/** Reads a step from its text; null if there is none, or it is damaged. */
+export function readStep(json: unknown): OpenStep | null {
   const stored = parseOr(null, json);
   if (stored === null) return null;
   const { took, noAgent, ...step } = stored as StepRecord & Record<'took' | 'noAgent', never>;

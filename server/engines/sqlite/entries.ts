@@ -28,8 +28,8 @@ export function createEntries(prepare: Prepare, counters: Counters): Entries {
   const addTag = prepare(
     'INSERT INTO tag VALUES (?, 1) ON CONFLICT (tag) DO UPDATE SET waiting = waiting + 1',
   );
-  const subtractTag = prepare('UPDATE tag SET waiting = waiting - 1 WHERE tag = ? RETURNING waiting');
-  const dropTag = prepare('DELETE FROM tag WHERE tag = ?');
+  const dropLast = prepare('DELETE FROM tag WHERE tag = ? AND waiting = 1');
+  const subtractTag = prepare('UPDATE tag SET waiting = waiting - 1 WHERE tag = ?');
   const hasTag = prepare('SELECT 1 FROM tag WHERE tag = ?');
   const dropExpired = prepare(
     'DELETE FROM entry WHERE (name, of, at_ms, task) IN ' +
@@ -48,11 +48,11 @@ export function createEntries(prepare: Prepare, counters: Counters): Entries {
         counters.add(index, more);
         break;
       case 'waiting-for-answer':
-        counters.add(index, more);
+        counters.add('waiting_for_answer', more);
         break;
       case 'waiting-for':
         if (op === 'add') addTag.run(of);
-        else if (Number(subtractTag.get(of)?.[0]) <= 0) dropTag.run(of);
+        else if (dropLast.run(of) === 0) subtractTag.run(of);
         break;
     }
   }

@@ -5,7 +5,8 @@ import { OUTCOMES } from '../../domain/history-record.ts';
 import { fillOutcomes } from '../../domain/task-counts.ts';
 import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { Store } from '../../ports/store.ts';
-import { type CountName, readStep } from './counters.ts';
+import { type CountName, readStep, SELECT_COUNTS } from './counters.ts';
+import { COUNT_NAMES } from './schema.ts';
 import type { Prepare, Row } from './statements.ts';
 
 /** Creates the readings over a connection. `requireReadable` throws when nothing can be read. */
@@ -14,30 +15,30 @@ export function createFigures(
   nowMs: () => number,
   requireReadable: () => void,
 ): Pick<Store, 'readCounts' | 'readActivity' | 'readEnded'> {
-  const selectCounts = prepare('SELECT name, n FROM count');
+  const selectCounts = prepare(SELECT_COUNTS);
   const selectOldest = prepare('SELECT at_ms FROM entry WHERE name = ? AND of = ? ORDER BY at_ms LIMIT 1');
   const selectTags = prepare('SELECT tag, waiting FROM tag LIMIT ?');
   const countTags = prepare('SELECT count(*) FROM tag');
   const selectSteps = prepare('SELECT json FROM step');
   const selectEnded = prepare('SELECT json FROM ended ORDER BY ms DESC, task DESC LIMIT ?');
 
-  function readAll(): (name: CountName) => number {
+  function readAll(): { count(name: CountName): number; readonly step: unknown } {
     requireReadable();
-    const counts = new Map(selectCounts.all() as readonly (readonly [string, number])[]);
-    return (name) => counts.get(name) ?? 0;
+    const row = selectCounts.get() ?? [];
+    return { count: (name) => Number(row[COUNT_NAMES.indexOf(name)]), step: row[COUNT_NAMES.length] };
   }
 
   return {
     async readCounts(tagsMax) {
-      const count = readAll();
+      const { count } = readAll();
       const oldest = selectOldest.get('waiting', '');
       return {
         pending: count('pending'),
         running: count('running'),
         waiting: count('waiting'),
-        waitingForAnswer: count('waiting-for-answer'),
+        waitingForAnswer: count('waiting_for_answer'),
         ended: fillOutcomes(
-          Object.fromEntries(OUTCOMES.map((outcome) => [outcome, count(`ended ${outcome}`)])),
+          Object.fromEntries(OUTCOMES.map((outcome) => [outcome, count(`ended_${outcome}`)])),
         ),
         oldestWaitingMs: oldest ? Number(oldest[0]) : null,
         tagsTotal: Number(countTags.get()?.[0]),
@@ -49,10 +50,10 @@ export function createFigures(
       };
     },
     async readActivity() {
-      const count = readAll();
+      const { count, step } = readAll();
       const present = levelsOf(count('pending') + count('running'), count('waiting'));
       return buildActivity(
-        selectSteps.all().flatMap((row) => readStep(row) ?? []),
+        [...selectSteps.all(), [step]].flatMap(([json]) => readStep(json) ?? []),
         present,
         nowMs(),
       );

@@ -56,7 +56,7 @@ export function createTables(sqlite: DatabaseSync, path: string): void {
 function requireIdentity(path: string, applicationId: number, version: number): void {
   if (applicationId !== APPLICATION_ID) {
     throw new Error(
-      `The database ${path} belongs to another program, or to a gateway before 1.0.0. Name a file that no other ` +
+      `The database ${path} belongs to another program, or to a gateway before version 2. Name a file that no other ` +
         `program uses: ${EXAMPLE}.`,
     );
   }

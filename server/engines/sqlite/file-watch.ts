@@ -8,7 +8,7 @@ import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import { FILE_MOVED } from '../embedded/outage-kind.ts';
+import { FILE_MOVED } from './outage-kind.ts';
 import type { Prepare } from './statements.ts';
 
 /** The result of a look. */

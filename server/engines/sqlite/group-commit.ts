@@ -19,9 +19,9 @@ import { messageOf } from '../../async/error-message.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { TIME_BUDGETS } from '../../ports/limits.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
-import { createDiskWatch, type TimedWrite } from '../embedded/disk-watch.ts';
-import { outageKindOf } from '../embedded/outage-kind.ts';
 import type { CallResult, GroupReply } from './decider.ts';
+import { outageKindOf } from './outage-kind.ts';
+import { createWriteWatch, type TimedWrite } from './write-watch.ts';
 import type { Writer } from './writer.ts';
 
 /** A call in a group: it gets its result, or why the group was not written. */
@@ -80,7 +80,7 @@ export function createGroupCommit(deps: Deps): GroupCommit {
   let isStuck = false;
   let idle = Promise.withResolvers<void>();
   const pause = createPause(deps, writeNext);
-  const diskWatch = createDiskWatch({
+  const writeWatch = createWriteWatch({
     clock,
     closed,
     timeoutMs: TIME_BUDGETS.storeWithinMs,
@@ -102,7 +102,7 @@ export function createGroupCommit(deps: Deps): GroupCommit {
   function write(group: Group, onWritten: (reply: GroupReply) => void): void {
     writing = group;
     group.words[0] = nowMs();
-    diskWatch.start();
+    writeWatch.start();
     writer.apply(group.words).then(
       (reply) => {
         writing = null;

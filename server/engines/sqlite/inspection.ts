@@ -9,7 +9,7 @@ import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../async/error-message.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import { outageKindOf } from '../embedded/outage-kind.ts';
+import { outageKindOf } from './outage-kind.ts';
 
 /** Two processors have enough to do with a start. */
 const INSPECT_AFTER_MS = 1_000;

@@ -77,8 +77,8 @@ export function createOutputs(prepare: Prepare, counters: Counters, values: Valu
   }
 
   function forgetBytes(bytes: number): void {
-    counters.add('output bytes', -bytes);
-    counters.add('ended output bytes', -bytes);
+    counters.add('output_bytes', -bytes);
+    counters.add('ended_output_bytes', -bytes);
   }
 
   return {
@@ -98,12 +98,12 @@ export function createOutputs(prepare: Prepare, counters: Counters, values: Valu
       put.run(task, writer, JSON.stringify(replaced), next, last, bytes, Number(isFull));
       const first = last - added.length + 1;
       for (const [index, piece] of added.entries()) addPiece.run(task, first + index, ...values.store(piece));
-      counters.add('output bytes', bytes - before.bytes);
+      counters.add('output_bytes', bytes - before.bytes);
       if (before === NONE) counters.add('outputs', 1);
     },
     settle(task, ms) {
       const row = counters.get('outputs') > 0 ? settle.get(ms, task) : undefined;
-      if (row) counters.add('ended output bytes', Number(row[0]));
+      if (row) counters.add('ended_output_bytes', Number(row[0]));
     },
     remove(task, limit) {
       const head = counters.get('outputs') > 0 ? readHead(task) : NONE;
@@ -119,7 +119,7 @@ export function createOutputs(prepare: Prepare, counters: Counters, values: Valu
     trim(bytesMax, limit, onRemoved) {
       const keptMax = bytesMax * STORE_LIMITS.outputFilledShareMax;
       let removed = 0;
-      while (removed < limit && counters.get('output bytes') > keptMax) {
+      while (removed < limit && counters.get('output_bytes') > keptMax) {
         const row = firstEnded.get();
         if (!row) break;
         const [task, bytes] = row as [string, number];
@@ -148,8 +148,8 @@ function toHead([writer, replaced, next, last, bytes, isFull]: Row): Head {
 
 /** Whether all output together may have this many bytes more. */
 function hasSpaceInAll(counters: Counters, addedBytes: number, bytesMax: number): boolean {
-  if (counters.get('output bytes') + addedBytes <= bytesMax) return true;
-  if (counters.get('ended output bytes') === 0) return false;
+  if (counters.get('output_bytes') + addedBytes <= bytesMax) return true;
+  if (counters.get('ended_output_bytes') === 0) return false;
   throw new StoreRefused('The store has no room for output until that of ended tasks is removed.');
 }
 

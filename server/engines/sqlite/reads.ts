@@ -45,8 +45,7 @@ export function createReads(deps: Deps): Reads {
   const readOutputPage = createOutputPages(prepare);
   const get: Store['get'] = async (kind, id) => {
     requireReadable();
-    const known = kind === 'task' ? copies.states.get(id) : undefined;
-    return (known as never) ?? (await values.read(kind, id));
+    return (copies.values.get(`${kind}/${id}`) as never) ?? (await values.read(kind, id));
   };
   return {
     get,

@@ -55,7 +55,8 @@ export function createTrimming(prepare: Prepare, tables: Tables): Trimming {
   const { values, entries, outputs } = tables;
   /** Sessions that got events since a pass last looked at them. */
   const sessions = new Set<string>();
-  for (let row = nextSession.get(''); row; row = nextSession.get(row[0])) sessions.add(String(row[0]));
+  /** Those of earlier runs are looked at one after the other; null behind the last. */
+  let earlier: string | null = '';
 
   function removeEvent(session: string, [ms, n]: Row, keepMs: number, group: TrimContext): void {
     if (dropEvent.run(session, ms, n) === 0) return;
@@ -103,6 +104,10 @@ export function createTrimming(prepare: Prepare, tables: Tables): Trimming {
       removed += values.trim(nowMs, left());
       removed += entries.trim(nowMs, left());
       removed += trimFeeds(statements, keepTasksMs, nowMs, left());
+      for (let looks = 0; looks < limit && earlier !== null; looks += 1) {
+        earlier = (nextSession.get(earlier)?.[0] as string | undefined) ?? null;
+        if (earlier !== null) sessions.add(earlier);
+      }
       let looks = 0;
       for (const session of sessions) {
         if (left() === 0 || looks === limit) break;
@@ -122,7 +127,7 @@ function removeState({ values, entries, counters }: Tables, task: string, { onDa
     const state = JSON.parse(json) as TaskState;
     entries.remove(task, state);
     const outcome = endingOf(task, undefined, state)?.task.outcome;
-    if (outcome) counters.add(`ended ${outcome}`, -1);
+    if (outcome) counters.add(`ended_${outcome}`, -1);
   } catch (error) {
     onDamaged(`the state of task ${task} (${messageOf(error)})`);
   }

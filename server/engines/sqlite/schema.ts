@@ -5,6 +5,23 @@
  * SQLite compares whole rows when it looks for a key in a table without row ids, so a text with more than
  * `SHORT_CHARS_MAX` characters stands in `large`, and the row names it by `large_id`.
  */
+import { OUTCOMES } from '../../domain/history-record.ts';
+
+/** The columns with counts; tasks are counted by class and by how they ended. */
+export const COUNT_NAMES = [
+  'pending',
+  'running',
+  'waiting',
+  'waiting_for_answer',
+  ...OUTCOMES.map((outcome) => `ended_${outcome}` as const),
+  'agents',
+  'outputs',
+  'output_bytes',
+  'ended_output_bytes',
+  /** The number of the last grant, and the time of the last event. */
+  'grants',
+  'event_ms',
+] as const;
 
 /** A longer text stands apart: its row keeps within the page of its neighbours. */
 export const SHORT_CHARS_MAX = 1_500;
@@ -13,7 +30,7 @@ export const SHORT_CHARS_MAX = 1_500;
 export const SCHEMA = `
 -- Single values: states, inputs and details of tasks, records of agents, idempotency keys.
 CREATE TABLE value (kind TEXT, id TEXT, revision TEXT NOT NULL, json TEXT, large_id INTEGER, is_open INTEGER,
-  expires_ms INTEGER, PRIMARY KEY (kind, id)) WITHOUT ROWID;
+  expires_ms INTEGER, PRIMARY KEY (id, kind)) WITHOUT ROWID;
 CREATE INDEX value_expires ON value (expires_ms) WHERE expires_ms IS NOT NULL;
 CREATE TABLE large (id INTEGER PRIMARY KEY, json TEXT NOT NULL);
 CREATE TRIGGER value_replaced AFTER UPDATE OF large_id ON value WHEN old.large_id IS NOT NULL
@@ -47,11 +64,13 @@ CREATE TABLE feed (session TEXT PRIMARY KEY, trimmed_ms INTEGER, trimmed_n INTEG
   WITHOUT ROWID;
 CREATE INDEX feed_expires ON feed (expires_ms);
 
--- Settled tasks in the order in which they go, the steps of the last quarter of an hour, and all counts.
+-- Settled tasks in the order in which they go, and the steps of the last quarter of an hour that are over.
 CREATE TABLE ended (ms INTEGER, task TEXT, json TEXT, session TEXT, n INTEGER, PRIMARY KEY (ms, task))
   WITHOUT ROWID;
 CREATE TABLE step (at_ms INTEGER PRIMARY KEY, json TEXT NOT NULL);
-CREATE TABLE count (name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
+-- One row: all counts, and the present step.
+CREATE TABLE count (${COUNT_NAMES.map((name) => `${name} INTEGER NOT NULL DEFAULT 0`).join(', ')}, step TEXT);
+INSERT INTO count DEFAULT VALUES;
 
 -- How the output of a task stands, and its pieces.
 CREATE TABLE output (task TEXT PRIMARY KEY, writer TEXT, replaced TEXT NOT NULL, next INTEGER NOT NULL,

@@ -2,7 +2,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { messageOf } from '../../async/error-message.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
-import { outageKindOf } from '../embedded/outage-kind.ts';
+import { outageKindOf } from './outage-kind.ts';
 
 export type Row = readonly unknown[];
 

@@ -11,18 +11,10 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { createBoundedMap } from '../../async/bounded-map.ts';
-import type { TaskState } from '../../domain/task.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { OutputConflict, OutputHead } from '../../ports/output.ts';
-import {
-  type Batch,
-  isAdmission,
-  type Store,
-  type Stored,
-  StoreRefused,
-  StoreUnavailable,
-} from '../../ports/store.ts';
+import { type Batch, isAdmission, type Store, StoreRefused, StoreUnavailable } from '../../ports/store.ts';
 import { createChangeLog } from '../change-log.ts';
 import { noteClockStep } from '../clock-step.ts';
 import { type Contacts, createContacts } from '../contacts.ts';
@@ -82,8 +74,8 @@ type Engine = {
   readonly requireReadable: () => void;
 };
 
-/** The states of the last commits are read without the file: so many. */
-const STATES_MAX = 4_096;
+/** So many values of the last commits are read without the file. */
+const VALUES_MAX = 4_096;
 
 /** Creates the store over open tables. */
 export function createSqliteStore(tables: Tables, deps: SqliteDeps): Store {
@@ -101,7 +93,7 @@ export function createSqliteStore(tables: Tables, deps: SqliteDeps): Store {
   const copies = createCopies({ prepare, contacts, notifications, log, isReadable });
   let recoveries = 0;
   const beginCopies = (): void => {
-    copies.states = createStates();
+    copies.values = createValueCopies();
     copies.statuses.forgetAll();
     copies.changes = createChangeLog(`${run}.${recoveries}`);
     for (const agent_id of copies.statuses.listIds()) copies.changes.note(agent_id);
@@ -114,7 +106,7 @@ export function createSqliteStore(tables: Tables, deps: SqliteDeps): Store {
     closed: closing.signal,
     onCommitted: reading.end,
     onFinished: (topics, reply) => noteFinished(engine, log, topics, reply),
-    onOutage: () => log.error({ err: groups.outage() }, 'the store takes no writes; it tries again'),
+    onOutage: () => log.error({ err: groups.outage() }, 'the store takes no writes: it tries again'),
     onRecovered() {
       log.error({}, 'the store takes writes again');
       recoveries += 1;
@@ -138,7 +130,7 @@ export function createSqliteStore(tables: Tables, deps: SqliteDeps): Store {
         clock,
         log,
         closed: closing.signal,
-        look, // The writer looks too, before each group.
+        look,
         onMoved: () => void (groups.outage() ?? groups.join(true)),
       })
     : () => false;
@@ -165,13 +157,16 @@ export function createSqliteStore(tables: Tables, deps: SqliteDeps): Store {
     health() {
       const outage = closing.signal.aborted ? closedError() : groups.outage();
       if (outage) return { ok: false, outage, ...(isReadable() && { isReadable: true }) };
-      return noteClockStep({ ok: true, ...(isNearlyFull() && { diskStage: 1 }) }, wallMs() - nowMs());
+      const warned = isNearlyFull() && ({ isNearlyFull: true, warning: NEARLY_FULL } as const);
+      return noteClockStep({ ok: true, ...warned }, wallMs() - nowMs());
     },
     close: () => closeStore(engine),
   };
 }
 
-const createStates = (): Copies['states'] => createBoundedMap<string, Stored<TaskState>>(STATES_MAX);
+const NEARLY_FULL = 'The disk of the store is nearly full: new tasks, agents and output are refused.';
+
+const createValueCopies = (): Copies['values'] => createBoundedMap(VALUES_MAX);
 
 type CopiesDeps = Pick<Engine, 'prepare' | 'contacts' | 'notifications'> & {
   readonly log: Log;
@@ -183,7 +178,7 @@ function createCopies({ prepare, contacts, notifications, log, isReadable }: Cop
     log.error({ err }, 'a damaged record of an agent was left out of a listing');
   });
   const feeds = createFeeds(prepare, notifications, isReadable);
-  return { states: createStates(), statuses, feeds, changes: createChangeLog('') };
+  return { values: createValueCopies(), statuses, feeds, changes: createChangeLog('') };
 }
 
 function noteFinished(
@@ -207,8 +202,7 @@ function createWrites(
 ): Pick<Store, 'commit' | 'appendOutput' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
   const { run, isNearlyFull, prepare, nowMs, contacts, copies, groups, dueTimer, earliestMs } = engine;
   const { requireReadable } = engine;
-  const countEvents = prepare("SELECT n FROM count WHERE name = 'event ms'");
-  const lastEventMs = Number(countEvents.get()?.[0] ?? 0);
+  const lastEventMs = Number(prepare('SELECT event_ms FROM count').get()?.[0]);
   const { commit, ask } = createCommitting({
     groups: requireWritable,
     copies,
@@ -257,15 +251,15 @@ function createWrites(
     async touch(agent_id, touch) {
       requireWritable();
       await commitOnSilence.whenDecided(agent_id);
-      const status = copies.statuses.read(agent_id);
-      if (!status) return undefined;
+      const record = copies.statuses.readRecord(agent_id);
+      if (!record) return undefined;
       contacts.noteTouch(agent_id, touch, nowMs());
       copies.changes.note(agent_id);
-      return status.record;
+      return record;
     },
     async trim({ keepTasksMs, sessionEventsMax, outputBytesMax }, limit) {
       const removed = await ask<number>(TRIM, keepTasksMs, sessionEventsMax, outputBytesMax, limit);
-      if (removed > 0) copies.states = createStates();
+      if (removed > 0) copies.values = createValueCopies();
       return removed;
     },
   };
@@ -277,8 +271,9 @@ async function closeStore({ tables, groups, notifications, dueTimer, closing }: 
   closing.abort();
   notifications.close();
   dueTimer.update();
+  // The last connection that closes moves the log into the file: it must be the one that writes.
+  if (!tables.isShared) tables.reader.close();
   await tables.writer.close();
-  if (tables.reader.isOpen) tables.reader.close();
 }
 
 function closedError(): StoreUnavailable {

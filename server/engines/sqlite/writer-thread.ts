@@ -9,10 +9,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../async/error-message.ts';
-import { outageKindOf } from '../embedded/outage-kind.ts';
 import { openFile } from './connection.ts';
 import { type Decider, type GroupReply, openDecider } from './decider.ts';
 import { createNameCheck } from './file-watch.ts';
+import { outageKindOf } from './outage-kind.ts';
 import { REPLIES, SENT, WRITTEN, type WriteFailure, type WriterData } from './writer.ts';
 
 /** A pause this long moves the log, once this many groups are in it. */
@@ -58,8 +58,8 @@ function writeUntilClosed(first: OpenFile, requireName: () => void): void {
     if (message === 'close') break;
     let reply: GroupReply | WriteFailure;
     try {
-      // Before it is opened: SQLite would create another one.
-      requireName();
+      // A group without calls asks whether the file takes writes; and SQLite would open another file.
+      if (message.length === 1 || !file) requireName();
       file ??= open();
       reply = file.decider.apply(message);
       earliest[0] = file.decider.earliestMs();

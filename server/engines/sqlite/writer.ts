@@ -47,8 +47,7 @@ export function writeHere(sqlite: DatabaseSync): Writer {
 }
 
 /** Starts the thread on a file; resolves when it is open, rejects with why it can't be opened. */
-export async function startWriter(path: string): Promise<Writer> {
-  const counts = new Int32Array(new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT));
+export async function startWriter(path: string, counts = createCounts()): Promise<Writer> {
   const earliest = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
   const { port1: requests, port2 } = new MessageChannel();
   const workerData: WriterData = { path, requests: port2, counts, earliest };
@@ -120,6 +119,11 @@ export async function startWriter(path: string): Promise<Writer> {
     await worker.terminate();
     throw error;
   }
+}
+
+/** Creates the counts at 0. */
+export function createCounts(): WriterData['counts'] {
+  return new Int32Array(new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT));
 }
 
 function settle(group: PromiseWithResolvers<GroupReply>, reply: GroupReply | WriteFailure): void {

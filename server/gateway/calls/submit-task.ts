@@ -26,7 +26,7 @@ import { isLargeText } from '../../domain/value-size.ts';
 import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import type { Ids } from '../../ports/clock.ts';
 import { type Gateway, GatewayError, type Submission } from '../../ports/gateway.ts';
-import type { CommitConflict, Retention, Write } from '../../ports/store.ts';
+import type { Retention, Write } from '../../ports/store.ts';
 import { type AssignDeps, commitAssignment, grantSlot, pickAgent } from '../dispatch/assign.ts';
 import { commitDeadlineMs } from '../tasks/commit-step.ts';
 import type { LargeTasks } from '../tasks/large-tasks.ts';
@@ -85,7 +85,7 @@ async function submitOnce(deps: Deps, submission: Submission, origin: Origin): P
   const rendered = passed instanceof Promise ? await passed : passed;
   const accepted = acceptTask(deps, rendered, origin);
   const result = await commitSubmission(deps, accepted, { writes: [], caller, notAfterMs });
-  if (!result.ok) throw refuseTask(deps, result);
+  if (!result.ok) throw refuseTask(deps);
   return describeFreshTask(accepted.input);
 }
 
@@ -126,7 +126,7 @@ async function submitUnderKey(
     };
     const result = await commitSubmission(deps, accepted, { writes: [write], caller, notAfterMs });
     if (result.ok) return describeFreshTask(accepted.input);
-    if (result.conflict === 'full' || result.conflict === 'memory') throw refuseTask(deps, result);
+    if (result.conflict === 'full') throw refuseTask(deps);
     return undefined;
   });
 }
@@ -213,11 +213,8 @@ function nameInput(
   return { request_id, task_type, task_tags, payload, cli_session_id, create_time, timeout };
 }
 
-function refuseTask({ limits: { openTasksMax } }: Deps, { conflict }: CommitConflict): GatewayError {
-  const open =
-    conflict === 'memory'
-      ? 'The open tasks take all the memory they may: fewer and shorter tags take less.'
-      : `${count(openTasksMax, 'task')} ${openTasksMax === 1 ? 'is' : 'are'} open already.`;
+function refuseTask({ limits: { openTasksMax } }: Deps): GatewayError {
+  const open = `${count(openTasksMax, 'task')} ${openTasksMax === 1 ? 'is' : 'are'} open already.`;
   return new GatewayError('busy', `${open} Wait for some to end, then send again.`);
 }
 

@@ -1,8 +1,8 @@
 /** The engines of the suite: where each keeps its data, and how it is opened beside the gateway. */
 import { join } from 'node:path';
-import { openEmbeddedStore } from '../../../server/engines/embedded/open.ts';
 import { parseRedisAddress } from '../../../server/engines/redis/client/address.ts';
 import { openRedisStore } from '../../../server/engines/redis/open.ts';
+import { openFileStore } from '../../../server/engines/sqlite/open.ts';
 import type { Store } from '../../../server/ports/store.ts';
 import { createClock } from '../../../server/system/clock.ts';
 import { makeFolder } from '../../harness/folder.ts';
@@ -31,11 +31,11 @@ export const WORST_ENGINES: readonly WorstEngine[] = [
     tags: [],
     async create() {
       const folder = makeFolder();
-      const setting = `sqlite:${join(folder.path, 'full.db')}` as const;
+      const file = join(folder.path, 'full.db');
       return {
-        setting,
+        setting: `sqlite:${file}`,
         serverPid: null,
-        open: () => openEmbeddedStore({ storage: setting, clock: createClock(), log: SILENT }),
+        open: () => openFileStore(file, { clock: createClock(), log: SILENT }),
         dispose: async () => folder.remove(),
       };
     },

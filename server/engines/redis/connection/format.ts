@@ -3,7 +3,7 @@
  * It stands in the key `format`, written with the store. Version 1 had no such key and other names; a store
  * whose version this gateway does not read is refused and stays as it is.
  *
- * A new version means what it means in a file (`embedded/sqlite/file-format.ts`): gateways before it must not
+ * A new version means what it means in a file (`sqlite/file-format.ts`): gateways before it must not
  * write to the store any more. The first one that opens it raises its version and gives it a new epoch, which
  * cuts those that run already off; each of them then finds a version that it does not read, and says so.
  */

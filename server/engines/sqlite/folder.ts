@@ -12,7 +12,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { messageOf } from '../../../async/error-message.ts';
+import { messageOf } from '../../async/error-message.ts';
 
 /**
  * Creates the folder and returns the database's real path, links resolved: a database that is named by a link

@@ -7,7 +7,7 @@ import type { Clock } from '../../ports/clock.ts';
 /** A write that runs or waits; its time begins at `openedMs`, monotonic. */
 export type TimedWrite = { openedMs: number };
 
-type DiskWatch = {
+type WriteWatch = {
   /** Begins to watch unless it already does; call it whenever a write begins. */
   start(): void;
 };
@@ -29,7 +29,7 @@ type Deps = {
 const PROCESS_STALL_MS = 500;
 
 /** Creates it stopped. */
-export function createDiskWatch(deps: Deps): DiskWatch {
+export function createWriteWatch(deps: Deps): WriteWatch {
   const { clock, timeoutMs, closed } = deps;
   let isWatching = false;
 

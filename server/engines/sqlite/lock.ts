@@ -11,9 +11,9 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { messageOf } from '../../../async/error-message.ts';
-import type { Clock } from '../../../ports/clock.ts';
-import type { Log } from '../../../ports/log.ts';
+import { messageOf } from '../../async/error-message.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
 
 /** At a restart, the process before may need this long to finish its work and end. */
 const WAIT_MS = 10_000;

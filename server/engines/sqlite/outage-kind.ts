@@ -1,4 +1,4 @@
-/** The kind of an outage of the embedded store, by the codes of SQLite and of the operating system. */
+/** The kind of an outage of the SQLite engine, by the codes of SQLite and of the operating system. */
 
 import { type OutageKind, StoreDamaged, StoreUnavailable } from '../../ports/store.ts';
 

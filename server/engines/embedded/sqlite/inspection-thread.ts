@@ -1,6 +1,0 @@
-/** The thread that inspects the database file once after each start: it posts what it found, then ends. */
-import { parentPort, workerData } from 'node:worker_threads';
-import { findDamage } from './inspection.ts';
-
-if (!parentPort) throw new Error('The inspection runs only as a thread of the gateway.');
-parentPort.postMessage(await findDamage(String(workerData)));

@@ -1,0 +1,146 @@
+/** The groups of the SQLite engine: when they are written, and a disk that does not come back. */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createNotifications } from '../../server/engines/notifications.ts';
+import { openFileStore } from '../../server/engines/sqlite/open.ts';
+import { createSqliteStore } from '../../server/engines/sqlite/store.ts';
+import type { Clock } from '../../server/ports/clock.ts';
+import type { Store } from '../../server/ports/store.ts';
+import { createClock } from '../../server/system/clock.ts';
+import { createFakeClock } from '../harness/fake-clock.ts';
+import { SILENT } from '../harness/silent-log.ts';
+import { append, begin, readPieces, textOf } from './output-calls.ts';
+import { createDisk, createTestFolder, keepInMemory } from './sqlite-under-test.ts';
+import { follow, must, submit, until } from './store-under-test.ts';
+
+const A = textOf('a');
+
+let opened: Store[];
+beforeEach(() => {
+  opened = [];
+});
+afterEach(async () => {
+  for (const store of opened) await store.close();
+});
+
+function open(clock: Clock, { disk = createDisk(), outputEveryMs = 0 } = {}): Store {
+  const tables = keepInMemory()();
+  const writer = disk.wrap(tables.writer);
+  const store = createSqliteStore({ ...tables, writer }, { clock, log: SILENT, outputEveryMs });
+  opened.push(store);
+  return store;
+}
+
+describe('a group of output alone', () => {
+  test('waits until 10 ms after the last write; what else joins it is written at once', async () => {
+    const clock = createFakeClock();
+    const store = open(clock, { outputEveryMs: 10 });
+    await submit(store, 't1');
+    await begin(store, 't1', 'w');
+    const first = follow(append(store, 't1', 'w', 0, [A]));
+    await clock.advance(9);
+    expect(first.now()).toBe('waiting');
+    const second = follow(append(store, 't1', 'w', 1, [A]));
+    await clock.advance(1);
+    await until('both are stored', () => first.now() === 'done' && second.now() === 'done');
+    const third = follow(append(store, 't1', 'w', 2, [A]));
+    await submit(store, 't2');
+    expect(third.now()).toBe('done');
+    await clock.advance(10);
+    await append(store, 't1', 'w', 3, [A]);
+    expect(await readPieces(store, 't1')).toHaveLength(4);
+  });
+
+  test('is written at the latest when the store is closed', async () => {
+    const { path, remove } = createTestFolder();
+    const store = await openFileStore(path, { clock: createClock(), log: SILENT });
+    await submit(store, 't1');
+    await begin(store, 't1', 'w');
+    const appended = append(store, 't1', 'w', 0, [A]);
+    await store.close();
+    expect(await appended).toMatchObject({ ok: true, next: 1 });
+    remove();
+  });
+});
+
+/** A clock whose sleepers all wake too late after the process was stopped. */
+function createStoppingClock(): Clock & { stopProcess(ms: number): void } {
+  let now = 0;
+  const sleepers = new Set<() => void>();
+  return {
+    monotonicMs: () => now,
+    sleep: (_ms, signal) =>
+      new Promise((resolve) => {
+        const wake = (): void => {
+          sleepers.delete(wake);
+          signal?.removeEventListener('abort', wake);
+          resolve();
+        };
+        if (signal?.aborted) resolve();
+        else {
+          sleepers.add(wake);
+          signal?.addEventListener('abort', wake);
+        }
+      }),
+    stopProcess(ms) {
+      now += ms;
+      for (const wake of [...sleepers]) wake();
+    },
+  };
+}
+
+test('the time in which a process was stopped does not count against its disk', async () => {
+  const clock = createStoppingClock();
+  const disk = createDisk();
+  const store = open(clock, { disk });
+  disk.hold();
+  const committed = submit(store, 't1');
+  await until('the write is held', disk.isHolding);
+  clock.stopProcess(20_000);
+  for (let ticks = 0; ticks < 20; ticks += 1) await yieldToEventLoop();
+  expect(store.health()).toEqual({ ok: true });
+  disk.release();
+  await committed;
+});
+
+test('a store closes even while its disk is stuck', async () => {
+  const clock = createFakeClock();
+  const disk = createDisk();
+  const store = open(clock, { disk });
+  disk.hold();
+  const stuck = follow(submit(store, 't1'));
+  await until('the write is held', disk.isHolding);
+  const closing = follow(store.close());
+  await until(
+    'the store is closed',
+    () => closing.now() === 'done',
+    () => clock.advance(500),
+  );
+  expect(stuck.now()).toBe('failed');
+  disk.release();
+});
+
+test('closed listeners and watchers leave no topic and no timer behind', async () => {
+  const notifications = createNotifications();
+  for (let index = 0; index < 100; index += 1) {
+    const stop = new AbortController();
+    const listener = notifications.listen([`feed:s${index % 3}`], stop.signal);
+    if (index % 2 === 0) stop.abort();
+    else listener.close();
+  }
+  for (const session of ['s0', 's1', 's2']) expect(notifications.hasListener(`feed:${session}`)).toBe(false);
+
+  const clock = createFakeClock();
+  const store = open(clock);
+  const stop = new AbortController();
+  const watching = (async () => {
+    for await (const _notification of store.watch('due', stop.signal));
+  })();
+  must(await store.commit({ writes: [], due: [{ ref: 'agent:A', atMs: store.nowMs() + 60_000 }] }));
+  await until('the due timer sleeps', () => clock.sleeping() > 0);
+  stop.abort();
+  await watching;
+  // The watch over the time of the write ends with the time that it may take.
+  await clock.advance(4_500);
+  await until('the due timer has stopped', () => clock.sleeping() === 0);
+});

@@ -1,0 +1,53 @@
+/** A disk that reports a group of writes as done and writes it later: a crash loses the delayed group. */
+import { rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openMemory } from '../../server/engines/sqlite/connection.ts';
+import type { Tables } from '../../server/engines/sqlite/store.ts';
+import { writeHere } from '../../server/engines/sqlite/writer.ts';
+
+/** Creates it. Each `everyNth` group is delayed until the next one. */
+export function createLyingDisk(everyNth: number): { open(): Tables; crash(): void } {
+  let sqlite = openMemory();
+  let groups = 0;
+  /** Holds the tables as they were before the delayed group. */
+  let kept: string | null = null;
+
+  function keep(): void {
+    kept = join(tmpdir(), `lying-${process.pid}-${performance.now()}.db`);
+    sqlite.prepare('VACUUM INTO ?').run(kept);
+  }
+  function forget(): void {
+    if (kept !== null) rmSync(kept);
+    kept = null;
+  }
+
+  return {
+    open() {
+      const writer = writeHere(sqlite);
+      return {
+        reader: sqlite,
+        isShared: true,
+        writer: {
+          ...writer,
+          apply(words) {
+            forget();
+            groups += 1;
+            if (groups % everyNth === 0) keep();
+            return writer.apply(words);
+          },
+        },
+      };
+    },
+    crash() {
+      if (kept === null) return;
+      sqlite = openMemory();
+      sqlite.prepare('ATTACH ? AS kept').run(kept);
+      const tables = sqlite.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+      sqlite.exec('DELETE FROM count');
+      for (const { name } of tables) sqlite.exec(`INSERT INTO ${name} SELECT * FROM kept.${name}`);
+      sqlite.exec('DETACH kept');
+      forget();
+    },
+  };
+}
