@@ -65,19 +65,22 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
     const gateway = await start(redis.url);
     await submit(gateway.baseUrl, { timeout: 600 });
     await gateway.stop();
-    expect(await redis.send('GET {task-gateway2}:format')).toBe('$1\r\n3\r\n');
-    await redis.send('SET {task-gateway2}:format 4');
+    expect(await redis.send('GET {task-gateway}:format')).toBe('$1\r\n1\r\n');
+    await redis.send('SET {task-gateway}:format 2');
     const digest = await redis.send('DEBUG DIGEST');
     await expect(start(redis.url)).rejects.toThrow(
-      /Database 0 of 127\.0\.0\.1:\d+ has format version 4, this gateway reads version 3\. Start the gateway that wrote it; .* name another database\./,
+      /Database 0 of 127\.0\.0\.1:\d+ has format version 2, this gateway reads version 1\. Start the gateway that wrote it; .* name another database\./,
     );
     expect(await redis.send('DEBUG DIGEST')).toBe(digest);
-    await redis.send('SET {task-gateway2}:format 3');
-    // A store of version 1, whose keys had another prefix: also where there is one of version 2 beside it.
-    await redis.send('SET {task-gateway}:epoch any');
-    await expect(start(redis.url)).rejects.toThrow(/has format version 1, this gateway reads version 3/);
+    // Gateways before version 2: the first ones wrote no format, the later ones had another prefix.
+    const old = /has a store of a gateway before version 2, .* name another database\./;
+    await redis.send('DEL {task-gateway}:format');
+    await expect(start(redis.url)).rejects.toThrow(old);
+    await redis.send('SET {task-gateway}:format 1');
+    await redis.send('SET {task-gateway2}:epoch any');
+    await expect(start(redis.url)).rejects.toThrow(old);
     await expect(start(`${redis.url}/1`)).resolves.toBeDefined();
-    await redis.send('DEL {task-gateway}:epoch');
+    await redis.send('DEL {task-gateway2}:epoch');
     await expect(start(redis.url)).resolves.toBeDefined();
   });
 
@@ -128,8 +131,8 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
       'gateway',
       'on',
       `>${PASSWORD}`,
-      '~{task-gateway2}:*',
-      '&{task-gateway2}:*',
+      '~{task-gateway}:*',
+      '&{task-gateway}:*',
       '+@all',
       '-config',
     );

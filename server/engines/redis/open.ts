@@ -21,13 +21,7 @@ import { createCommitGroups } from './commit/commit-groups.ts';
 import { createBarrier, NO_BARRIER } from './connection/barrier.ts';
 import { openConnection } from './connection/connection.ts';
 import type { Opened, OpenOptions } from './connection/connection-state.ts';
-import {
-  FORMATS_OF_THIS,
-  type Formats,
-  PREFIX,
-  requireFormat,
-  requireNoVersion1,
-} from './connection/format.ts';
+import { FORMAT, PREFIX, requireFormat, requireNoOldStore } from './connection/format.ts';
 import { createInspection } from './connection/server-inspection.ts';
 import { createContacts } from './contacts.ts';
 import { createDamageLog } from './damage-log.ts';
@@ -52,8 +46,6 @@ export type RedisDeps = {
   readonly prefix?: string;
   /** Opens a physical connection; tests replace it. */
   readonly connect?: typeof connectPrimary;
-  /** For tests: the formats of a later gateway. */
-  readonly formats?: Formats;
   /** For tests: the store's time, instead of that of Redis. */
   readonly testMs?: () => number;
   /** The wall clock of this host, epoch milliseconds. Default: `Date.now`. */
@@ -232,8 +224,6 @@ function noteReplies(client: RedisClient, onReply: () => void): RedisClient {
  */
 function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) => Promise<Opened> {
   const { durability, clock, log, prefix, channel, ownChannel, time, onReadable } = deps;
-  const { formats = FORMATS_OF_THIS } = deps;
-  const { written, oldest } = formats;
   let warnedLast = '';
 
   function warn(warnings: readonly string[]): void {
@@ -244,10 +234,10 @@ function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) =
   async function openStore(client: RedisClient, epoch: string): Promise<string> {
     await loadScripts(client);
     const sentMs = clock.monotonicMs();
-    const args = ['1', prefix, epoch, time.argument(), createUniqueName(), `${written}`, `${oldest}`];
+    const args = ['1', prefix, epoch, time.argument(), createUniqueName(), String(FORMAT)];
     const reply = (await runScript(client, scripts.open, args)) as readonly Reply[];
     const [format, reading, openedEpoch] = reply;
-    requireFormat(Number(format), client.peer, deps.address.database, formats);
+    requireFormat(Number(format), client.peer, deps.address.database);
     await time.begin(reading, sentMs, (setting) =>
       runScript(client, scripts.setClock, ['1', prefix, String(openedEpoch), '', ...setting]),
     );
@@ -257,7 +247,7 @@ function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) =
   return async (epoch, options) => {
     const notifications = await prepare(deps, { ...options, use: 'notifications' }, async (client) => {
       warn(await validateServer(client, durability));
-      if (epoch === '') await requireNoVersion1(client, deps.address.database);
+      if (epoch === '') await requireNoOldStore(client, deps.address.database);
       await client.subscribe(`${prefix}${channel}`, deps.onMessage);
       await client.subscribe(`${prefix}${ownChannel}`, deps.onMessage).catch(ignoreErrorReply);
     });

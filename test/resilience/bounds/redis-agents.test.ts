@@ -66,8 +66,8 @@ describe('a gateway on Redis', () => {
     const url = await start();
     await register(url, 'damaged', ['of b']);
     await register(url, 'b', ['of b']);
-    await redis.send('HSET {task-gateway2}:agent:damaged v {damaged');
-    await redis.send('ZADD {task-gateway2}:due 1 agent:damaged');
+    await redis.send('HSET {task-gateway}:agent:damaged v {damaged');
+    await redis.send('ZADD {task-gateway}:due 1 agent:damaged');
     await expectMatched(url, 'b');
     await expect
       .poll(async () => (await getAdmin(url, '/api/admin/agents')).body.total, { timeout: 60_000 })
@@ -85,9 +85,9 @@ describe('a gateway on Redis', () => {
     const damaged = await submit(url, { task_tags: ['none'], queue_timeout: 100 });
     const expiring = await submit(url, { task_tags: ['none'], queue_timeout: 100, timeout: 1 });
     // A commit under way would replace the damage.
-    await expect.poll(() => redis.send('ZCARD {task-gateway2}:waiting-tasks')).toBe(':2\r\n');
-    await redis.send(`HSET {task-gateway2}:task:${damaged} s {damaged`);
-    await redis.send(`ZADD {task-gateway2}:due 1 task:${damaged}`);
+    await expect.poll(() => redis.send('ZCARD {task-gateway}:waiting-tasks')).toBe(':2\r\n');
+    await redis.send(`HSET {task-gateway}:task:${damaged} s {damaged`);
+    await redis.send(`ZADD {task-gateway}:due 1 task:${damaged}`);
     await expect
       .poll(() => gateways[0]?.output(), { timeout: 60_000 })
       .toMatch(new RegExp(`"ref":"task:${damaged}"[^\\n]*looked at again`));
