@@ -37,7 +37,7 @@ function createSubject() {
     values: {
       async read() {
         agent.reads += 1;
-        return [JSON.stringify(agent.record), 'r'];
+        return { json: JSON.stringify(agent.record), revision: 'r' };
       },
     },
     statuses: createAgentStatuses(() => undefined),

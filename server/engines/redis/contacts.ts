@@ -73,8 +73,8 @@ export function createContacts(deps: Deps): Contacts {
       }
       if (touch.by === 'call' && noted) {
         if (late) return late;
-        const [value, revision] = await values.read('agent', agent_id);
-        return statuses.parseRecord(agent_id, value, revision);
+        const found = await values.read('agent', agent_id);
+        return statuses.parseRecord(agent_id, found?.json, found?.revision);
       }
       return await note(agent_id, encoded);
     },

@@ -19,7 +19,6 @@
  */
 
 import type { SharedReads } from '../../async/shared-reads.ts';
-import { parseStored } from '../../domain/json-text.ts';
 import type { TaskState } from '../../domain/task.ts';
 import { SMALL_LENGTH_MAX } from '../../domain/value-size.ts';
 import type { Caller } from '../../ports/caller.ts';
@@ -40,6 +39,7 @@ import {
 } from '../../ports/store.ts';
 import type { DueTimer } from '../due-timer.ts';
 import type { Notifications } from '../notifications.ts';
+import { parseValue } from '../single-values.ts';
 import { watchTopic } from '../watch.ts';
 import type { Reply } from './client/client.ts';
 import type { StoreClock } from './clock/store-clock.ts';
@@ -55,7 +55,7 @@ import { createCountedReads } from './reads/counted-reads.ts';
 import { readFeed, type Slice } from './reads/feed.ts';
 import { readPage } from './reads/lists.ts';
 import { createOutputReads } from './reads/output.ts';
-import type { Found, Values } from './reads/values.ts';
+import type { Values } from './reads/values.ts';
 import type { WrittenTasks } from './reads/written-tasks.ts';
 import { scripts } from './scripts.ts';
 import type { SparedLeases } from './spared-leases.ts';
@@ -111,23 +111,14 @@ export function createRedisStore(engine: Engine): Store {
   };
 }
 
-/** Throws `StoreDamaged` for what is not JSON. The parser's own error is left out: it quotes the value. */
-function parseValue<K extends keyof Kinds>(kind: K, id: string, value: string): Kinds[K] {
-  try {
-    return parseStored(value) as Kinds[K];
-  } catch {
-    throw new StoreDamaged(`The store is damaged: the ${kind} under ${id} is not JSON.`);
-  }
-}
-
 function createReads(
   engine: Engine,
   commit: Store['commit'],
 ): Pick<Store, 'get' | 'getForCommit' | 'getAgentStatus' | 'readAgentChanges' | 'list'> {
   const { connection, values, statuses, writtenTasks } = engine;
   async function read<K extends keyof Kinds>(kind: K, id: string, caller?: Caller) {
-    const [value, revision = ''] = await values.read(kind, id, caller);
-    return value === undefined ? undefined : { value: parseValue(kind, id, value), revision };
+    const found = await values.read(kind, id, caller);
+    return found && { value: parseValue(kind, id, found.json), revision: found.revision };
   }
 
   return {
@@ -292,9 +283,9 @@ function createWatching(engine: Engine): Pick<Store, 'feed' | 'watch'> {
   const { requireUp } = connection;
   /** If a value can't be read here, its own read fails. */
   const readShort = async (request_id: string): Promise<TaskState | undefined> => {
-    const [value] = await values.readShort('task', request_id).catch((): Found => []);
     try {
-      return value === undefined ? undefined : parseValue('task', request_id, value);
+      const found = await values.readShort('task', request_id);
+      return found && parseValue('task', request_id, found.json);
     } catch {
       return undefined;
     }

@@ -5,7 +5,7 @@
 import type { AgentRecord } from '../../domain/agent.ts';
 import { type AgentStatus, StoreDamaged } from '../../ports/store.ts';
 import type { Contacts } from '../contacts.ts';
-import { parseValue } from './single-values.ts';
+import { parseValue } from '../single-values.ts';
 import type { Prepare } from './statements.ts';
 
 export type AgentStatuses = {

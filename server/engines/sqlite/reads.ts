@@ -2,11 +2,11 @@
 import type { Store } from '../../ports/store.ts';
 import type { DueTimer } from '../due-timer.ts';
 import type { Notifications } from '../notifications.ts';
+import { createSingleValues, parseValue, type ReadValue, type StoredText } from '../single-values.ts';
 import { watchTopic } from '../watch.ts';
 import type { Copies } from './committing.ts';
 import { createListings } from './lists.ts';
 import { createOutputPages } from './output-pages.ts';
-import { createSingleValues } from './single-values.ts';
 import type { Prepare } from './statements.ts';
 
 type Deps = {
@@ -40,12 +40,15 @@ const CHANGED_PER_PAGE = 2_000;
 export function createReads(deps: Deps): Reads {
   const { prepare, nowMs, copies, notifications, dueTimer, requireReadable } = deps;
   const { statuses } = copies;
-  const values = createSingleValues(prepare, nowMs);
+  const readText = createSingleValues(createTextRead(prepare, nowMs));
   const listings = createListings({ prepare, nowMs, statusOf: statuses.readIfWhole });
   const readOutputPage = createOutputPages(prepare);
   const get: Store['get'] = async (kind, id) => {
     requireReadable();
-    return (copies.values.get(`${kind}/${id}`) as never) ?? (await values.read(kind, id));
+    const copy = copies.values.get(`${kind}/${id}`);
+    if (copy) return copy as never;
+    const found = await readText(kind, id);
+    return found && { value: parseValue(kind, id, found.json), revision: found.revision };
   };
   return {
     get,
@@ -81,5 +84,18 @@ export function createReads(deps: Deps): Reads {
     },
     watch: (topic, signal) =>
       watchTopic({ notifications, dueTimer, requireUp: requireReadable }, topic, signal),
+  };
+}
+
+/** Reads the text of a value; an expired key counts as none. */
+function createTextRead(prepare: Prepare, nowMs: () => number): ReadValue<StoredText> {
+  const find = prepare(
+    'SELECT revision, coalesce(json, (SELECT large.json FROM large WHERE large.id = large_id)), expires_ms ' +
+      'FROM value WHERE kind = ? AND id = ?',
+  );
+  return async (kind, id) => {
+    const [revision, json, expiresMs] = find.get(kind, id) ?? [];
+    if (revision === undefined || (expiresMs !== null && Number(expiresMs) <= nowMs())) return undefined;
+    return { revision: String(revision), json: String(json) };
   };
 }

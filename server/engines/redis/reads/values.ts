@@ -20,13 +20,14 @@ import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { TIME_BUDGETS } from '../../../ports/limits.ts';
 import { type Kinds, StoreRefused, StoreUnavailable } from '../../../ports/store.ts';
+import { createSingleValues, type ReadValue, type StoredText } from '../../single-values.ts';
 import type { Reply } from '../client/client.ts';
 import type { Connection } from '../connection/connection.ts';
 import { scripts } from '../scripts.ts';
 import { createCallBatches } from './call-batches.ts';
 
-/** A value and its revision; empty when nothing is stored. */
-export type Found = readonly [value?: string, revision?: string];
+/** Undefined if nothing is stored. */
+type Found = StoredText | undefined;
 
 /** A read before it is sent, and how many wait for it. */
 type SharedRead = { readonly start: () => Promise<Found>; callers: number };
@@ -35,9 +36,8 @@ type SharedRead = { readonly start: () => Promise<Found>; callers: number };
 type LargeWrite<T> = { readonly bytes: number; send(): Promise<T> };
 
 export type Values = {
-  /** A value and its revision; empty when nothing is stored. */
   read(kind: keyof Kinds, id: string, caller?: Caller): Promise<Found>;
-  /** The same of a short value; empty if it is longer. */
+  /** The same of a short value; undefined if it is longer. */
   readShort(kind: keyof Kinds, id: string): Promise<Found>;
   /** The reply of the reads' script about the status of an agent. */
   readStatus(agent_id: string): Promise<Reply>;
@@ -82,7 +82,7 @@ export function createValues(deps: {
     withinMs: TIME_BUDGETS.storeWithinMs,
     onLate: (reject) => reject(new StoreUnavailable('Redis has not replied in time.')),
   });
-  const batches = createCallBatches((args) => readAll(connection, SMALL_LENGTH_MAX, args));
+  const { batches, readSmall, readLarge } = createReads(connection, prefix);
   const waitingReads = new Map<string, SharedRead>();
   const waitingWrites = createWaitingWrites();
 
@@ -104,8 +104,7 @@ export function createValues(deps: {
     caller: Caller,
   ): Promise<Found> {
     const name = `${kind} ${id}`;
-    const read = (): Promise<Found> => readLarge(connection, prefix, kind, id);
-    const shared = waitingReads.get(name) ?? createSharedRead(name, read);
+    const shared = waitingReads.get(name) ?? createSharedRead(name, () => readLarge(kind, id));
     shared.callers += 1;
     try {
       return await runInRotation(reads, { bytes, caller, start: shared.start });
@@ -131,13 +130,13 @@ export function createValues(deps: {
   return {
     async read(kind, id, caller = UNNAMED_CALLER) {
       connection.requireUp();
-      const found = await batches.run([kind, id]);
-      return typeof found === 'number' ? await readInRotation(found, kind, id, caller) : (found as Found);
+      const found = await readSmall(kind, id);
+      return typeof found === 'number' ? await readInRotation(found, kind, id, caller) : found;
     },
     async readShort(kind, id) {
       connection.requireUp();
-      const found = await batches.run([kind, id]);
-      return typeof found === 'number' ? [] : keepShort(found as Found);
+      const found = await readSmall(kind, id);
+      return typeof found === 'object' && found.json.length <= SHORT_CHARS_MAX ? found : undefined;
     },
     async readStatus(agent_id) {
       connection.requireUp();
@@ -162,33 +161,34 @@ export function createValues(deps: {
   };
 }
 
-function keepShort(found: Found): Found {
-  return (found[0]?.length ?? 0) <= SHORT_CHARS_MAX ? found : [];
+/** The reads by the script, and of one large value. */
+function createReads(connection: Connection, prefix: string) {
+  const batches = createCallBatches(
+    async (args) =>
+      (await connection.call(scripts.reads, [String(SMALL_LENGTH_MAX), ...args])) as readonly Reply[],
+  );
+  /** Reads a value, or its size if it is large. */
+  const readSmall = createSingleValues(async (kind, id) => parseReply(await batches.run([kind, id])));
+  /**
+   * Reads a large value. Without a script: Lua would look at every byte while Redis serves no other call. But
+   * if nothing is found, a script must say whether the store is still the same.
+   */
+  const readLarge: ReadValue<StoredText> = createSingleValues(async (kind, id) => {
+    const [key, ...fields] = PLACES[kind];
+    const reply = await connection.read(['HMGET', `${prefix}${key}${id}`, ...fields]);
+    const [json, revision] = reply as readonly Reply[];
+    if (typeof json === 'string' && typeof revision === 'string') return { revision, json };
+    const found = await readSmall(kind, id);
+    return typeof found === 'number' ? await readLarge(kind, id) : found;
+  });
+  return { batches, readSmall, readLarge };
 }
 
-/**
- * Reads a large value. Without a script: Lua would look at every byte while Redis serves no other call. But
- * if nothing is found, a script must say whether the store is still the same.
- */
-async function readLarge(
-  connection: Connection,
-  prefix: string,
-  kind: keyof Kinds,
-  id: string,
-): Promise<Found> {
-  const [key, ...fields] = PLACES[kind];
-  const [value, revision] = (await connection.read(['HMGET', `${prefix}${key}${id}`, ...fields])) as Found;
-  if (typeof value === 'string' && typeof revision === 'string') return [value, revision];
-  const [found] = await readAll(connection, SMALL_LENGTH_MAX, [kind, id]);
-  return typeof found === 'number' ? await readLarge(connection, prefix, kind, id) : (found as Found);
-}
-
-async function readAll(
-  connection: Connection,
-  bytesMax: number,
-  args: readonly string[],
-): Promise<readonly Reply[]> {
-  return (await connection.call(scripts.reads, [String(bytesMax), ...args])) as readonly Reply[];
+/** A reply of the reads' script: a value, its size if it is large, or nothing. */
+function parseReply(reply: Reply | undefined): StoredText | number | undefined {
+  if (typeof reply === 'number') return reply;
+  const [json, revision] = reply as readonly string[];
+  return json === undefined ? undefined : { revision: revision ?? '', json };
 }
 
 /** Counts the bytes of the commits that wait, in all and for each caller. */
