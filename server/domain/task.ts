@@ -139,6 +139,11 @@ export function isSettled({ status }: { readonly status: TaskStatus }): boolean 
   return status === 'success' || status === 'failed';
 }
 
+/** Whether a task may wait for an agent now: it is pending, and its queue timeout is not over. */
+export function mayWait({ status, queueEndMs }: TaskState, nowMs: number): boolean {
+  return status === 'pending' && queueEndMs !== null && queueEndMs > nowMs;
+}
+
 /**
  * Whether the agent may send progress and output of the task, and claim answers: of an open task its present
  * agent alone; of a settled one every assignee, to learn that the task is over.

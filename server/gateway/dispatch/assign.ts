@@ -4,8 +4,9 @@
  * one, in `calls/submit-task.ts`.
  *
  * Waiting tasks are not overtaken: if one may take the slot, the slot is left to it. For example, a task
- * submitted now does not get the slot when another one has waited for it for a minute. A task that does not
- * wait gives way for a moment, in which the agent's waiting tasks are offered to it, and is looked at again:
+ * submitted now does not get the slot when another one has waited for it for a minute. A task that may wait
+ * waits behind them; one that may not is looked at again a moment later. The agent is looked at now: what
+ * waits is offered to it.
  *
  *   the task waits itself ────────────────────────────────────▶ assigned: it was offered the slot
  *   no task waits for this agent, or none that it may take ───▶ assigned
@@ -16,6 +17,7 @@ import type { SharedReads } from '../../async/shared-reads.ts';
 import { type AgentRecord, PULL_ENDPOINT } from '../../domain/agent.ts';
 import { UNCLAIMED_MS } from '../../domain/delivery.ts';
 import type { Candidate } from '../../domain/match.ts';
+import { mayWait } from '../../domain/task.ts';
 import type { Trigger } from '../../domain/triggers.ts';
 import { agentRef, type Store, taskRef } from '../../ports/store.ts';
 import type { Tracing } from '../../ports/tracing.ts';
@@ -81,15 +83,18 @@ async function assignUnlessOvertaking(
   return result ?? (await retryLater(deps, task));
 }
 
-/** Leaves the agent to the tasks that wait for it, and the task for a moment later. */
+/** Leaves the agent to the tasks that wait for it; the task waits behind them, or for a moment. */
 async function giveWay(deps: AssignDeps, task: LeasedTask, agent_id: string): Promise<LeasedResult> {
-  const { request_id, lease } = task;
+  const { request_id, lease, before } = task;
   const nowMs = deps.store.nowMs();
-  const againMs = Math.min(task.before.value.deadlineMs, nowMs + GIVE_WAY_MS);
-  return await deps.commits.reschedule([
-    { ref: taskRef(request_id), atMs: againMs, lease },
-    { ref: agentRef(agent_id), atMs: nowMs, unlessHeld: true },
-  ]);
+  const lookAtAgent = { ref: agentRef(agent_id), atMs: nowMs, unlessHeld: true } as const;
+  if (mayWait(before.value, nowMs)) {
+    const waits = await commitLeased(deps, task, { type: 'wait' });
+    // Without what was written: no slot was granted.
+    return waits.ok ? await deps.commits.reschedule([lookAtAgent]) : waits;
+  }
+  const againMs = Math.min(before.value.deadlineMs, nowMs + GIVE_WAY_MS);
+  return await deps.commits.reschedule([{ ref: taskRef(request_id), atMs: againMs, lease }, lookAtAgent]);
 }
 
 /** The part of the trigger that says to which agent a task is assigned, and when its delivery is due next. */

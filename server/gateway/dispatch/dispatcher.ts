@@ -13,7 +13,7 @@
  */
 import { dueMs } from '../../domain/delivery.ts';
 import { encodeMatch } from '../../domain/match-record.ts';
-import { isSettled, type TaskState } from '../../domain/task.ts';
+import { isSettled, mayWait, type TaskState } from '../../domain/task.ts';
 import { ANY_TASK } from '../../domain/task-match.ts';
 import { type Lease, taskRef } from '../../ports/store.ts';
 import { TRIES_MAX } from '../tasks/commit-step.ts';
@@ -69,8 +69,7 @@ async function dispatchPending(deps: AssignDeps, task: LeasedTask, state: TaskSt
     return await commitLeased(deps, task, { type: 'expire' });
   if (candidate) return await assignTask(deps, task, candidate, { type: 'assign' });
   const noneFree = state.task_tags;
-  const mayWait = state.queueEndMs !== null && state.queueEndMs > nowMs;
-  if (!mayWait) {
+  if (!mayWait(state, nowMs)) {
     const seen = deps.agentIndex.match(state.task_tags, ANY_TASK, { nowMs, live: false });
     const seenMatch = encodeMatch(seen, state.task_tags);
     return await commitLeased(deps, task, { type: 'abandon' }, { noneFree, seenMatch });
