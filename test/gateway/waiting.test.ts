@@ -60,6 +60,20 @@ describeEachStore('on %s, tasks that wait for the one slot of an agent', (_name,
     expect(pushesTo(world, 'A')).toBe(1 + NEWCOMERS);
   });
 
+  test('get it before a newcomer that may wait, which then waits behind them', async () => {
+    const world = await start();
+    await addWaiters(world, WAITERS);
+    const [first] = world.pusher.sent;
+    const request_id = first?.task.request_id ?? '';
+    await world.gateway.reportResult({ request_id, agent_id: 'A', status: 'success' });
+    const { request_id: newcomer } = await world.gateway.submitTask(
+      buildSubmission({ timeout: 3_600, queue_timeout: 3_000 }),
+    );
+    await world.runUntilIdle();
+    expect((await world.store.get('task', newcomer))?.value).toMatchObject({ waiting: true });
+    expect(pushedAfterFirst(world)).toHaveLength(1);
+  });
+
   test('get it before newcomers that want another of its tags', async () => {
     const world = await start();
     const waiters = await addWaiters(world, WAITERS, { task_tags: ['b'] }, { agent_tags: ['a', 'b'] });
