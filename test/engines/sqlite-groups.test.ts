@@ -11,7 +11,7 @@ import { createFakeClock } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { append, begin, readPieces, textOf } from './output-calls.ts';
 import { createDisk, createTestFolder, keepInMemory } from './sqlite-under-test.ts';
-import { follow, must, submit, until } from './store-under-test.ts';
+import { follow, must, settle, submit, until } from './store-under-test.ts';
 
 const A = textOf('a');
 
@@ -61,6 +61,29 @@ describe('a group of output alone', () => {
     expect(await appended).toMatchObject({ ok: true, next: 1 });
     remove();
   });
+});
+
+test('the state and the output of a task agree while the reply of the writer is under way', async () => {
+  const tables = keepInMemory()();
+  let reply: PromiseWithResolvers<void> | null = null;
+  const apply: typeof tables.writer.apply = async (words) => {
+    const made = await tables.writer.apply(words);
+    await reply?.promise;
+    return made;
+  };
+  const clock = createFakeClock();
+  const store = createSqliteStore({ ...tables, writer: { ...tables.writer, apply } }, { clock, log: SILENT });
+  opened.push(store);
+  await submit(store, 't1');
+  reply = Promise.withResolvers();
+  const settled = follow(settle(store, 't1'));
+  await until('it is in the tables', async () => (await store.readOutput('t1', 0, 9)).revision !== null);
+  for (let ticks = 0; ticks < 20; ticks += 1) await yieldToEventLoop();
+  expect(settled.now()).toBe('waiting');
+  expect((await store.readOutput('t1', 0, 9)).revision).toBe((await store.get('task', 't1'))?.revision);
+  reply.resolve();
+  await until('it is settled', () => settled.now() === 'done');
+  expect((await store.readOutput('t1', 0, 9)).revision).toBe((await store.get('task', 't1'))?.revision);
 });
 
 /** A clock whose sleepers all wake too late after the process was stopped. */
