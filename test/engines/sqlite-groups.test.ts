@@ -11,7 +11,17 @@ import { createFakeClock } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { append, begin, readPieces, textOf } from './output-calls.ts';
 import { createDisk, createTestFolder, keepInMemory } from './sqlite-under-test.ts';
-import { follow, must, settle, submit, until } from './store-under-test.ts';
+import {
+  assign,
+  endingOf,
+  follow,
+  idsOf,
+  must,
+  readFeed,
+  register,
+  submit,
+  until,
+} from './store-under-test.ts';
 
 const A = textOf('a');
 
@@ -63,27 +73,41 @@ describe('a group of output alone', () => {
   });
 });
 
-test('the state and the output of a task agree while the reply of the writer is under way', async () => {
+test('no read is behind another while the reply of the writer is under way', async () => {
   const tables = keepInMemory()();
-  let reply: PromiseWithResolvers<void> | null = null;
+  const reply = Promise.withResolvers<void>();
+  let isHeld = false;
   const apply: typeof tables.writer.apply = async (words) => {
     const made = await tables.writer.apply(words);
-    await reply?.promise;
+    if (isHeld) await reply.promise;
     return made;
   };
   const clock = createFakeClock();
   const store = createSqliteStore({ ...tables, writer: { ...tables.writer, apply } }, { clock, log: SILENT });
   opened.push(store);
+  await register(store, 'A');
   await submit(store, 't1');
-  reply = Promise.withResolvers();
-  const settled = follow(settle(store, 't1'));
-  await until('it is in the tables', async () => (await store.readOutput('t1', 0, 9)).revision !== null);
-  for (let ticks = 0; ticks < 20; ticks += 1) await yieldToEventLoop();
-  expect(settled.now()).toBe('waiting');
-  expect((await store.readOutput('t1', 0, 9)).revision).toBe((await store.get('task', 't1'))?.revision);
-  reply.resolve();
-  await until('it is settled', () => settled.now() === 'done');
-  expect((await store.readOutput('t1', 0, 9)).revision).toBe((await store.get('task', 't1'))?.revision);
+  must(await assign(store, 't1', 'A'));
+  const ending = await endingOf(store, 't1');
+  isHeld = true;
+  const settled = follow(store.commit(ending));
+  try {
+    await until('it is in the tables', async () => (await store.findSlots('A', ['t1'])).size === 0);
+    // Whoever reads the event reads the task next.
+    const feed = await readFeed(store, 's', null, 1);
+    expect(idsOf(feed)).toEqual(['t1']);
+    expect(settled.now()).toBe('waiting');
+    const task = await store.get('task', 't1');
+    expect(task?.value.status).toBe('success');
+    expect((await store.readOutput('t1', 0, 9)).revision).toBe(task?.revision);
+    expect((await store.getAgentStatus('A'))?.slots).toBe(0);
+    reply.resolve();
+    await until('it is settled', () => settled.now() === 'done');
+    expect(await store.get('task', 't1')).toEqual(task);
+  } finally {
+    // If not, the store could not be closed.
+    reply.resolve();
+  }
 });
 
 /** A clock whose sleepers all wake too late after the process was stopped. */

@@ -76,6 +76,7 @@ export function createCommitting(deps: Deps): Committing {
       return new Promise((resolve, reject) => {
         add({
           reject,
+          begin: () => forgetCopies(copies, batch),
           finish(result, topics) {
             const made = findMade(result, revision);
             if (made) {
@@ -113,6 +114,15 @@ function listRegistered({ statuses }: Copies, writes: Batch['writes']): readonly
     if (write.kind !== 'agent' || !write.value) return [];
     return write.value.registration === statuses.readIfWhole(write.id)?.record.registration ? [] : [write.id];
   });
+}
+
+/** Until its reply is here, what a commit changes is read from the tables: no read is behind another. */
+function forgetCopies({ values, statuses }: Copies, { writes, slots = [] }: Batch): void {
+  for (const { kind, id } of writes) {
+    if (kind === 'agent') statuses.forget(id);
+    else values.delete(`${kind}/${id}`);
+  }
+  for (const { agent_id } of slots) statuses.forgetSlots(agent_id);
 }
 
 function updateCopies(

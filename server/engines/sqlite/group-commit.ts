@@ -26,6 +26,8 @@ import type { Writer } from './writer.ts';
 
 /** A call in a group: it gets its result, or why the group was not written. */
 type Call = {
+  /** The group is sent: from now on the tables may be ahead of what is known here. */
+  begin?(): void;
   finish(result: CallResult, topics: Set<string>): void;
   reject(error: Error): void;
 };
@@ -102,6 +104,7 @@ export function createGroupCommit(deps: Deps): GroupCommit {
   function write(group: Group, onWritten: (reply: GroupReply) => void): void {
     writing = group;
     group.words[0] = nowMs();
+    for (const call of group.calls) call.begin?.();
     writeWatch.start();
     writer.apply(group.words).then(
       (reply) => {

@@ -76,10 +76,7 @@ export function createReads(deps: Deps): Reads {
     },
     async readOutput(request_id, after, limit) {
       requireReadable();
-      const page = readOutputPage(request_id, after, limit);
-      // The tables may be ahead of the copies until the reply of the writer is here: `get` and this agree.
-      const copy = copies.values.get(`task/${request_id}`);
-      return copy && page.revision !== null ? { ...page, revision: copy.revision } : page;
+      return readOutputPage(request_id, after, limit);
     },
     async *feed(session, after, signal) {
       requireReadable();
