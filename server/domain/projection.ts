@@ -123,7 +123,7 @@ function listFailure(state: TaskState): readonly string[] {
 
 /**
  * The changes in the indexes when a task goes from one state to another; a new task has none before. An
- * entry that changes its place is removed before it is added.
+ * entry that changes its name is removed before it is added; one that only `fromMs` changes is added again.
  */
 export function indexChanges(before: TaskState | undefined, after: TaskState): readonly IndexChange[] {
   const changes: IndexChange[] = [];
@@ -134,13 +134,13 @@ export function indexChanges(before: TaskState | undefined, after: TaskState): r
     if (ofBefore === ofAfter && ofAfter.length === 0) continue;
     const [fromMs, atMs] = [row.fromMs(after), row.atMs(after)];
     const [fromMsBefore, atMsBefore] = before ? [row.fromMs(before), row.atMs(before)] : [fromMs, atMs];
-    const keepsPlace = fromMs === fromMsBefore && atMs === atMsBefore;
+    const keepsName = atMs === atMsBefore;
     for (const of of ofBefore) {
-      if (keepsPlace && ofAfter.includes(of)) continue;
+      if (keepsName && ofAfter.includes(of)) continue;
       changes.push({ op: 'remove', index, of, fromMs: fromMsBefore, atMs: atMsBefore });
     }
     for (const of of ofAfter) {
-      if (keepsPlace && ofBefore.includes(of)) continue;
+      if (keepsName && fromMs === fromMsBefore && ofBefore.includes(of)) continue;
       changes.push({ op: 'add', index, of, fromMs, atMs });
     }
   }

@@ -162,20 +162,23 @@ const ASKING: Trail = {
   listTriggers: listAskingTriggers,
 };
 
-/** Changes the entries, each of them a text. Throws for what is added twice, or removed and not there. */
-function applyChanges(entries: ReadonlySet<string>, changes: readonly IndexChange[]): ReadonlySet<string> {
-  const changed = new Set(entries);
-  for (const { op, index, of, fromMs, atMs } of changes) {
-    const entry = nameEntry({ index, of, fromMs, atMs });
-    if (changed.has(entry) === (op === 'add')) throw new Error(`${op} ${entry}`);
-    if (op === 'add') changed.add(entry);
-    else changed.delete(entry);
+/** From which time each entry counts, by its name. */
+type Entries = ReadonlyMap<string, number>;
+
+/** Changes the entries. Throws for what is added twice, or removed and not there. */
+function applyChanges(entries: Entries, changes: readonly IndexChange[]): Entries {
+  const changed = new Map(entries);
+  for (const { op, fromMs, ...entry } of changes) {
+    const name = nameEntry(entry);
+    const isUseless = op === 'add' ? changed.get(name) === fromMs : !changed.delete(name);
+    if (isUseless) throw new Error(`${op} ${name}`);
+    if (op === 'add') changed.set(name, fromMs);
   }
   return changed;
 }
 
-function nameEntry({ index, of, fromMs, atMs }: IndexEntry): string {
-  return JSON.stringify([index, of, fromMs, atMs]);
+function nameEntry({ index, of, atMs }: Omit<IndexEntry, 'fromMs'>): string {
+  return JSON.stringify([index, of, atMs]);
 }
 
 /**
@@ -185,7 +188,7 @@ function nameEntry({ index, of, fromMs, atMs }: IndexEntry): string {
 function walkStates(changesOf: Changes, steps: number, trail: Trail = ALL): Walk {
   const visited = new Set<string>();
   const { start } = trail;
-  let frontier = [{ state: start, entries: applyChanges(new Set(), changesOf(undefined, start)) }];
+  let frontier = [{ state: start, entries: applyChanges(new Map(), changesOf(undefined, start)) }];
   let settled = 0;
   for (let depth = 0; depth < steps; depth += 1) {
     const nowMs = NOW + depth * 1_000;
@@ -198,9 +201,12 @@ function walkStates(changesOf: Changes, steps: number, trail: Trail = ALL): Walk
         // Of the history only the ending matters here: the entries before it would tell equal states apart.
         const after = isSettled(done.state) ? addHistory(state, done.state, trigger, nowMs) : done.state;
         const reached = applyChanges(entries, changesOf(state, after));
-        const expected = entriesOf(after).map(nameEntry);
-        if (reached.size !== expected.length || !expected.every((entry) => reached.has(entry)))
-          throw new Error(`${trigger.type}: ${[...reached]} instead of ${expected}`);
+        const expected = entriesOf(after);
+        if (
+          reached.size !== expected.length ||
+          !expected.every((entry) => reached.get(nameEntry(entry)) === entry.fromMs)
+        )
+          throw new Error(`${trigger.type}: ${[...reached]} instead of ${expected.map(nameEntry)}`);
         const ending = endingOf('r1', state, after);
         if ((ending !== undefined) !== isSettled(after)) throw new Error(`${trigger.type}: its ending`);
         if (ending && ending.task.outcome !== classifyTask(after))

@@ -93,7 +93,7 @@ test('no read is behind another while the reply of the writer is under way', asy
   const settled = follow(store.commit(ending));
   try {
     await until('it is in the tables', async () => (await store.findSlots('A', ['t1'])).size === 0);
-    // Whoever reads the event reads the task next.
+    // A client that gets the event reads the task next.
     const feed = await readFeed(store, 's', null, 1);
     expect(idsOf(feed)).toEqual(['t1']);
     expect(settled.now()).toBe('waiting');

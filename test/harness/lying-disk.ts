@@ -6,6 +6,8 @@ import { openMemory } from '../../server/engines/sqlite/connection.ts';
 import type { Tables } from '../../server/engines/sqlite/store.ts';
 import { writeHere } from '../../server/engines/sqlite/writer.ts';
 
+let copies = 0;
+
 /** Creates it. Each `everyNth` group is delayed until the next one. */
 export function createLyingDisk(everyNth: number): { open(): Tables; crash(): void } {
   let sqlite = openMemory();
@@ -14,7 +16,8 @@ export function createLyingDisk(everyNth: number): { open(): Tables; crash(): vo
   let kept: string | null = null;
 
   function keep(): void {
-    kept = join(tmpdir(), `lying-${process.pid}-${performance.now()}.db`);
+    copies += 1;
+    kept = join(tmpdir(), `lying-${process.pid}-${copies}.db`);
     sqlite.prepare('VACUUM INTO ?').run(kept);
   }
   function forget(): void {

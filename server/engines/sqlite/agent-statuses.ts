@@ -2,6 +2,7 @@
  * The status of agents as it was committed last. Copies of rows and records are kept in memory; they may be
  * lost, and a commit that touches an agent removes them.
  */
+import { createBoundedMap } from '../../async/bounded-map.ts';
 import type { AgentRecord } from '../../domain/agent.ts';
 import { type AgentStatus, StoreDamaged } from '../../ports/store.ts';
 import type { Contacts } from '../contacts.ts';
@@ -31,6 +32,9 @@ type Copy = {
   slots: number | null;
 };
 
+/** So many agents are read without the file. The index of agents has all of them. */
+const COPIES_MAX = 4_096;
+
 /** Creates it over the tables of a connection. `onDamaged` gets the error of each record it passes over. */
 export function createAgentStatuses(
   prepare: Prepare,
@@ -44,7 +48,7 @@ export function createAgentStatuses(
   const selectUsed = prepare('SELECT used FROM agent WHERE id = ?');
   const selectIds = prepare('SELECT id FROM agent ORDER BY id');
   const findSlot = prepare('SELECT 1 FROM slot WHERE agent = ? AND task = ?');
-  const copies = new Map<string, Copy>();
+  let copies = createBoundedMap<string, Copy>(COPIES_MAX);
 
   function find(agent_id: string): Copy | undefined {
     const known = copies.get(agent_id);
@@ -85,6 +89,8 @@ export function createAgentStatuses(
       if (copy) copy.slots = null;
     },
     forget: (agent_id) => void copies.delete(agent_id),
-    forgetAll: () => copies.clear(),
+    forgetAll() {
+      copies = createBoundedMap(COPIES_MAX);
+    },
   };
 }

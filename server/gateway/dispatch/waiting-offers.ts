@@ -7,6 +7,7 @@
  * the next look goes on behind them. A look costs at most `TASKS_PER_LOOK` reads, however many tasks wait.
  */
 import type { SharedReads } from '../../async/shared-reads.ts';
+import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { AgentRecord } from '../../domain/agent.ts';
 import { availabilityOf, excludedAgents, isGone } from '../../domain/delivery.ts';
 import { isSettled, mayBeTaken, type TaskState } from '../../domain/task.ts';
@@ -20,7 +21,7 @@ import type { SweepTimes } from './sweep-times.ts';
 const LOOK_AGAIN_MS = 1_000;
 /** The next look goes on after this: other agents are looked at in between. */
 const GO_ON_MS = 10;
-const TASKS_PER_LOOK = 100;
+const TASKS_PER_LOOK = 50;
 /** A newcomer looks at this many waiting tasks at once, the oldest first. */
 const TASKS_AHEAD = 10;
 /** It looks at this many in all: in front of it stand no more that the agent cannot take. */
@@ -115,6 +116,7 @@ async function lookForWaiting(deps: LookDeps, { agent_id, agent_tags }: AgentRec
     if (mayTakeThem.includes(true)) return true;
     after = page.next;
     if (after === null) return false;
+    await yieldToEventLoop();
   }
   return false;
 }

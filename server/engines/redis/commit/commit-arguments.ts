@@ -190,7 +190,7 @@ function addTask(list: OperationList, { id, expect, value, index, details, endin
   else if (isAssigned) list.add('a1', JSON.stringify(value.assignees));
   for (const change of index) {
     const { op, index: name, of, atMs } = change;
-    if (name === 'claimable') addClaimable(list, id, change, index);
+    if (name === 'claimable') addClaimable(list, id, change);
     else if (name === 'unreported') {
       list.add('r3', of, positionOf(atMs, id), String(change.keepMs));
     } else if (!(isListed && op === 'add' && isListing(name))) {
@@ -237,19 +237,11 @@ function addPosition(
   }
 }
 
-/** An entry that only its time changes is not removed: what is added takes its place. */
-function addClaimable(
-  list: OperationList,
-  id: string,
-  { op, of, fromMs, atMs }: IndexChange,
-  all: readonly IndexChange[],
-): void {
+function addClaimable(list: OperationList, id: string, { op, of, fromMs, atMs }: IndexChange): void {
   if (op === 'add') {
     list.add('q3', of, fromMs.toFixed(0), positionOf(atMs, id));
     if (fromMs === 0) list.topics.push(`agent:${of}`);
-  } else if (
-    !all.some((one) => one.index === 'claimable' && one.op === 'add' && one.of === of && one.atMs === atMs)
-  ) {
+  } else {
     list.add('v2', `claimable:${of}`, positionOf(atMs, id));
   }
 }
