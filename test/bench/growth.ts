@@ -1,5 +1,5 @@
 /**
- * What grows with what is stored: submit, get, list and replay on a store with few and with many ended tasks,
+ * What grows with what is stored: calls on a store with few and with many ended tasks, and with many that wait,
  * what a task costs beside few and many agents, and how long the gateway takes to start on each. The stores
  * are written by the engines themselves, as the gateway would.
  */
@@ -21,12 +21,16 @@ import { SECRET } from './parties.ts';
 import { readCpuMs, readRssMb, sumOver } from './process-figures.ts';
 import { type Redis, type Server, startGateway } from './servers.ts';
 
+export const GROWTH_CALLS = ['submit', 'claim', 'get', 'list', 'overview', 'replay'] as const;
+
 export type Growth = {
   readonly stored: number;
   readonly open: number;
   readonly startMs: number;
-  /** CPU per call, of the server and the store it runs on. */
-  readonly cpuMs: Readonly<Record<'submit' | 'get' | 'list' | 'replay', number>>;
+  /** Resident memory of the server after its start. */
+  readonly memoryMb: number;
+  /** CPU per call, of the server and the store it runs on; a claimed task is reported too. */
+  readonly cpuMs: Readonly<Record<(typeof GROWTH_CALLS)[number], number>>;
   /** What a stored task takes there. */
   readonly storeBytes: number;
 };
@@ -50,6 +54,7 @@ const LANES = 8;
  */
 const PAGE = 50;
 const TAGS = 200;
+const CLAIMER = { auth: SECRET, agent_id: 'claimer' };
 
 /** Opens the store as the gateway does. */
 export async function openStore(location: StoreLocation): Promise<Store> {
@@ -77,7 +82,7 @@ export async function forEach(count: number, work: (n: number) => Promise<void>)
   }
 }
 
-/** Stores this many ended tasks, and this many open ones. */
+/** Stores this many ended tasks, and this many that wait. */
 async function fillStore(location: StoreLocation, stored: number, open: number): Promise<void> {
   const store = await openStore(location);
   await forEach(stored + open, (n) => storeTask(store, n, n < stored));
@@ -97,7 +102,7 @@ async function storeTask(store: Store, n: number, ends: boolean): Promise<void> 
     timeout: 86_400,
   };
   const times = { createdMs: nowMs, deadlineMs: nowMs + 86_400_000, queueEndMs: nowMs + 86_400_000 };
-  const state = createTaskState(input, times, 16);
+  const state = { ...createTaskState(input, times, 16), waiting: !ends };
   const due = [{ ref: taskRef(request_id), atMs: dueMs(state) }];
   const submitted = await store.commit(submissionOf(input, state, { due }));
   if (!submitted.ok) throw new Error(`${request_id}: ${submitted.conflict}`);
@@ -130,17 +135,23 @@ export async function measureGrowth(
   const server = await startOn(location, `${stored} stored`);
   const wire = new Agent({ connections: 8, pipelining: 1 });
   const work = { server, wire, calls };
+  const memoryMb = sumOver(server.pids.slice(0, 1), readRssMb);
   const pick = (): number => Math.floor(Math.random() * stored);
   const submission = { auth: SECRET, task_type: 't', task_tags: [], payload: {}, cli_session_id: 'growth' };
   const measure = async (): Promise<Growth['cpuMs']> => ({
     submit: await cost(work, () => post(work, '/api/cli/tasks', submission)),
+    claim: await cost(work, () => claimAndReport(work)),
     get: await cost(work, () => get(work, `/api/cli/tasks/${nameTask(pick())}`)),
     list: await cost(work, () => get(work, `/api/admin/tasks?limit=${PAGE}`)),
+    overview: await cost(work, () => get(work, '/api/admin/overview')),
     replay: await cost(work, () => replay(work, nameSession(pick()))),
   });
   try {
+    const agent = { ...CLAIMER, endpoint: PULL_ENDPOINT, agent_tags: ['bench'], max_concurrent: 200 };
+    await post(work, '/api/agent/register', agent);
     await measure();
-    return { stored, open, startMs: server.startMs, cpuMs: await measure(), storeBytes };
+    const { startMs } = server;
+    return { stored, open, startMs, memoryMb, cpuMs: await measure(), storeBytes };
   } finally {
     await wire.close();
     await server.stop();
@@ -160,7 +171,7 @@ export async function measureAgents(
   const wire = new Agent({ connections: 8, pipelining: 1 });
   const work = { server, wire, calls };
   let count = 0;
-  const submitOne = (): Promise<void> => {
+  const submitOne = (): Promise<string> => {
     count += 1;
     const task_tags = [nameTag(count), nameTag(count * 7), nameTag(count * 13)];
     return post(work, '/api/cli/tasks', {
@@ -171,7 +182,7 @@ export async function measureAgents(
       cli_session_id: 'a',
     });
   };
-  const beatOne = (): Promise<void> => {
+  const beatOne = (): Promise<string> => {
     count += 1;
     return post(work, '/api/agent/heartbeat', { auth: SECRET, agent_id: `agent-${count % agents}` });
   };
@@ -229,7 +240,7 @@ const HEADERS = {
 };
 
 /** CPU per call of the server, over many calls, eight at once. */
-export async function cost({ server, calls }: Work, call: () => Promise<void>): Promise<number> {
+export async function cost({ server, calls }: Work, call: () => Promise<unknown>): Promise<number> {
   const read = (): number => sumOver(server.pids, readCpuMs);
   const before = read();
   const lane = async (): Promise<void> => {
@@ -246,11 +257,18 @@ export async function get({ server, wire }: Work, path: string): Promise<void> {
   if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.statusCode}`);
 }
 
-async function post({ server, wire }: Work, path: string, body: object): Promise<void> {
+async function post({ server, wire }: Work, path: string, body: object): Promise<string> {
   const sent = { dispatcher: wire, method: 'POST' as const, headers: HEADERS, body: JSON.stringify(body) };
   const answer = await request(`${server.url}${path}`, sent);
-  await answer.body.text();
+  const text = await answer.body.text();
   if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.statusCode}`);
+  return text;
+}
+
+async function claimAndReport(work: Work): Promise<void> {
+  const claimed = await post(work, '/api/agent/claim', { ...CLAIMER, wait: 5 });
+  const { request_id } = JSON.parse(claimed) as { readonly request_id: string };
+  await post(work, '/api/agent/result', { ...CLAIMER, request_id, status: 'success', result: {} });
 }
 
 /** Subscribes, reads every stored event of the session, and disconnects. */

@@ -1,6 +1,6 @@
 /** The benchmark's results for people: tables in Markdown, and bars in SVG. */
 import { cpus, totalmem } from 'node:os';
-import type { AgentGrowth, Growth } from './growth.ts';
+import { type AgentGrowth, GROWTH_CALLS, type Growth } from './growth.ts';
 import type { Measured, Round } from './lifecycle.ts';
 import type { Matching } from './matching.ts';
 import type { PageReads, Stored } from './page-reads.ts';
@@ -67,38 +67,25 @@ export function percentileOf(numbers: readonly number[], share: number): number 
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** What grows with what is stored. */
+/** What grows with what is stored: each row beside the first. */
 export function tabulateGrowth(rows: readonly Growth[]): string {
   const [least] = rows;
-  const calls = ['submit', 'get', 'list', 'replay'] as const;
-  const cells = rows.map(({ stored, open, startMs, cpuMs, storeBytes }) => [
-    stored.toLocaleString('en'),
-    open.toLocaleString('en'),
-    startMs.toFixed(0),
-    ...calls.map((call) => cpuMs[call].toFixed(3)),
-    storeBytes.toFixed(0),
-  ]);
-  const most = rows.at(-1);
-  const ratios =
-    least && most && most !== least
-      ? [
-          [
-            'most ÷ least',
-            '',
-            '',
-            ...calls.map((call) => (most.cpuMs[call] / least.cpuMs[call]).toFixed(2)),
-            '',
-          ],
-        ]
-      : [];
-  const head = [
-    'tasks stored',
-    'open',
-    'start, ms',
-    ...calls.map((call) => `${call}, ms CPU`),
-    'bytes a task',
-  ];
-  return tabulate(head, [...cells, ...ratios]);
+  const cells = rows.flatMap((row) => {
+    const { stored, open, startMs, memoryMb, cpuMs, storeBytes } = row;
+    const figures = [
+      stored.toLocaleString('en'),
+      open.toLocaleString('en'),
+      startMs.toFixed(0),
+      memoryMb.toFixed(0),
+      ...GROWTH_CALLS.map((call) => cpuMs[call].toFixed(3)),
+      storeBytes.toFixed(0),
+    ];
+    if (!least || row === least) return [figures];
+    const ratios = GROWTH_CALLS.map((call) => (cpuMs[call] / least.cpuMs[call]).toFixed(2));
+    return [figures, ['÷ the first', '', '', '', ...ratios, '']];
+  });
+  const head = ['tasks that ended', 'that wait', 'start, ms', 'memory, MB'];
+  return tabulate([...head, ...GROWTH_CALLS.map((call) => `${call}, ms CPU`), 'bytes a task'], cells);
 }
 
 /** What grows with the agents. */
