@@ -1,5 +1,5 @@
 /** Which task gets the slot of an agent that tasks wait for: the oldest, whatever is submitted meanwhile. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { StoreDamaged } from '../../server/ports/store.ts';
 import { BUSY, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { describeEachStore } from '../harness/stores.ts';
@@ -17,6 +17,8 @@ const WAITERS = 10;
 const NEWCOMERS = 63;
 /** More than a newcomer gives way for. */
 const A_LOOK_MS = 100;
+/** A look at what an agent is offered asks for at least this many; a newcomer's look for fewer. */
+const OFFERED_AT_ONCE = 50;
 
 /** Ends the task that was pushed last, and submits another at the moment its slot is free. */
 async function replaceLast(world: World, newcomer = {}): Promise<void> {
@@ -99,14 +101,44 @@ describeEachStore('on %s, tasks that wait for the one slot of an agent', (_name,
     expect(await ownerOf(world, moving)).toBe('A');
   });
 
+  test('are offered it where a newcomer gives way while a look from before them is under way', async () => {
+    const looks: PromiseWithResolvers<void>[] = [];
+    let isHeld = false;
+    const world = await start({
+      wrap: (store) => ({
+        ...store,
+        async list(query, ask, page) {
+          if (!isHeld || query !== 'waiting' || page.limit < OFFERED_AT_ONCE)
+            return await store.list(query, ask, page);
+          isHeld = false;
+          looks.push(Promise.withResolvers());
+          await looks.at(-1)?.promise;
+          return { items: [], next: null };
+        },
+      }),
+    });
+    const [waiter = ''] = await addWaiters(world, 1);
+    isHeld = true;
+    const request_id = world.pusher.sent.at(-1)?.task.request_id ?? '';
+    await world.gateway.reportResult({ request_id, agent_id: 'A', status: 'success' });
+    const look = world.duties.runDuePass();
+    await vi.waitFor(() => expect(looks).toHaveLength(1));
+    await world.gateway.submitTask(buildSubmission({ timeout: 3_600, queue_timeout: 3_000 }));
+    await world.duties.runDuePass();
+    looks[0]?.resolve();
+    await look;
+    await world.pass(A_LOOK_MS);
+    expect(await ownerOf(world, waiter)).toBe('A');
+  });
+
   test('are offered it in their order beside one that cannot be read', async () => {
     let damaged = '';
     const world = await start({
       wrap: (store) => ({
         ...store,
-        async get(kind, id, caller) {
+        async get(kind, id) {
           if (kind === 'task' && id === damaged) throw new StoreDamaged(`the task under ${id} is not JSON`);
-          return await store.get(kind, id, caller);
+          return await store.get(kind, id);
         },
       }),
     });

@@ -87,7 +87,8 @@ async function assignUnlessOvertaking(
 async function giveWay(deps: AssignDeps, task: LeasedTask, agent_id: string): Promise<LeasedResult> {
   const { request_id, lease, before } = task;
   const nowMs = deps.store.nowMs();
-  const lookAtAgent = { ref: agentRef(agent_id), atMs: nowMs, unlessHeld: true } as const;
+  // Also where another look is under way, which may have listed the waiting tasks before this one.
+  const lookAtAgent = { ref: agentRef(agent_id), atMs: nowMs };
   if (mayWait(before.value, nowMs)) {
     const waits = await commitLeased(deps, task, { type: 'wait' });
     // Without what was written: no slot was granted.
