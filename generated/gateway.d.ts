@@ -2350,9 +2350,8 @@ export interface components {
         };
         /**
          * @description The request can't be processed now; retry after `Retry-After`. `busy`: the gateway has as much to do as it
-         *     may, or bodies take all the memory there is for them (of which one remote address has at most half), and
-         *     nothing was changed. `store_unavailable`: the store has not confirmed the call in time; it is unknown
-         *     whether a change was made, or a part of it.
+         *     may, or bodies take all the memory there is for them, and nothing was changed. `store_unavailable`: the
+         *     store has not confirmed the call in time; it is unknown whether a change was made, or a part of it.
          */
         ServiceUnavailable: {
             headers: {

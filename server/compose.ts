@@ -124,7 +124,7 @@ async function startOnStore(
   const { observer } = observability;
   const store = observeCommits(openedStore, { clock, observer });
   const pusher = observePushes(createPusher({ clock, log, ...config.push }), { clock, observer });
-  const shared = { store, clock, random, pusher, log, observer, largeWork: createLargeWork(clock) };
+  const shared = { store, clock, random, pusher, log, observer, largeWork: createLargeWork() };
   const { gateway, duties, figures } = createGateway({
     ...shared,
     ids: createIds(),

@@ -84,7 +84,7 @@ export const settings = {
     parseOrigin,
   ),
   TRUSTED_PROXIES: defineList(
-    'Addresses and networks of proxies, separated by commas, whose X-Forwarded-For (or, without it, Forwarded) names the caller. One remote address has at most half of the memory for bodies, of the streams and of the connections; loopback addresses and these proxies themselves are not limited.',
+    'Addresses and networks of proxies, separated by commas, whose X-Forwarded-For (or, without it, Forwarded) names the caller in the log. One remote address has at most half of the connections; loopback addresses and these proxies are not limited.',
     parseNetworkText,
   ),
   ALLOWED_HOSTS: defineList(

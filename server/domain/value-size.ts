@@ -6,7 +6,7 @@ export const SMALL_LENGTH_MAX = 65_536;
 const ITEM_CHARS = 3;
 
 /** Whether a value with this text is large. */
-export function isLargeText(text: string): boolean {
+function isLargeText(text: string): boolean {
   return text.length > SMALL_LENGTH_MAX;
 }
 

@@ -46,7 +46,6 @@ import { createSweeper } from './dispatch/sweeper.ts';
 import { createAcknowledgements } from './pushing/acknowledgements.ts';
 import { createPushes } from './pushing/pushes.ts';
 import { createTaskCommits } from './tasks/commit-step.ts';
-import { createLargeTasks } from './tasks/large-tasks.ts';
 
 export type GatewayDeps = {
   readonly store: Store;
@@ -129,9 +128,8 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
   const dispatching = { keepPace, store, commits, agentIndex, pushes, sweepTimes, tracing, waitingLooks };
   const dispatcher = createDispatcher(dispatching);
   const sweeper = createSweeper({ ...deps, commits, sweepTimes, keepPace });
-  const largeTasks = createLargeTasks(deps.largeWork);
   const recentReports = createRecentReports(deps.store);
-  const shared = { ...deps, ...dispatching, agents, agentsMax, agentBytesMax, largeTasks, recentReports };
+  const shared = { ...deps, ...dispatching, agents, agentsMax, agentBytesMax, recentReports };
   const { keepTasksMs } = deps.retention;
   const admin = createAdmin({ ...shared, keepTasksMs, overviewSettings, limits });
   const { getOverview, ...rowCalls } = admin.calls;

@@ -3,7 +3,6 @@
  * headers. If an error is thrown, it becomes a problem. When a path does not serve the method, the answer
  * lists the methods that it serves.
  */
-import type { Caller } from '../ports/caller.ts';
 import type { Log } from '../ports/log.ts';
 import { CallerGone, describeProblem, Problem, type ProblemCode, toProblem } from './problems.ts';
 
@@ -37,7 +36,6 @@ export type ApiRequest = {
    * (413, 408 or 503) or with `CallerGone`.
    */
   readonly readBody: (declaredBytes: number | null) => Promise<CollectedBody>;
-  readonly caller: Caller;
   /** A signal that fires when the caller leaves. It is created on request. */
   readonly left: () => AbortSignal;
 };

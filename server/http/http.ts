@@ -19,12 +19,10 @@ import { createMiddleware } from './middleware.ts';
 import { Router } from './node-http.ts';
 import { listDocsRoutes, loadPages, readWholeDocument, servePage } from './pages.ts';
 import { createMetricsRoute, createProbes, PROBE_PATHS } from './probes.ts';
-import { createRemoteAddresses, type RemoteAddresses } from './remote-address.ts';
+import { createRemoteAddresses } from './remote-address.ts';
 import { type BodyLimits, createBodyCollector } from './request/body-collector.ts';
 import { longestRequestMs } from './request/body-reserve.ts';
 import { loadContract } from './request/contract.ts';
-import { createFairScheduler } from './response/fair-scheduling.ts';
-import type { WriterDeps } from './response/response-writer.ts';
 import { createStallTimer, createUnreadBytes } from './response/unread-bytes.ts';
 import { createServer, type ServerLimits } from './server.ts';
 import type { StreamLimits } from './stream/admission.ts';
@@ -121,11 +119,13 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const contract = await loadContract(readWholeDocument());
   const [ending, draining] = [new AbortController(), new AbortController()];
   const addresses = createRemoteAddresses(deps.settings.trustedProxies ?? []);
-  const writers = createWriters(deps, addresses);
+  const unread = createUnreadBytes(deps.limits.unreadBytesMax, (unreadBytes) =>
+    deps.log.debug({ unreadBytes }, 'a reader was disconnected: too much is unread'),
+  );
+  const writers = { unread };
   const streams = createStreams({
     ...deps,
     writers,
-    addressOf: addresses.ofRequest,
     pingIntervalMs: deps.settings.pingIntervalMs ?? PING_INTERVAL_MS,
   });
   const hostRule = createHostRule({ isSecretPublic: false, allowedHosts: [], ...deps.settings });
@@ -147,7 +147,6 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       answers,
       serve,
       collectBody: createBodyCollector(deps),
-      callerOf: addresses.callerOf,
       peerOf: addresses.peerOf,
       openPaths,
       ending: ending.signal,
@@ -188,13 +187,6 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     streamCount: streams.count,
     version: contract.version,
   };
-}
-
-function createWriters({ limits, log }: HttpDeps, addresses: RemoteAddresses): WriterDeps {
-  const unread = createUnreadBytes(limits.unreadBytesMax, addresses.ofRequest, (address, unreadBytes) =>
-    log.debug({ address, unreadBytes }, 'a reader was disconnected: too much is unread'),
-  );
-  return { scheduler: createFairScheduler(), unread, callerOf: addresses.callerOf };
 }
 
 /** Registers the pages; returns the paths of those that any web page may read. */

@@ -16,7 +16,6 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, Middleware, Next } from 'koa';
-import type { Caller } from '../ports/caller.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Observer } from '../ports/observer.ts';
@@ -43,7 +42,6 @@ type Deps = {
   readonly answers: Answers;
   readonly serve: Serve;
   readonly collectBody: CollectBody;
-  readonly callerOf: (req: IncomingMessage) => Caller;
   /** The address of a request's caller, for the log. */
   readonly peerOf: (req: IncomingMessage) => string;
   /** Paths that any web page may read, and that are served under every name. */
@@ -90,20 +88,18 @@ function withoutFragment(url: string): string {
 }
 
 function describeRequest(
-  { collectBody, callerOf }: Deps,
+  { collectBody }: Deps,
   req: IncomingMessage,
   res: ServerResponse,
   url: string,
 ): ApiRequest {
   const end = url.indexOf('?');
-  const caller = callerOf(req);
   return {
     method: req.method ?? '',
     path: end < 0 ? url : url.slice(0, end),
     query: end < 0 ? '' : url.slice(end + 1),
     headers: req.headers,
-    readBody: (declaredBytes) => collectBody(req, caller, declaredBytes),
-    caller,
+    readBody: (declaredBytes) => collectBody(req, declaredBytes),
     left() {
       const closed = new AbortController();
       if (res.closed) closed.abort('closed');

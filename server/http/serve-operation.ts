@@ -4,10 +4,10 @@
  * The first failure becomes the response; nothing behind it is looked at.
  */
 import type { LargeWork } from '../async/large-work.ts';
+import { yieldToEventLoop } from '../async/waiting.ts';
 import { renderJson, writeJson } from '../domain/json-text.ts';
 import { isObject } from '../domain/json-value.ts';
 import { isLargeValue } from '../domain/value-size.ts';
-import type { Caller } from '../ports/caller.ts';
 import {
   type Answer,
   type Answers,
@@ -66,7 +66,6 @@ export type AnyHandler = (call: {
   body: unknown;
   isTrusted: boolean;
   signal(): AbortSignal;
-  readonly caller: Caller;
 }) => AnyReply | Promise<AnyReply>;
 
 type AnyReply =
@@ -123,11 +122,6 @@ export function serveOperation(
     name === 'writeOutput' ? limits.outputBodyBytesMax : Infinity,
   );
 
-  function requireLarge(request: ApiRequest, parsed: Parsed): Promise<Call> {
-    const position = { caller: request.caller, order: 'holding' } as const;
-    return largeWork.run(position, () => requireValidCall(deps, operation, request, parsed));
-  }
-
   return {
     name,
     method: method.toUpperCase(),
@@ -141,13 +135,13 @@ export function serveOperation(
         if (operation.body) read = await readJsonBody(request, bodyBytesMax, largeWork);
         const parsed = { params, query, sent, read, bodyBytesMax };
         const call = read.isLarge
-          ? await requireLarge(request, parsed)
+          ? await largeWork.run(() => requireValidCall(deps, operation, request, parsed))
           : requireValidCall(deps, operation, request, parsed);
         if (!isStored) read.release();
         const reply = await handler(call);
         return 'body' in reply && !isLargeValue(reply.body)
           ? answerWhole(begun, writeJson(reply.body), undefined, reply.headers)
-          : await answerOther(deps, begun, request.caller, reply);
+          : await answerOther(deps, begun, reply);
       } catch (error) {
         return answers.fail(begun, error);
       } finally {
@@ -180,7 +174,6 @@ const STREAM_HEADERS = {
 async function answerOther(
   { answers, largeWork }: OperationDeps,
   begun: Begun,
-  caller: Caller,
   reply: AnyReply,
 ): Promise<Answer> {
   if ('events' in reply) {
@@ -192,10 +185,10 @@ async function answerOther(
   }
   if ('rendered' in reply) return answerWhole(begun, reply.rendered, reply.headers);
   if ('body' in reply) {
-    const body = await largeWork.run({ caller, order: 'holding' }, () => renderJson(reply.body));
+    const body = await largeWork.run(() => renderJson(reply.body));
     return answerWhole(begun, body, undefined, reply.headers);
   }
-  const body = await renderParts(reply.parts, largeWork, caller);
+  const body = await renderParts(reply.parts);
   if (typeof body === 'string') return answerWhole(begun, body, reply.headers);
   const headers = addHeaders([...begun.first, 'Content-Type', 'application/json'], reply.headers);
   return buildReply(begun, 200, headers, body);
@@ -233,7 +226,6 @@ function requireValidCall(
     body: operation.body ? operation.body.pickDeclared(body) : undefined,
     isTrusted,
     signal: () => AbortSignal.any([request.left(), deps.draining]),
-    caller: request.caller,
   };
 }
 
@@ -274,16 +266,11 @@ const PART_CHARS = 131_072;
 
 /**
  * Renders a body part by part, as fast as its reader takes it: memory holds one part of it, however long it
- * is. A body that fits into the first part is returned whole. The parts behind it are rendered in rotation
- * with all other large work. Rejects when the first parts can't be rendered.
+ * is. A body that fits into the first part is returned whole. Rejects when the first parts can't be rendered.
  */
-async function renderParts(
-  pieces: AsyncIterable<string>,
-  largeWork: LargeWork,
-  caller: Caller,
-): Promise<string | Parts> {
+async function renderParts(pieces: AsyncIterable<string>): Promise<string | Parts> {
   const parts = joinShort(pieces);
-  const next = () => largeWork.run({ caller, order: 'large' }, () => parts.next());
+  const next = () => yieldToEventLoop().then(() => parts.next());
   const { value: first = '' } = await parts.next();
   // A short body waits for nothing.
   const second = first.length < PART_CHARS ? await parts.next() : await next();

@@ -9,9 +9,9 @@
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { createAmounts } from '../async/amounts.ts';
 import { http } from './node-http.ts';
 import { describeProblem, Problem } from './problems.ts';
-import { createShares } from './shares.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 /** Requests that may wait on one connection before it is read no further. */
@@ -94,7 +94,7 @@ export function createServer(
     order.add,
   );
   server.maxConnections = limits.connectionsMax;
-  limitShares(server, limits);
+  limitConnections(server, limits);
   server.timeout = IDLE_MS;
   // Other expectations of a caller are ignored, as HTTP allows; Node would refuse them with a bare 417.
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));
@@ -207,17 +207,22 @@ function hasProperHost({ httpVersion, headers, rawHeaders }: IncomingMessage): b
   return count === 1;
 }
 
-/** Closes a connection at once when its remote address has half of all connections already. */
-function limitShares(server: Server, { connectionsMax, addressOf }: ServerLimits): void {
-  const shares = createShares(connectionsMax);
+/**
+ * Closes a connection at once when its remote address has half of all connections already. If the address
+ * says nothing about its caller (null), only the number of all bounds it.
+ */
+function limitConnections(server: Server, { connectionsMax, addressOf }: ServerLimits): void {
+  const open = createAmounts<string>();
+  const ofOneMax = Math.ceil(connectionsMax / 2);
   server.prependListener('connection', (socket: Socket) => {
     const address = addressOf(socket);
-    if (!shares.fits(address, 1)) {
+    if (address === null) return;
+    if (open.of(address) >= ofOneMax) {
       socket.destroy();
       return;
     }
-    shares.add(address, 1);
-    socket.once('close', () => shares.add(address, -1));
+    open.add(address, 1);
+    socket.once('close', () => open.add(address, -1));
   });
 }
 

@@ -8,7 +8,6 @@ import type { components } from '@task-gateway/contract';
 import type { AgentState } from '../domain/agent.ts';
 import type { TaskOutcome } from '../domain/history-record.ts';
 import type { TaskStatus } from '../domain/task.ts';
-import type { Caller } from './caller.ts';
 
 type Schemas = components['schemas'];
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
@@ -96,9 +95,9 @@ export type AgentQuery = {
 export type AdminCalls = {
   /** With at most this many tags. Resolves also while the store is out, with what was last read of it. */
   getOverview(tagsMax: number): Promise<Overview>;
-  listTasks(query: TaskQuery, caller?: Caller): Promise<TaskPage>;
+  listTasks(query: TaskQuery): Promise<TaskPage>;
   /** Throws `read_only` while the console may change nothing. */
-  cancelTasks(cancellation: TaskCancellation, caller?: Caller): Promise<CancellationReceipt>;
+  cancelTasks(cancellation: TaskCancellation): Promise<CancellationReceipt>;
   listAgents(query: AgentQuery): Promise<AgentPage>;
   getAgent(agent_id: string): Promise<AgentDetail>;
   /** Throws `read_only` as `cancelTasks` does. */

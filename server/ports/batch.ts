@@ -7,7 +7,6 @@
 import type { AgentRecord } from '../domain/agent.ts';
 import type { Ending, IndexChange } from '../domain/projection.ts';
 import type { TaskDetails, TaskInput, TaskState } from '../domain/task.ts';
-import type { Caller } from './caller.ts';
 import { isNeeded, type OutputChange, type OutputConflict, type OutputHead } from './output.ts';
 
 /** The id of the commit that wrote a value. Compared for equality, never ordered. */
@@ -166,8 +165,6 @@ export type Batch = {
   readonly output?: OutputChange;
   /** Store time after which the commit must not be applied: its caller has a 503 by then. */
   readonly notAfterMs?: number;
-  /** For whom it is made; see `get`. */
-  readonly caller?: Caller;
 };
 
 /**

@@ -12,7 +12,6 @@ import type { JsonObject, TaskInfo, TaskStatus } from '../domain/task.ts';
 import type { TaskMatch } from '../domain/task-match.ts';
 import type { TraceContext } from '../domain/trace-context.ts';
 import type { AdminCalls } from './admin.ts';
-import type { Caller } from './caller.ts';
 import type { OutputPage } from './output.ts';
 import type { Cursor, Health } from './store.ts';
 
@@ -209,22 +208,14 @@ export type RenderItem<T> = (item: StreamItem) => T;
 /** The signal of a call fires when its caller leaves or the gateway drains, and ends a long wait. */
 export type Gateway = AdminCalls & {
   /** `trace` is kept with the task. It is no part of what is compared under an idempotency key. */
-  submitTask(
-    submission: Submission,
-    idempotencyKey?: string,
-    caller?: Caller,
-    trace?: TraceContext,
-  ): Promise<TaskInfo>;
+  submitTask(submission: Submission, idempotencyKey?: string, trace?: TraceContext): Promise<TaskInfo>;
   /** With `waitMs` it resolves when the task is terminal or the wait is over. */
-  getTask(request_id: string, waitMs: number, signal: AbortSignal, caller?: Caller): Promise<ReadTask>;
+  getTask(request_id: string, waitMs: number, signal: AbortSignal): Promise<ReadTask>;
   /** Explains a task: its history, which agents qualify for it, and what to do. Costs as much as a match. */
-  explainTask(request_id: string, caller?: Caller): Promise<TaskExplanation>;
+  explainTask(request_id: string): Promise<TaskExplanation>;
   /** The match of a task with these tags, without submitting one. */
   previewMatch(task_tags: readonly string[]): Promise<MatchPreview>;
-  cancelTask(
-    request_id: string,
-    caller?: Caller,
-  ): Promise<{ readonly ok: true; readonly request_id: string }>;
+  cancelTask(request_id: string): Promise<{ readonly ok: true; readonly request_id: string }>;
   /**
    * Yields stored events, then live ones. Throws `FeedTrimmed` when the reader was too slow. Readers that
    * pass the same `render` share what it returned: an event is read and rendered once for all of them.
@@ -246,28 +237,20 @@ export type Gateway = AdminCalls & {
     signal: AbortSignal,
     onFound?: (found: { readonly state: AgentState; readonly trace?: TraceContext }) => void,
   ): Promise<TaskInfo | null>;
-  reportResult(report: Report, caller?: Caller, trace?: TraceContext): Promise<ReportResponse>;
+  reportResult(report: Report, trace?: TraceContext): Promise<ReportResponse>;
   /** Refuses a `from` beyond what the writer has stored, with the right number. */
-  writeOutput(write: OutputWrite, caller?: Caller): Promise<OutputReceipt>;
+  writeOutput(write: OutputWrite): Promise<OutputReceipt>;
   /** The first answer counts: the same one again is a success. */
   answerTask(
     answer: TaskAnswer,
-    caller?: Caller,
   ): Promise<{ readonly ok: true; readonly request_id: string; readonly key: string }>;
   /** Null when the question has no answer within the wait. */
   claimAnswer(
     claim: AnswerClaim,
     signal: AbortSignal,
-    caller?: Caller,
   ): Promise<{ readonly key: string; readonly answer: unknown } | null>;
   /** The pieces behind `after`; with `waitMs` it resolves when one is there or the task has settled. */
-  readOutput(
-    request_id: string,
-    after: number,
-    waitMs: number,
-    signal: AbortSignal,
-    caller?: Caller,
-  ): Promise<ReadOutput>;
+  readOutput(request_id: string, after: number, waitMs: number, signal: AbortSignal): Promise<ReadOutput>;
   /**
    * Follows the output behind number `after` to the end of the task: the function begins it. Null when the
    * reader has had the end. Readers of one task that are at the same piece get the same pieces, read once.
@@ -275,7 +258,6 @@ export type Gateway = AdminCalls & {
   followOutput(
     request_id: string,
     after: number,
-    caller?: Caller,
   ): Promise<((signal: AbortSignal) => AsyncIterable<OutputItem>) | null>;
   /** If the token is of another registration than the present one, it changes nothing. */
   unregisterAgent(

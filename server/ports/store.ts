@@ -28,7 +28,6 @@ import type { TaskOutcome } from '../domain/history-record.ts';
 import type { TaskState } from '../domain/task.ts';
 import type { OpenClass, TaskCounts } from '../domain/task-counts.ts';
 import type { Batch, CommitResult, Kinds, Lease, Ref, Revision, Stored } from './batch.ts';
-import type { Caller } from './caller.ts';
 import type { OutputAppend, OutputConflict, OutputHead, OutputPage } from './output.ts';
 import type { StoreUnavailable } from './store-failures.ts';
 
@@ -218,14 +217,14 @@ export type Health =
 export type Store = {
   /** Milliseconds since the Unix epoch by the store's clock. Never falls while the process runs. */
   nowMs(): number;
-  /** Where reads and commits of large values wait, callers come in rotation. */
-  get<K extends keyof Kinds>(kind: K, id: string, caller?: Caller): Promise<Stored<Kinds[K]> | undefined>;
+  /** Values above 64 KiB are read one at a time. */
+  get<K extends keyof Kinds>(kind: K, id: string): Promise<Stored<Kinds[K]> | undefined>;
   /**
    * A task as the next commit may find it, which may not be durable yet. It is read to decide a commit and
    * is never shown; what it leads to is shown only after that commit. A refusal that rests on it is decided
    * again on a read by `get`.
    */
-  getForCommit(request_id: string, caller?: Caller): Promise<Stored<TaskState> | undefined>;
+  getForCommit(request_id: string): Promise<Stored<TaskState> | undefined>;
   /** An agent's record and counts; undefined when it has none. One that is damaged is removed on Redis. */
   getAgentStatus(agent_id: string): Promise<AgentStatus | undefined>;
   /**
@@ -267,15 +266,12 @@ export type Store = {
    * durable when it resolves. Throws `StoreRefused` while the store takes no new tasks, and while all output
    * together has reached its limit and that of settled tasks is still being removed.
    */
-  appendOutput(
-    append: OutputAppend,
-    caller?: Caller,
-  ): Promise<({ readonly ok: true } & OutputHead) | OutputConflict>;
+  appendOutput(append: OutputAppend): Promise<({ readonly ok: true } & OutputHead) | OutputConflict>;
   /**
    * The pieces of a task's output behind number `after`: at most `limit` of them, fewer where they are large.
    * Nothing that is not durable is shown.
    */
-  readOutput(request_id: string, after: number, limit: number, caller?: Caller): Promise<OutputPage>;
+  readOutput(request_id: string, after: number, limit: number): Promise<OutputPage>;
   /**
    * Takes due entries, earliest first, and hides them from every other dispatcher for 1.5 s. When more are
    * due than `limit`, it takes a fifth of them from the latest, so that an entry that just came does not wait

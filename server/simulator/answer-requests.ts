@@ -107,7 +107,6 @@ function describeRequest(
 ): ApiRequest {
   const { host: _, ...headers }: Record<string, string> = Object.fromEntries(request.headers);
   if (bytes !== null) headers['content-length'] = String(bytes.length);
-  const caller = { key: signal, isGone: () => signal.aborted };
   return {
     method: request.method,
     path,
@@ -122,7 +121,6 @@ function describeRequest(
         release: () => undefined,
       });
     },
-    caller,
     left: () => signal,
   };
 }

@@ -162,7 +162,7 @@ async function openWorld(parts: WorldParts): Promise<OpenedWorld> {
     findHandler: (endpoint) => agents.findHandler(endpoint) ?? settings.push,
   });
   const gatewayClock = passShortPauses(clock);
-  const largeWork = createLargeWork(gatewayClock);
+  const largeWork = createLargeWork();
   const { gateway, duties } = createGateway({
     store,
     pusher,

@@ -11,7 +11,7 @@ export type Suite = {
 
 const inResilience = (...names: readonly string[]): readonly string[] =>
   names.map((name) => `test/resilience/${name}.test.ts`);
-const OVERLOAD = inResilience('cycles', 'fairness', 'push-load', 'slow-callers', 'stream-load');
+const OVERLOAD = inResilience('cycles', 'push-load', 'slow-callers', 'stream-load');
 const BOUNDS = ['test/resilience/bounds'];
 const SECURITY = inResilience('auth', 'cross-origin', 'canary', 'socket-fuzz', 'injection', 'keywords');
 const REPLICAS = inResilience('replicas', 'rolling-restart', 'redis-faults', 'redis-start', 'failover');

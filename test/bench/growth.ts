@@ -1,5 +1,5 @@
 /**
- * What grows with what is stored: calls on a store with few and with many ended tasks, and with many that wait,
+ * What grows with what is stored: calls on a store with few and with many ended tasks, and with many waiting,
  * what a task costs beside few and many agents, and how long the gateway takes to start on each. The stores
  * are written by the engines themselves, as the gateway would.
  */

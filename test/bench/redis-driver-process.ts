@@ -68,7 +68,7 @@ async function openGateway(): Promise<Gateway> {
       pushesMax: 10_000,
     },
     retention: { keepTasksMs: DAY_MS, sessionEventsMax: 100_000, outputBytesMax: 2 ** 28 },
-    largeWork: createLargeWork(clock),
+    largeWork: createLargeWork(),
   });
   startDuties({ duties: created.duties, store, clock, log: SILENT });
   await created.gateway.registerAgent({

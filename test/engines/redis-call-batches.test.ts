@@ -64,22 +64,4 @@ describe('calls of one tick', () => {
     await yieldTurn();
     expect(sent.map(({ args }) => args.length)).toEqual([64, 6]);
   });
-
-  test('come in rotation by their callers: one call behind many of another is in the next script', async () => {
-    const { sent, calls } = createCalls();
-    const named = (key: string) => ({ key, isGone: () => false });
-    for (const n of [1, 2]) {
-      void calls.run([`under way ${n}`]);
-      await yieldTurn();
-    }
-    for (let n = 0; n < 200; n += 1) void calls.run([`a${n}`], named('a'));
-    void calls.run(['b'], named('b'));
-    // The last of another caller's, at its own place.
-    void calls.run(['a199'], named('c'));
-    sent[0]?.resolve(['']);
-    await yieldTurn();
-    await yieldTurn();
-    expect(sent[2]?.args).toHaveLength(64);
-    expect(sent[2]?.args.slice(0, 4)).toEqual(expect.arrayContaining(['b', 'a199']));
-  });
 });

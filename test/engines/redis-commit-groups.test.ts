@@ -125,19 +125,6 @@ describe('commits on Redis', () => {
     expect(namesOf(large.sent)).toEqual([['a', 'b', 'c'], ['d']]);
   });
 
-  test('of one caller with many of them let that of another into the next script', async () => {
-    const { groups, sent } = createGroups();
-    const write = (key: string, name: string) =>
-      groups.run(buildCommit(name, { size: 100_000 }), { key, isGone: () => false });
-    for (let n = 0; n < 20; n += 1) void write('A', `a${n}`);
-    await yieldTurn();
-    void write('B', 'b');
-    sent[0]?.resolve(['', 'ok', 'ok', 'ok']);
-    await yieldTurn();
-    await yieldTurn();
-    expect(namesOf(sent)[2]).toContain('b');
-  });
-
   test('that add nothing are applied although the memory of Redis is full', async () => {
     const { groups, sent } = createGroups();
     const adding = groups.run(buildCommit('adds', { isAdmission: true })).catch((error: unknown) => error);

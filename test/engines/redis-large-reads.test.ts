@@ -76,10 +76,9 @@ test('A read that fails is an outage of its call, whatever the size of the value
 
 test('Large writes that fail give back the bytes that they held while they waited.', async () => {
   const { values } = createReads({ read: [], call: [] });
-  const caller = { key: 'a', isGone: () => false };
   const failing = { bytes: 60 * 2 ** 20, send: () => Promise.reject(new StoreUnavailable('cut')) };
-  // The caller may hold 64 MiB.
-  for (const _ of [1, 2, 3]) await expect(values.writeLarge(failing, caller)).rejects.toThrow('cut');
+  // 128 MiB may wait.
+  for (const _ of [1, 2, 3]) await expect(values.writeLarge(failing)).rejects.toThrow('cut');
 });
 
 test('A large write that was not sent in time is refused; whether one that was sent had its effect is unknown.', async () => {

@@ -48,9 +48,9 @@ describeEachStore('on %s, a task whose payload is damaged', (_name, open) => {
     const world = await start({
       wrap: (store) => ({
         ...store,
-        get: async (kind, id, caller) => {
+        get: async (kind, id) => {
           if (kind === 'input') throw new StoreUnavailable('its CRC-32 does not match');
-          return await store.get(kind, id, caller);
+          return await store.get(kind, id);
         },
       }),
     });

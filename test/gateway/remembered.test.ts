@@ -1,13 +1,10 @@
 /** What a process remembers of tasks and agents beside the store: for how long, and of what. */
 import { describe, expect, test } from 'vitest';
-import { createLargeWork } from '../../server/async/large-work.ts';
 import { createTaskState } from '../../server/domain/task.ts';
 import { createUntakenTasks } from '../../server/gateway/agents/untaken-tasks.ts';
 import { createWaitingOffers } from '../../server/gateway/dispatch/waiting-offers.ts';
-import { createLargeTasks } from '../../server/gateway/tasks/large-tasks.ts';
 import type { TaskStep } from '../../server/ports/observer.ts';
 import type { AgentStatus, Store } from '../../server/ports/store.ts';
-import { createFakeClock } from '../harness/fake-clock.ts';
 
 const INPUT = {
   request_id: 'T',
@@ -19,14 +16,6 @@ const INPUT = {
   timeout: 60,
 };
 const STATE = createTaskState(INPUT, { createdMs: 0, deadlineMs: 60_000, queueEndMs: null }, 16);
-
-test('Of large tasks those are forgotten first that were not read for the longest time.', () => {
-  const largeTasks = createLargeTasks(createLargeWork(createFakeClock()));
-  for (let n = 0; n < 10_000; n += 1) largeTasks.note(`t${n}`);
-  largeTasks.note('t0');
-  largeTasks.note('one more');
-  expect(['t0', 't1', 't2'].map(largeTasks.isLarge)).toEqual([true, false, true]);
-});
 
 describe('A task that its agent has not taken', () => {
   const delivery = { acknowledged: false };

@@ -1,15 +1,12 @@
 /**
- * A search of tasks takes turns of the large work: some small tasks in each, or one that is known to be
- * large. Callers take these turns in rotation.
+ * A search of tasks reads some of them in each piece of the large work, and ends within the time of a call.
  */
 import { expect, test } from 'vitest';
-import { createLargeWork, type LargeWork } from '../../server/async/large-work.ts';
+import type { LargeWork } from '../../server/async/large-work.ts';
 import { mintTaskId } from '../../server/domain/task-id.ts';
 import { createListTasks } from '../../server/gateway/admin/tasks/list-tasks.ts';
 import { findTaskIds } from '../../server/gateway/admin/tasks/task-ids.ts';
-import { chooseListings, LOOKED_AT_MAX, searchTasks } from '../../server/gateway/admin/tasks/task-search.ts';
-import { createLargeTasks } from '../../server/gateway/tasks/large-tasks.ts';
-import type { Caller } from '../../server/ports/caller.ts';
+import { chooseListings } from '../../server/gateway/admin/tasks/task-search.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { openFreshStore } from '../harness/stores.ts';
@@ -17,7 +14,6 @@ import { countIds, createWorld } from '../harness/world.ts';
 import { submit } from '../harness/world-calls.ts';
 
 const KEEP_TASKS_MS = 86_400_000;
-const caller = (key: string): Caller => ({ key, isGone: () => false });
 
 /** A store with this many tasks, and what a search of it needs. */
 async function arrange(smallTasks: number) {
@@ -45,7 +41,7 @@ test('by the end of an id all tasks of its moment are compared, or the search sa
     return { items, next: pages < pagesMax ? '999' : null };
   };
   const deps = { store: { ...store, list: list as Store['list'] }, keepTasksMs: 60_000 };
-  const find = () => clock.drive(findTaskIds(deps, end, caller('a')));
+  const find = () => clock.drive(findTaskIds(deps, end));
   expect(await find()).toEqual([{ request_id: `the one ${end}`, position: '999' }]);
   pages = 0;
   pagesMax = 201;
@@ -78,84 +74,24 @@ test('tasks whose ids end alike come in pages, the newest first, each once', asy
   await store.close();
 });
 
-test('some small tasks share a piece, and one that is known to be large has its own', async () => {
-  const { clock, store, ids } = await arrange(60);
-  const turns: string[] = [];
-  const largeWork: LargeWork = {
-    async run({ order }, work) {
-      turns.push(order);
-      return await work();
-    },
-  };
-  const largeTasks = createLargeTasks(largeWork);
-  const search = async () => {
-    turns.length = 0;
-    const found: string[] = [];
-    await searchTasks(
-      { store, clock, largeWork, largeTasks, keepTasksMs: KEEP_TASKS_MS },
-      {
-        filter: { waiting: true },
-        after: null,
-        lookedAtMax: LOOKED_AT_MAX,
-        caller: caller('a'),
-        visit(some) {
-          found.push(...some.map(({ request_id }) => request_id));
-          return true;
-        },
-      },
-    );
-    expect(found.toSorted()).toEqual(ids.toSorted());
-    return [...turns];
-  };
-  expect(await search()).toEqual(['small', 'small', 'small']);
-  largeTasks.note(ids[50] ?? '');
-  expect(await search()).toEqual(['small', 'large', 'small', 'small']);
-  await store.close();
-});
-
-test('many searches of one caller hold up that of another by about two turns, not by theirs', async () => {
-  const { clock, store } = await arrange(300);
-  const largeWork = createLargeWork(clock);
-  const deps = {
-    store,
-    clock,
-    largeWork,
-    largeTasks: createLargeTasks(largeWork),
-    keepTasksMs: KEEP_TASKS_MS,
-  };
-  const order: string[] = [];
-  const search = async (key: string, name: string): Promise<void> => {
-    const asked = { filter: {}, after: null, lookedAtMax: LOOKED_AT_MAX, caller: caller(key) };
-    await searchTasks(deps, { ...asked, visit: () => true });
-    order.push(name);
-  };
-  const many = Array.from({ length: 20 }, (_, n) => search('greedy', `greedy ${n}`));
-  const other = search('other', 'other');
-  await Promise.all([...many, other]);
-  expect(order[0]).toBe('other');
-  await store.close();
-});
-
-test('a page and a count whose turns come late end within the time of a call, with what they have', async () => {
+test('a page and a count whose pieces come late end within the time of a call, with what they have', async () => {
   const { clock, store } = await arrange(300);
   const largeWork: LargeWork = {
-    async run(_turn, work) {
+    async run(work) {
       await clock.sleep(900);
       return await work();
     },
   };
-  const largeTasks = createLargeTasks(largeWork);
   const { listTasks } = createListTasks({
     store,
     clock,
     largeWork,
-    largeTasks,
     keepTasksMs: KEEP_TASKS_MS,
   });
   for (const limit of [1, 200]) {
     const beganMs = clock.monotonicMs();
     const query = { tag: 'x', limit, counts: true };
-    const { tasks, counts } = await clock.drive(listTasks(query, caller('a')));
+    const { tasks, counts } = await clock.drive(listTasks(query));
     expect(clock.monotonicMs() - beganMs).toBeLessThan(3_000);
     expect(tasks.length).toBeGreaterThan(0);
     expect(counts).toMatchObject({ complete: false });

@@ -176,9 +176,9 @@ describeEachStore('on %s, tasks that wait while their agent was busy for them', 
     const world = await start({
       wrap: (store) => ({
         ...store,
-        async get(kind, id, caller) {
+        async get(kind, id) {
           reads += 1;
-          return await store.get(kind, id, caller);
+          return await store.get(kind, id);
         },
       }),
     });

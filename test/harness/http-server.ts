@@ -79,7 +79,7 @@ export async function startTestServer(
     settings: { isAgentAuthRequired: false, corsOrigins: [], allowedHosts: ['a'], ...options.settings },
     clock,
     random: () => 0.5,
-    largeWork: options.largeWork ?? createLargeWork(clock),
+    largeWork: options.largeWork ?? createLargeWork(),
     observer: options.observer ?? { ...UNOBSERVED, ...createActivityLog({ log, clock }).observer },
     renderMetrics:
       options.renderMetrics ?? (async () => ({ contentType: 'text/plain', text: '# no metrics\n' })),

@@ -89,7 +89,7 @@ export function createWorld(store: Store, options: WorldOptions): World {
       sessionEventsMax: 100_000,
       outputBytesMax: 2 ** 28,
     },
-    largeWork: options.largeWork ?? createLargeWork(clock),
+    largeWork: options.largeWork ?? createLargeWork(),
     overviewSettings: {
       storeKind: 'memory',
       consoleMode: options.consoleMode ?? 'on',

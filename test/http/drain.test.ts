@@ -186,7 +186,7 @@ describe('draining', () => {
       settings: { isAgentAuthRequired: false, corsOrigins: [] },
       clock: realClock,
       random: () => 0,
-      largeWork: createLargeWork(realClock),
+      largeWork: createLargeWork(),
       log: SILENT,
       observer: UNOBSERVED,
       renderMetrics: async () => ({ contentType: 'text/plain', text: '' }),

@@ -8,11 +8,9 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { HTTP_LIMITS } from '../../server/http/http.ts';
 import { createBodyCollector } from '../../server/http/request/body-collector.ts';
-import { createFairScheduler } from '../../server/http/response/fair-scheduling.ts';
 import { createResponseWriter, type ResponseWriter } from '../../server/http/response/response-writer.ts';
 import { createUnreadBytes } from '../../server/http/response/unread-bytes.ts';
 import { createAdmission } from '../../server/http/stream/admission.ts';
-import { UNNAMED_CALLER } from '../../server/ports/caller.ts';
 import { GatewayError } from '../../server/ports/gateway.ts';
 import { buildCall } from '../contract/usual-calls.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
@@ -73,7 +71,6 @@ describe('the memory of a large body', () => {
 });
 
 test('The memory that a body held as a small one is given back when it becomes large.', async () => {
-  const caller = { key: {}, isGone: () => false };
   const collect = createBodyCollector({
     limits: { ...HTTP_LIMITS, smallBodiesBytesMax: 3 * 60_000 },
     clock: createFakeClock(),
@@ -81,33 +78,29 @@ test('The memory that a body held as a small one is given back when it becomes l
   for (const _ of [1, 2, 3]) {
     const parts = Readable.from([Buffer.alloc(60_000), Buffer.alloc(20_000)]);
     const request = Object.assign(parts, { headers: {}, socket: {} }) as unknown as IncomingMessage;
-    const { bytes, isLarge, release } = await collect(request, caller, null);
+    const { bytes, isLarge, release } = await collect(request, null);
     expect([bytes.length, isLarge]).toEqual([80_000, true]);
     release();
   }
 });
 
 describe('the slot of a stream', () => {
-  const stream = (id: string, address: string | null) => ({
-    of: { kind: 'session', id } as const,
-    address,
-  });
+  const stream = (id: string) => ({ of: { kind: 'session', id } as const });
 
   test.each([
-    ['of all', { streamsMax: 1, streamsOfOneMax: 9 }, null],
-    ['of its session', { streamsMax: 9, streamsOfOneMax: 1 }, null],
-    ['of its address', { streamsMax: 2, streamsOfOneMax: 9 }, '10.0.0.1'],
-  ])('%s is free again when it ends, and once only', (_which, limits, address) => {
+    ['of all', { streamsMax: 1, streamsOfOneMax: 9 }],
+    ['of its session', { streamsMax: 9, streamsOfOneMax: 1 }],
+  ])('%s is free again when it ends, and once only', (_which, limits) => {
     const admission = createAdmission(limits);
     for (const _ of [1, 2, 3]) {
-      const one = stream('s', address);
+      const one = stream('s');
       admission.admit(one);
-      expect(() => admission.admit(stream('s', address))).toThrow(/open/);
+      expect(() => admission.admit(stream('s'))).toThrow(/open/);
       admission.release(one);
       admission.release(one);
     }
-    admission.admit(stream('s', address));
-    expect(() => admission.admit(stream('s', address))).toThrow(/open/);
+    admission.admit(stream('s'));
+    expect(() => admission.admit(stream('s'))).toThrow(/open/);
   });
 });
 
@@ -116,7 +109,7 @@ test('A session whose streams have ended leaves nothing behind.', () => {
   const { admit, release } = createAdmission({ streamsMax: 9, streamsOfOneMax: 1 });
   const open = (name: string): void => {
     for (let n = 0; n < sessions; n += 1) {
-      const one = { of: { kind: 'session', id: `${name} ${n}` } as const, address: null };
+      const one = { of: { kind: 'session', id: `${name} ${n}` } as const };
       admit(one);
       release(one);
     }
@@ -145,13 +138,8 @@ describe('bytes that a reader has not taken', () => {
       },
       take: () => taken.shift()?.(),
     });
-    const unread = createUnreadBytes(
-      1_000_000,
-      () => null,
-      () => {},
-    );
-    const writers = { scheduler: createFairScheduler(), unread, callerOf: () => UNNAMED_CALLER };
-    const writer = createResponseWriter(response as unknown as ServerResponse, writers);
+    const unread = createUnreadBytes(1_000_000, () => undefined);
+    const writer = createResponseWriter(response as unknown as ServerResponse, { unread });
     return { response, writer, heldBytes: unread.heldBytes };
   }
 
@@ -171,22 +159,5 @@ describe('bytes that a reader has not taken', () => {
     response.emit('close');
     expect(heldBytes()).toBe(0);
     await written;
-  });
-
-  test('count no more against their caller once they are taken', () => {
-    const cut: (string | null)[] = [];
-    const addressOf = ({ socket }: IncomingMessage): string | null => socket.remoteAddress ?? null;
-    const unread = createUnreadBytes(100, addressOf, (address) => cut.push(address));
-    const readerOf = (remoteAddress: string): ServerResponse =>
-      ({ req: { socket: { remoteAddress } }, destroy: () => undefined }) as unknown as ServerResponse;
-    unread.hold(readerOf('10.0.0.1'), Buffer.alloc(10));
-    for (const _ of [1, 2, 3]) {
-      const reader = readerOf('10.0.0.1');
-      unread.hold(reader, Buffer.alloc(80));
-      unread.release(reader);
-    }
-    unread.hold(readerOf('10.0.0.2'), Buffer.alloc(80));
-    unread.hold(readerOf('10.0.0.3'), Buffer.alloc(20));
-    expect([cut, unread.heldBytes()]).toEqual([['10.0.0.2'], 30]);
   });
 });

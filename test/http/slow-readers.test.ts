@@ -4,12 +4,10 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { EventSource } from '../../server/http/answers.ts';
-import { createFairScheduler } from '../../server/http/response/fair-scheduling.ts';
 import type { ResponseWriter } from '../../server/http/response/response-writer.ts';
 import { createUnreadBytes } from '../../server/http/response/unread-bytes.ts';
 import { renderItem } from '../../server/http/stream/event-frames.ts';
 import { createPingTimer, createStreams } from '../../server/http/stream/sse.ts';
-import { UNNAMED_CALLER } from '../../server/ports/caller.ts';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
 import type { TestServer } from '../harness/http-server.ts';
 import { type Feed, idleFeed, subscribeTo } from './fake-gateway.ts';
@@ -158,17 +156,8 @@ describe('many readers', () => {
     random: () => 0,
     log: { debug() {}, info() {}, warn() {}, error() {} },
     limits: { streamsMax: 2_000, streamsOfOneMax: 2_000 },
-    addressOf: () => null,
     pingIntervalMs: 5_000,
-    writers: {
-      scheduler: createFairScheduler(),
-      unread: createUnreadBytes(
-        1_000_000,
-        () => null,
-        () => {},
-      ),
-      callerOf: () => UNNAMED_CALLER,
-    },
+    writers: { unread: createUnreadBytes(1_000_000, () => undefined) },
   });
 
   test('that have ended and are not taken yet stay as they are when the gateway drains', async () => {

@@ -121,8 +121,8 @@ export const MUTANTS = {
     fault: 'a writer writes on after another has begun',
     mutate: (store) => ({
       ...store,
-      async appendOutput(append, caller) {
-        const appended = await store.appendOutput(append, caller);
+      async appendOutput(append) {
+        const appended = await store.appendOutput(append);
         const { request_id, pieces, by } = append;
         if (appended.ok || appended.conflict !== 'writer' || by.from === 0) return appended;
         const task = await store.get('task', request_id);

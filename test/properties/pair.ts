@@ -62,7 +62,7 @@ export async function createPair(
       observer: UNOBSERVED,
       limits: { timeoutMaxMs: 1e9, openTasksMax: 1_000, keepKeysMs: 1e8, agentsMax: 100, pushesMax: 100 },
       retention: { keepTasksMs: 1e8, sessionEventsMax: 1_000, outputBytesMax: 2 ** 28 },
-      largeWork: createLargeWork(clock),
+      largeWork: createLargeWork(),
     });
   }
 

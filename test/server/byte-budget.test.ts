@@ -9,14 +9,14 @@ describe('work under a budget of 10 bytes', () => {
     const budget = createByteBudget(10);
     const begun: string[] = [];
     const ends = new Map<string, PromiseWithResolvers<string>>();
-    const run = (name: string, bytes: number, own = signal, caller = 'one'): Promise<string> => {
+    const run = (name: string, bytes: number, own = signal): Promise<string> => {
       const start = (): Promise<string> => {
         begun.push(name);
         const end = Promise.withResolvers<string>();
         ends.set(name, end);
         return end.promise;
       };
-      return budget.run({ bytes, caller: { key: caller, isGone: () => false }, start }, own);
+      return budget.run({ bytes, start }, own);
     };
     const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
     const end = async (name: string): Promise<void> => {
@@ -41,23 +41,13 @@ describe('work under a budget of 10 bytes', () => {
 
   test('that throws before it returns a promise rejects, and gives its bytes back', async () => {
     const budget = createByteBudget(10);
-    const caller = { key: 'one', isGone: () => false };
     const start = (): Promise<never> => {
       throw new Error('refused');
     };
     for (let times = 0; times < 3; times += 1)
-      await expect(budget.run({ bytes: 10, caller, start }, NEVER)).rejects.toThrow('refused');
-    const run = budget.run({ bytes: 10, caller, start: async () => 'began' }, NEVER);
+      await expect(budget.run({ bytes: 10, start }, NEVER)).rejects.toThrow('refused');
+    const run = budget.run({ bytes: 10, start: async () => 'began' }, NEVER);
     expect(await run).toBe('began');
-  });
-
-  test('of a caller that has much waiting does not hold up that of another', async () => {
-    const { begun, run, end } = createWork();
-    for (const name of ['a1', 'a2', 'a3', 'a4']) void run(name, 10, NEVER, 'a');
-    void run('b1', 10, NEVER, 'b');
-    await end('a1');
-    await end('a2');
-    expect(begun).toEqual(['a1', 'a2', 'b1']);
   });
 
   test('runs alone when it is larger than all of it', async () => {

@@ -21,7 +21,6 @@
 import type { SharedReads } from '../../async/shared-reads.ts';
 import type { TaskState } from '../../domain/task.ts';
 import { SMALL_LENGTH_MAX } from '../../domain/value-size.ts';
-import type { Caller } from '../../ports/caller.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { countLatestDue, TIME_BUDGETS } from '../../ports/limits.ts';
 import type { OutputConflict, OutputHead } from '../../ports/output.ts';
@@ -116,21 +115,21 @@ function createReads(
   commit: Store['commit'],
 ): Pick<Store, 'get' | 'getForCommit' | 'getAgentStatus' | 'readAgentChanges' | 'list'> {
   const { connection, values, statuses, writtenTasks } = engine;
-  async function read<K extends keyof Kinds>(kind: K, id: string, caller?: Caller) {
-    const found = await values.read(kind, id, caller);
+  async function read<K extends keyof Kinds>(kind: K, id: string) {
+    const found = await values.read(kind, id);
     return found && { value: parseValue(kind, id, found.json), revision: found.revision };
   }
 
   return {
-    async get<K extends keyof Kinds>(kind: K, id: string, caller?: Caller) {
+    async get<K extends keyof Kinds>(kind: K, id: string) {
       connection.requireUp();
       const written = kind === 'task' ? writtenTasks.findSettled(id) : undefined;
-      return (written as Stored<Kinds[K]> | undefined) ?? (await read(kind, id, caller));
+      return (written as Stored<Kinds[K]> | undefined) ?? (await read(kind, id));
     },
     // Redis responds to a read after the writes that it has seen are durable.
-    async getForCommit(request_id, caller) {
+    async getForCommit(request_id) {
       connection.requireUp();
-      return writtenTasks.find(request_id) ?? (await read('task', request_id, caller));
+      return writtenTasks.find(request_id) ?? (await read('task', request_id));
     },
     async getAgentStatus(agent_id) {
       const [resumedMs, status] = (await values.readStatus(agent_id)) as readonly Reply[];
@@ -165,10 +164,9 @@ function createWrites(
     const commit = encodeCommit(batch, { revision, notAfterMs });
     if (commit.isAdmission) inspection.requireMemory();
     const noteResult = writtenTasks.begin(batch, commit.size);
-    const { caller } = batch;
-    const send = () => groups.run(commit, caller);
+    const send = () => groups.run(commit);
     const isLarge = commit.size > SMALL_LENGTH_MAX;
-    const result = await (isLarge ? values.writeLarge({ bytes: commit.size, send }, caller) : send());
+    const result = await (isLarge ? values.writeLarge({ bytes: commit.size, send }) : send());
     const parsed = parseCommitResult(result, revision);
     noteResult(parsed);
     return parsed;
@@ -176,8 +174,8 @@ function createWrites(
 
   return {
     commit,
-    async appendOutput({ request_id, ...append }, caller) {
-      const batch = { writes: [], output: { request_id, append }, ...(caller && { caller }) };
+    async appendOutput({ request_id, ...append }) {
+      const batch = { writes: [], output: { request_id, append } };
       const result = await commit(batch);
       return result.ok ? { ok: true, ...(result.output as OutputHead) } : (result as OutputConflict);
     },

@@ -132,6 +132,11 @@ function updateCopies(
   cursor: Position | null,
 ): void {
   const { values, statuses, changes, feeds } = copies;
+  for (const [index, { op, agent_id }] of slots.entries()) {
+    statuses.forgetSlots(agent_id);
+    if (op === 'grant' && !held.includes(index)) contacts.noteGrant(agent_id, nowMs());
+    changes.noteIfKnown(agent_id);
+  }
   for (const write of writes) {
     if (write.kind === 'task' || write.kind === 'input') {
       const key = `${write.kind}/${write.id}`;
@@ -146,11 +151,6 @@ function updateCopies(
         contacts.forget(write.id);
       }
     }
-  }
-  for (const [index, { op, agent_id }] of slots.entries()) {
-    statuses.forgetSlots(agent_id);
-    if (op === 'grant' && !held.includes(index)) contacts.noteGrant(agent_id, nowMs());
-    changes.noteIfKnown(agent_id);
   }
   if (event && cursor) feeds.note(event.session, cursor, event.request_id);
 }

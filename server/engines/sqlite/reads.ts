@@ -1,4 +1,6 @@
 /** The reads of the engine: each shows what is committed. */
+import { createLargeWork } from '../../async/large-work.ts';
+import { SMALL_LENGTH_MAX } from '../../domain/value-size.ts';
 import type { Store } from '../../ports/store.ts';
 import type { DueTimer } from '../due-timer.ts';
 import type { Notifications } from '../notifications.ts';
@@ -87,14 +89,24 @@ export function createReads(deps: Deps): Reads {
   };
 }
 
-/** Reads the text of a value; an expired key counts as none. */
+/**
+ * Reads the text of a value; an expired key counts as none. If it is above 64 KiB it is read when those
+ * before it are: so a thousand reads of 2 MB at once do not hold them all.
+ */
 function createTextRead(prepare: Prepare, nowMs: () => number): ReadValue<StoredText> {
-  const find = prepare(
-    'SELECT revision, coalesce(json, (SELECT large.json FROM large WHERE large.id = large_id)), expires_ms ' +
-      'FROM value WHERE kind = ? AND id = ?',
-  );
+  const prepareRead = (json: string) =>
+    prepare(
+      `SELECT revision, coalesce(json, (SELECT ${json} FROM large WHERE large.id = large_id)), expires_ms ` +
+        'FROM value WHERE kind = ? AND id = ?',
+    );
+  const find = prepareRead(`iif(octet_length(large.json) <= ${SMALL_LENGTH_MAX}, large.json, NULL)`);
+  const findLarge = prepareRead('large.json');
+  const largeReads = createLargeWork();
   return async (kind, id) => {
-    const [revision, json, expiresMs] = find.get(kind, id) ?? [];
+    const found = find.get(kind, id);
+    const isLarge = found !== undefined && found[1] === null;
+    const row = isLarge ? await largeReads.run(() => findLarge.get(kind, id)) : found;
+    const [revision, json, expiresMs] = row ?? [];
     if (revision === undefined || (expiresMs !== null && Number(expiresMs) <= nowMs())) return undefined;
     return { revision: String(revision), json: String(json) };
   };

@@ -11,7 +11,6 @@ import type { AgentIndex } from '../agents/ranking/agent-index.ts';
 import type { RegisteredAgents } from '../agents/registered-agents.ts';
 import type { Seen } from '../agents/seen.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
-import type { LargeTasks } from '../tasks/large-tasks.ts';
 import { createAgentCalls } from './agents.ts';
 import { createOverview, type OverviewReader, type OverviewSettings } from './overview/overview.ts';
 import { createListTasks } from './tasks/list-tasks.ts';
@@ -25,7 +24,6 @@ type Deps = Seen & {
   readonly commits: TaskCommits;
   readonly largeWork: LargeWork;
   readonly observer: Pick<Observer, 'noteAgent'>;
-  readonly largeTasks: LargeTasks;
   readonly keepTasksMs: number;
   readonly overviewSettings: OverviewSettings;
   readonly limits: { readonly openTasksMax: number; readonly agentsMax: number };

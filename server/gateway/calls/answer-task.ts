@@ -16,10 +16,10 @@ export function createAnswerTask({
   readonly commits: TaskCommits;
 }): Pick<Gateway, 'answerTask'> {
   return {
-    async answerTask({ request_id, key, answer }, caller) {
+    async answerTask({ request_id, key, answer }) {
       const trigger = { type: 'answer', key, answer } as const;
       const output = { append: { pieces: [renderAnswer(key, answer)] } };
-      const result = await commits.advanceTask(request_id, trigger, { output, ...(caller && { caller }) });
+      const result = await commits.advanceTask(request_id, trigger, { output });
       if (result.kind === 'absent') throw taskNotFound();
       if (result.kind !== 'refused') return { ok: true, request_id, key };
       const { state, refusal, details } = result;

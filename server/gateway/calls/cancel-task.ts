@@ -1,5 +1,4 @@
 /** `cancelTask`: the client takes back a task, if it has not ended. */
-import { UNNAMED_CALLER } from '../../ports/caller.ts';
 import { type Gateway, GatewayError } from '../../ports/gateway.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
 import { taskNotFound } from '../tasks/read-task.ts';
@@ -11,8 +10,8 @@ export function createCancelTask({
   readonly commits: TaskCommits;
 }): Pick<Gateway, 'cancelTask'> {
   return {
-    async cancelTask(request_id, caller = UNNAMED_CALLER) {
-      const result = await commits.advanceTask(request_id, { type: 'cancel' }, { caller });
+    async cancelTask(request_id) {
+      const result = await commits.advanceTask(request_id, { type: 'cancel' });
       if (result.kind === 'absent') throw taskNotFound();
       if (result.kind === 'refused') {
         throw new GatewayError(

@@ -1,6 +1,5 @@
 /** The agent of a task claims the answer to a question that it has asked: `claimAnswer`. */
 import { isSettled, mayWrite } from '../../domain/task.ts';
-import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { type Gateway, GatewayError } from '../../ports/gateway.ts';
 import { type Store, StoreDamaged } from '../../ports/store.ts';
@@ -18,13 +17,13 @@ type Found = Awaited<ReturnType<Gateway['claimAnswer']>>;
 /** Creates the operation. Each of its reads is bounded. */
 export function createClaimAnswer(deps: Deps): Pick<Gateway, 'claimAnswer'> {
   return {
-    async claimAnswer(claim, signal, caller = UNNAMED_CALLER) {
+    async claimAnswer(claim, signal) {
       const record = await deps.agents.noteContactIfRegistered(claim.agent_id, { by: 'call' });
-      let found = await readAnswer(deps, claim, caller);
+      let found = await readAnswer(deps, claim);
       if (found || claim.wait === 0) return found;
       const wait = () =>
         awaitChange(deps, `task:${claim.request_id}`, claim.wait * 1_000, signal, async () => {
-          found = await readAnswer(deps, claim, caller);
+          found = await readAnswer(deps, claim);
           return found !== null;
         });
       await (record ? noteContactWhile(deps, record, signal, wait) : wait());
@@ -34,12 +33,8 @@ export function createClaimAnswer(deps: Deps): Pick<Gateway, 'claimAnswer'> {
 }
 
 /** Null while the question is open. */
-async function readAnswer(
-  deps: Deps,
-  { agent_id, request_id, key }: Omit<Claim, 'wait'>,
-  caller: Caller,
-): Promise<Found> {
-  const task = await deps.store.get('task', request_id, caller);
+async function readAnswer(deps: Deps, { agent_id, request_id, key }: Omit<Claim, 'wait'>): Promise<Found> {
+  const task = await deps.store.get('task', request_id);
   if (!task) throw taskNotFound();
   const { value: state, revision } = task;
   if (!mayWrite(state, agent_id)) return await refuseStranger(deps, agent_id);
@@ -49,12 +44,12 @@ async function readAnswer(
   const question = state.questions?.find((one) => one.key === key && !one.isWithdrawn);
   if (!question) throw notAsked(state, key);
   if (question.answeredMs === undefined) return null;
-  const details = await readDetails(deps.store, request_id, revision, caller);
+  const details = await readDetails(deps.store, request_id, revision);
   const content = details?.questions?.find((one) => one.key === key);
   if (content) return { key, answer: content.answer };
-  const isSame = (await deps.store.get('task', request_id, caller))?.revision === revision;
+  const isSame = (await deps.store.get('task', request_id))?.revision === revision;
   if (isSame)
     throw new StoreDamaged(`The store is damaged: task ${request_id} lacks an answer in its details.`);
   // The task has just ended, or was given to another agent: the next look says so.
-  return await readAnswer(deps, { agent_id, request_id, key }, caller);
+  return await readAnswer(deps, { agent_id, request_id, key });
 }

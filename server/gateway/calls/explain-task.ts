@@ -12,7 +12,6 @@ import { decodeMatch } from '../../domain/match-record.ts';
 import { isSettled, type TaskDetails, type TaskState } from '../../domain/task.ts';
 import { ANY_TASK, type TaskMatch } from '../../domain/task-match.ts';
 import { toSeconds } from '../../domain/wire-time.ts';
-import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import type { Gateway, TaskAgent } from '../../ports/gateway.ts';
 import type { Store } from '../../ports/store.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
@@ -25,8 +24,8 @@ type TaskExplanation = Awaited<ReturnType<Gateway['explainTask']>>;
 /** Creates the operation. */
 export function createExplainTask(deps: Deps): Pick<Gateway, 'explainTask'> {
   return {
-    async explainTask(request_id, caller: Caller = UNNAMED_CALLER) {
-      const found = await readWithDetails(deps.store, request_id, caller);
+    async explainTask(request_id) {
+      const found = await readWithDetails(deps.store, request_id);
       if (!found) throw taskNotFound();
       const { state, details } = found;
       const match = await findMatch(deps, state);

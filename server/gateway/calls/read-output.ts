@@ -4,12 +4,10 @@
  */
 import { outcomeOf } from '../../domain/history.ts';
 import { isSettled, type TaskState } from '../../domain/task.ts';
-import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Gateway, OutputItem, ReadOutput } from '../../ports/gateway.ts';
 import type { OutputPage } from '../../ports/output.ts';
 import type { Store, Stored } from '../../ports/store.ts';
-import type { LargeTasks } from '../tasks/large-tasks.ts';
 import { taskNotFound } from '../tasks/read-task.ts';
 import { awaitChange } from './await-change.ts';
 import { createFollowedOutputs, type FollowedOutputs } from './followed-outputs.ts';
@@ -20,7 +18,6 @@ const PAGE_PIECES = 1_000;
 type Deps = {
   readonly store: Store;
   readonly clock: Clock;
-  readonly largeTasks: LargeTasks;
 };
 
 /** Creates both forms of the operation. */
@@ -28,21 +25,21 @@ export function createReadOutput(deps: Deps): Pick<Gateway, 'readOutput' | 'foll
   const { store } = deps;
   const outputs = createFollowedOutputs(store);
   return {
-    async readOutput(request_id, after, waitMs, signal, caller = UNNAMED_CALLER) {
-      let found = await readView(deps, request_id, after, caller);
+    async readOutput(request_id, after, waitMs, signal) {
+      let found = await readView(deps, request_id, after);
       const isThere = (): boolean => found.pieces.length > 0 || found.complete;
       if (waitMs === 0 || isThere()) return found;
       await awaitChange(deps, `output:${request_id}`, waitMs, signal, async () => {
-        found = await readView(deps, request_id, after, caller);
+        found = await readView(deps, request_id, after);
         return isThere();
       });
       return found;
     },
 
-    async followOutput(request_id, after, caller = UNNAMED_CALLER) {
-      const state = await readState(deps, request_id, caller);
+    async followOutput(request_id, after) {
+      const state = await store.get('task', request_id);
       if (!state) throw taskNotFound();
-      const { last } = after === 0 ? { last: 0 } : await store.readOutput(request_id, after, 1, caller);
+      const { last } = after === 0 ? { last: 0 } : await store.readOutput(request_id, after, 1);
       if (after === last + 1 && isSettled(state.value)) return null;
       const reader = { request_id, first: state, after: after > last ? 0 : after };
       return (signal) => followOutput(deps, reader, outputs, signal);
@@ -50,22 +47,12 @@ export function createReadOutput(deps: Deps): Pick<Gateway, 'readOutput' | 'foll
   };
 }
 
-/** Large tasks are read one at a time. `mayWaitLong`: a stream has no other response than its frames. */
-function readState(
-  { store, largeTasks }: Deps,
-  request_id: string,
-  caller: Caller,
-  mayWaitLong = false,
-): Promise<Stored<TaskState> | undefined> {
-  return largeTasks.read(request_id, { caller, mayWaitLong }, () => store.get('task', request_id, caller));
-}
-
-async function readView(deps: Deps, request_id: string, after: number, caller: Caller): Promise<ReadOutput> {
-  const state = await readState(deps, request_id, caller);
+async function readView(deps: Deps, request_id: string, after: number): Promise<ReadOutput> {
+  const state = await deps.store.get('task', request_id);
   if (!state) throw taskNotFound();
   const { status, progress } = state.value;
   const complete = isSettled(state.value);
-  const read = (from: number) => deps.store.readOutput(request_id, from, PAGE_PIECES, caller);
+  const read = (from: number) => deps.store.readOutput(request_id, from, PAGE_PIECES);
   const asked = await read(after);
   // The number of the end is above the last piece, and nothing follows it.
   const isBeyond = after > asked.last && !(complete && after === asked.last + 1);
@@ -111,15 +98,13 @@ async function* followOutput(
     do {
       for (;;) {
         const page = await pages.read(`${at} ${request_id}`, () =>
-          deps.store.readOutput(request_id, at, PAGE_PIECES, readersOf(request_id)),
+          deps.store.readOutput(request_id, at, PAGE_PIECES),
         );
         if (page.pieces.length > 0) yield { pieces: page.pieces };
         at = lastOf(page);
         if (at < page.last) continue;
         if (page.revision !== state.revision) {
-          state = await states.read(request_id, () =>
-            readState(deps, request_id, readersOf(request_id), true),
-          );
+          state = await states.read(request_id, () => deps.store.get('task', request_id));
         }
         // It was trimmed.
         if (!state) return;
@@ -138,11 +123,6 @@ async function* followOutput(
   } finally {
     changes.close();
   }
-}
-
-/** All readers of an output share its place: one that leaves takes the read away from no other. */
-function readersOf(request_id: string): Caller {
-  return { key: `output ${request_id}`, isGone: () => false };
 }
 
 function describeStatus({ status, progress }: TaskState): OutputItem {

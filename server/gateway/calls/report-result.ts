@@ -3,7 +3,6 @@ import { type LargeWork, passOver } from '../../async/large-work.ts';
 import { JsonText } from '../../domain/json-text.ts';
 import type { JsonObject } from '../../domain/task.ts';
 import type { Trigger } from '../../domain/triggers.ts';
-import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import type { Gateway, Report } from '../../ports/gateway.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Tracing } from '../../ports/tracing.ts';
@@ -25,20 +24,20 @@ type Deps = {
 /** Creates the report operation. Late and repeated reports return `accepted: false`. */
 export function createReportResult(deps: Deps): Pick<Gateway, 'reportResult'> {
   return {
-    reportResult: (report, caller = UNNAMED_CALLER, trace) =>
+    reportResult: (report, trace) =>
       runTaskHop(deps, {
         hop: 'report',
         request_id: report.request_id,
         parent: trace,
-        work: () => applyReport(deps, report, caller),
+        work: () => applyReport(deps, report),
         describe: ({ status }) => ({ agent_id: report.agent_id, status }),
       }),
   };
 }
 
-async function applyReport(deps: Deps, report: Report, caller: Caller): ReturnType<Gateway['reportResult']> {
+async function applyReport(deps: Deps, report: Report): ReturnType<Gateway['reportResult']> {
   const { request_id } = report;
-  const [, result] = await Promise.all([noteContact(deps, report), commitReport(deps, report, caller)]);
+  const [, result] = await Promise.all([noteContact(deps, report), commitReport(deps, report)]);
   switch (result.kind) {
     case 'absent':
       throw taskNotFound();
@@ -65,16 +64,12 @@ async function noteContact(
   if (agent && status !== 'running') recentReports.note(agent_id, store.nowMs());
 }
 
-async function commitReport(
-  { store, commits, largeWork }: Deps,
-  report: Report,
-  caller: Caller,
-): Promise<AdvanceResult> {
+async function commitReport({ store, commits, largeWork }: Deps, report: Report): Promise<AdvanceResult> {
   const { request_id } = report;
-  const passed = passOver(largeWork, caller, report.result, (isLarge) => toTrigger(report, isLarge));
+  const passed = passOver(largeWork, report.result, (isLarge) => toTrigger(report, isLarge));
   const trigger = passed instanceof Promise ? await passed : passed;
-  const lastRead = await store.getForCommit(request_id, caller);
-  return await commits.advanceTask(request_id, trigger, { caller }, lastRead);
+  const lastRead = await store.getForCommit(request_id);
+  return await commits.advanceTask(request_id, trigger, {}, lastRead);
 }
 
 /** Takes the properties of the body one by one. A large result is rendered here, for the last time. */

@@ -22,14 +22,11 @@ import {
   type TaskState,
 } from '../../domain/task.ts';
 import type { TraceContext } from '../../domain/trace-context.ts';
-import { isLargeText } from '../../domain/value-size.ts';
-import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import type { Ids } from '../../ports/clock.ts';
 import { type Gateway, GatewayError, type Submission } from '../../ports/gateway.ts';
 import type { Retention, Write } from '../../ports/store.ts';
 import { type AssignDeps, commitAssignment, grantSlot, pickAgent } from '../dispatch/assign.ts';
 import { commitDeadlineMs } from '../tasks/commit-step.ts';
-import type { LargeTasks } from '../tasks/large-tasks.ts';
 import type { LeasedResult } from '../tasks/leased-task.ts';
 import type { CommitOptions, SubmissionRest } from '../tasks/task-batch.ts';
 import { runInSpan } from '../tasks/task-traces.ts';
@@ -46,7 +43,6 @@ type Deps = AssignDeps & {
   readonly ids: Ids;
   readonly limits: TaskLimits;
   readonly retention: Pick<Retention, 'keepTasksMs'>;
-  readonly largeTasks: LargeTasks;
   readonly largeWork: LargeWork;
 };
 
@@ -57,18 +53,17 @@ type RenderedSubmission = Submission & { readonly payloadBytes: number; readonly
 type AcceptedTask = { readonly input: TaskInput; readonly state: TaskState };
 
 /** For whom a task is submitted, and in which trace. */
-type Origin = { readonly caller: Caller; readonly trace: TraceContext | undefined };
+type Origin = { readonly trace: TraceContext | undefined };
 
 /** For whom and until when a submission is committed, and what is written beside it. */
-type SubmissionCommit = Required<Pick<CommitOptions, 'caller' | 'notAfterMs'>> &
-  Pick<SubmissionRest, 'writes'>;
+type SubmissionCommit = Required<Pick<CommitOptions, 'notAfterMs'>> & Pick<SubmissionRest, 'writes'>;
 
 /** Creates the submit operation. */
 export function createSubmitTask(deps: Deps): Pick<Gateway, 'submitTask'> {
   return {
-    submitTask(submission, idempotencyKey, caller = UNNAMED_CALLER, trace) {
+    submitTask(submission, idempotencyKey, trace) {
       const span = deps.tracing.startSpan('submit', trace);
-      const origin = { caller, trace: span?.trace ?? trace };
+      const origin = { trace: span?.trace ?? trace };
       const submit = (): Promise<TaskInfo> =>
         idempotencyKey === undefined
           ? submitOnce(deps, submission, origin)
@@ -79,12 +74,11 @@ export function createSubmitTask(deps: Deps): Pick<Gateway, 'submitTask'> {
 }
 
 async function submitOnce(deps: Deps, submission: Submission, origin: Origin): Promise<TaskInfo> {
-  const { caller } = origin;
   const notAfterMs = commitDeadlineMs(deps.store);
-  const passed = renderPayload(deps, submission, caller);
+  const passed = renderPayload(deps, submission);
   const rendered = passed instanceof Promise ? await passed : passed;
   const accepted = acceptTask(deps, rendered, origin);
-  const result = await commitSubmission(deps, accepted, { writes: [], caller, notAfterMs });
+  const result = await commitSubmission(deps, accepted, { writes: [], notAfterMs });
   if (!result.ok) throw refuseTask(deps);
   return describeFreshTask(accepted.input);
 }
@@ -100,11 +94,10 @@ async function submitUnderKey(
   origin: Origin,
 ): Promise<TaskInfo> {
   const { store, limits, retention, largeWork } = deps;
-  const { caller } = origin;
   let fingerprint: string | undefined;
   let rendered: RenderedSubmission | undefined;
   return await deps.commits.retryCommit(async (notAfterMs) => {
-    fingerprint ??= await passOver(largeWork, caller, submission.payload, () => fingerprintOf(submission));
+    fingerprint ??= await passOver(largeWork, submission.payload, () => fingerprintOf(submission));
     const first = await store.get('key', key);
     if (first && first.value.fingerprint !== fingerprint) {
       throw new GatewayError(
@@ -113,7 +106,7 @@ async function submitUnderKey(
       );
     }
     if (first) return describeFreshTask(nameInput(submission, first.value));
-    rendered ??= await renderPayload(deps, submission, caller);
+    rendered ??= await renderPayload(deps, submission);
     const accepted = acceptTask(deps, rendered, origin);
     const { request_id, create_time } = accepted.input;
     const write: Write = {
@@ -124,7 +117,7 @@ async function submitUnderKey(
       // No key outlives the task that it names: that is kept for `keepTasksMs` behind its end.
       keepMs: Math.min(limits.keepKeysMs, retention.keepTasksMs),
     };
-    const result = await commitSubmission(deps, accepted, { writes: [write], caller, notAfterMs });
+    const result = await commitSubmission(deps, accepted, { writes: [write], notAfterMs });
     if (result.ok) return describeFreshTask(accepted.input);
     if (result.conflict === 'full') throw refuseTask(deps);
     return undefined;
@@ -142,8 +135,6 @@ async function commitSubmission(
   if (!result || (!result.ok && (result.conflict === 'slot' || result.conflict === 'waiting'))) {
     result = await deps.commits.submitPending(state, submission, options);
   }
-  // A large task is read in rotation from the first time on.
-  if (result.ok && isLargeInput(input)) deps.largeTasks.note(input.request_id);
   return result;
 }
 
@@ -171,16 +162,11 @@ async function commitAssigned(
   return await runInSpan(span, assign, (tried) => (tried?.ok && record ? { agent_id: record.agent_id } : {}));
 }
 
-function isLargeInput({ payload }: TaskInput): boolean {
-  return payload instanceof JsonText && isLargeText(payload.text);
-}
-
 function renderPayload(
   { largeWork }: Deps,
   submission: Submission,
-  caller: Caller,
 ): RenderedSubmission | Promise<RenderedSubmission> {
-  return passOver(largeWork, caller, submission.payload, () => {
+  return passOver(largeWork, submission.payload, () => {
     const text = JSON.stringify(submission.payload);
     if (!isKeptAsText(text)) return { ...submission, payloadBytes: Buffer.byteLength(text) };
     const payload = new JsonText(text);

@@ -7,69 +7,58 @@
  * of it. The cache holds an item only as long as a reader waits for it, so that a reader that stands still
  * costs one event, not all it passed.
  */
+import { type LargeWork, passOver } from '../../async/large-work.ts';
 import type { TaskState } from '../../domain/task.ts';
-import type { Caller } from '../../ports/caller.ts';
 import type { Gateway, RenderItem, StreamItem, TaskDone } from '../../ports/gateway.ts';
 import type { FeedItem, Store } from '../../ports/store.ts';
 import type { Tracing } from '../../ports/tracing.ts';
-import type { LargeTasks, TaskReader } from '../tasks/large-tasks.ts';
 import { readIfWhole } from '../tasks/read-task.ts';
 import { runTaskHop } from '../tasks/task-traces.ts';
 
 /** The texts of one rendering function, by the feed item. */
 type RenderedItems = WeakMap<FeedItem, WeakRef<Promise<unknown>>>;
 
-type Deps = { readonly store: Store; readonly largeTasks: LargeTasks; readonly tracing: Tracing };
+type Deps = { readonly store: Store; readonly largeWork: LargeWork; readonly tracing: Tracing };
 
 /** Creates the subscription. */
 export function createSubscribeEvents(deps: Deps): Pick<Gateway, 'subscribeEvents'> {
-  const { store, largeTasks } = deps;
+  const { store, largeWork } = deps;
   const cache = new WeakMap<RenderItem<unknown>, RenderedItems>();
 
-  function renderShared<T>(session: string, item: FeedItem, render: RenderItem<T>): Promise<T> {
+  function renderShared<T>(item: FeedItem, render: RenderItem<T>): Promise<T> {
     const renderedItems: RenderedItems = cache.get(render) ?? new WeakMap();
     cache.set(render, renderedItems);
     const cached = renderedItems.get(item)?.deref();
     // The cache of a function holds nothing but what this function returned.
     if (cached) return cached as Promise<T>;
-    const reader = readerOf(session);
-    const rendering = item.gap
-      ? Promise.resolve(render(item))
-      : // Reading and rendering are one piece: no large value waits between the two.
-        largeTasks.read(item.request_id, reader, async () =>
-          render(await readItem(deps, item, reader.caller)),
-        );
+    const rendering = (item.gap ? Promise.resolve(item) : readItem(deps, item)).then((read) =>
+      passOver(largeWork, read.gap ? null : read.event.result, () => render(read)),
+    );
     renderedItems.set(item, new WeakRef(rendering));
     return rendering;
   }
 
   return {
     async *subscribeEvents(session, after, render, signal) {
-      for await (const item of store.feed(session, after, signal))
-        yield await renderShared(session, item, render);
+      for await (const item of store.feed(session, after, signal)) yield await renderShared(item, render);
     },
   };
-}
-
-/** All readers of a session share its place. The stream waits: it has no other response than its events. */
-function readerOf(session: string): TaskReader {
-  return { caller: { key: `session ${session}`, isGone: () => false }, mayWaitLong: true };
 }
 
 type EventItem = Extract<FeedItem, { gap: false }>;
 
 /** The span of the delivery covers the read: when its readers take the event is theirs. */
-function readItem(deps: Deps, item: EventItem, caller: Caller): Promise<StreamItem> {
+function readItem(deps: Deps, item: EventItem): Promise<StreamItem> {
   return runTaskHop(deps, {
     hop: 'deliver',
     request_id: item.request_id,
-    work: () => readEvent(deps, item, caller),
+    work: () => readEvent(deps, item),
     describe: (read) => (read.gap ? {} : { status: read.event.status }),
   });
 }
 
-async function readEvent({ store }: Deps, item: EventItem, caller: Caller): Promise<StreamItem> {
-  const state = item.state ?? (await readIfWhole(store, item.request_id, caller))?.value;
+async function readEvent({ store }: Deps, item: EventItem): Promise<StreamItem> {
+  const state = item.state ?? (await readIfWhole(store, item.request_id))?.value;
   // The task was trimmed between the two reads, or is damaged: the reader learns that an event is missing.
   if (!state) return { gap: true };
   return { gap: false, cursor: item.cursor, event: describeTaskDone(item.request_id, state) };

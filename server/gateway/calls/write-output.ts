@@ -23,7 +23,6 @@ import { type BoundedMap, createBoundedMap } from '../../async/bounded-map.ts';
 import { findRefused, listAnsweredAgain, listOpenAgain } from '../../domain/asking.ts';
 import type { WrittenQuestion } from '../../domain/question.ts';
 import { hasDetails, isSettled, mayWrite, type TaskState } from '../../domain/task.ts';
-import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import { type Gateway, GatewayError, type OutputWrite } from '../../ports/gateway.ts';
 import type { OutputAppend } from '../../ports/output.ts';
 import type { Store, Stored } from '../../ports/store.ts';
@@ -43,7 +42,6 @@ type Receipt = Awaited<ReturnType<Gateway['writeOutput']>>;
 type Call = {
   readonly write: OutputWrite;
   readonly by: OutputAppend['by'];
-  readonly caller: Caller;
   readonly notAfterMs: number;
 };
 
@@ -55,11 +53,11 @@ export function createWriteOutput(deps: Deps): Pick<Gateway, 'writeOutput'> {
   const { agents, commits } = deps;
   const names = createBoundedMap<string, string>(NAMES_MAX);
   return {
-    async writeOutput(write, caller = UNNAMED_CALLER) {
+    async writeOutput(write) {
       const by = { writer: nameWriter(names, write), from: write.from };
       const [, receipt] = await Promise.all([
         agents.noteContactIfRegistered(write.agent_id, { by: 'call', mayBeLate: true }),
-        commits.retryCommit((notAfterMs) => tryWrite(deps, { write, by, caller, notAfterMs })),
+        commits.retryCommit((notAfterMs) => tryWrite(deps, { write, by, notAfterMs })),
       ]);
       return receipt;
     },
@@ -68,14 +66,13 @@ export function createWriteOutput(deps: Deps): Pick<Gateway, 'writeOutput'> {
 
 /** Undefined after a conflict: then it may be a repeat of what another call has just stored. */
 async function tryWrite(deps: Deps, call: Call): Promise<Receipt | undefined> {
-  const { write, by, caller } = call;
+  const { write, by } = call;
   const { request_id, from, pieces, questions = [] } = write;
   const asks = questions.length > 0;
-  const readTask = () => deps.store.get('task', request_id, caller);
+  const readTask = () => deps.store.get('task', request_id);
   // Before the append: if another call begins a writer in between, the commit below is a conflict.
   const seen = from === 0 || asks ? await readTask() : undefined;
-  const append = (some: readonly string[]) =>
-    deps.store.appendOutput({ request_id, pieces: some, by }, caller);
+  const append = (some: readonly string[]) => deps.store.appendOutput({ request_id, pieces: some, by });
   let appended = await append(asks ? [] : pieces);
   const stored = appended.ok ? appended.next : null;
   const fresh = questions.filter(({ at }) => at >= (stored ?? 0));
@@ -114,16 +111,14 @@ type WriteCommit = {
 /** Undefined after a conflict that is no response: then the call is tried again. */
 async function commitWrite(
   deps: Deps,
-  { write, by, caller, notAfterMs }: Call,
+  { write, by, notAfterMs }: Call,
   { questions, before, stored }: WriteCommit,
 ): Promise<Receipt | undefined> {
   const { request_id, agent_id } = write;
   const asks = questions.length > 0;
   const isSameWriter = stored !== null;
   const details =
-    asks && hasDetails(before.value)
-      ? await readDetails(deps.store, request_id, before.revision, caller)
-      : undefined;
+    asks && hasDetails(before.value) ? await readDetails(deps.store, request_id, before.revision) : undefined;
   const trigger = {
     type: 'write',
     agent_id,
@@ -140,7 +135,7 @@ async function commitWrite(
     ...(!isSameWriter && { begins: { writer: by.writer, reset } }),
     append: { pieces, by, ...(asks && { ...needOf(write), behind }) },
   };
-  const options = { caller, notAfterMs, output };
+  const options = { notAfterMs, output };
   const result = await deps.commits.commitStep(request_id, before, trigger, options);
   if (result.kind === 'conflict') {
     if (result.conflict.conflict === 'gap') throw describeGap(result.conflict.next);

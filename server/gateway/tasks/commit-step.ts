@@ -63,7 +63,7 @@ export type TaskCommits = {
   submitPending(
     state: TaskState,
     submission: SubmissionRest,
-    options: Pick<CommitOptions, 'caller' | 'notAfterMs'>,
+    options: Pick<CommitOptions, 'notAfterMs'>,
   ): Promise<CommitResult>;
   /**
    * Reads the task and commits a step, again after each conflict: at most 8 tries, then `busy` (503). The
@@ -132,7 +132,7 @@ export function createTaskCommits(deps: Deps): TaskCommits {
     const { seenMatch, submission } = options;
     // If they are missing because the task has changed, the commit finds that.
     const details = needsDetails(before.value, trigger)
-      ? await readDetails(store, request_id, before.revision, options.caller)
+      ? await readDetails(store, request_id, before.revision)
       : undefined;
     const notes = { awaited: findAwaited(request_id), ...(seenMatch && { seenMatch }) };
     const complete = details ? ({ ...trigger, details } as Trigger) : trigger;
@@ -172,14 +172,12 @@ export function createTaskCommits(deps: Deps): TaskCommits {
       return retryCommit<AdvanceResult>(async (notAfterMs) => {
         const isFirst = mayBeUndurable;
         mayBeUndurable = false;
-        const first = isFirst
-          ? (lastRead ?? (await store.getForCommit(request_id, options?.caller)))
-          : undefined;
+        const first = isFirst ? (lastRead ?? (await store.getForCommit(request_id))) : undefined;
         if (first) {
           const result = await commitStep(request_id, first, trigger, { ...options, notAfterMs });
           if (result.kind === 'committed') return result;
         }
-        const before = await store.get('task', request_id, options?.caller);
+        const before = await store.get('task', request_id);
         if (!before) return { kind: 'absent' };
         const result = await commitStep(request_id, before, trigger, { ...options, notAfterMs });
         return result.kind === 'conflict' ? undefined : result;

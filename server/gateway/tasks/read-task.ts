@@ -1,7 +1,6 @@
 /** Reads a task: as its client sees it, or as one of several; and the error when a task is not kept. */
 import { outcomeOf } from '../../domain/history.ts';
 import { describeTask, hasDetails, type TaskDetails, type TaskState } from '../../domain/task.ts';
-import type { Caller } from '../../ports/caller.ts';
 import { GatewayError, type ReadTask } from '../../ports/gateway.ts';
 import { type Revision, type Store, StoreDamaged, type Stored } from '../../ports/store.ts';
 
@@ -17,9 +16,8 @@ export function taskNotFound(): GatewayError {
 export function readIfWhole(
   store: Pick<Store, 'get'>,
   request_id: string,
-  caller?: Caller,
 ): Promise<Stored<TaskState> | undefined> {
-  return unlessDamaged(store.get('task', request_id, caller));
+  return unlessDamaged(store.get('task', request_id));
 }
 
 /** Resolves as the reading does; with undefined where the value is damaged. */
@@ -36,13 +34,8 @@ export async function unlessDamaged<T>(reading: Promise<T>): Promise<T | undefin
  * Reads input and state of a task; undefined when it is not kept. One without the other is damage, and
  * throws.
  */
-export async function readTask(
-  store: Store,
-  request_id: string,
-  caller?: Caller,
-): Promise<ReadTask | undefined> {
-  const readHalves = () =>
-    Promise.all([store.get('input', request_id, caller), store.get('task', request_id, caller)]);
+export async function readTask(store: Store, request_id: string): Promise<ReadTask | undefined> {
+  const readHalves = () => Promise.all([store.get('input', request_id), store.get('task', request_id)]);
   let [input, state] = await readHalves();
   // Both are written and removed together, but read separately: only one of them shows a change in between.
   if (!input !== !state) [input, state] = await readHalves();
@@ -64,10 +57,9 @@ export async function readDetails(
   store: Pick<Store, 'get'>,
   request_id: string,
   revision: Revision,
-  caller?: Caller,
 ): Promise<TaskDetails | undefined> {
-  const details = await store.get('details', request_id, caller);
-  if (!details && (await store.get('task', request_id, caller))?.revision === revision)
+  const details = await store.get('details', request_id);
+  if (!details && (await store.get('task', request_id))?.revision === revision)
     throw new StoreDamaged(`The store is damaged: it has task ${request_id} but not its details.`);
   return details?.value;
 }
@@ -76,12 +68,11 @@ export async function readDetails(
 export async function readWithDetails(
   store: Pick<Store, 'get'>,
   request_id: string,
-  caller?: Caller,
 ): Promise<{ readonly state: TaskState; readonly details: TaskDetails } | undefined> {
-  const task = await store.get('task', request_id, caller);
+  const task = await store.get('task', request_id);
   if (!task) return undefined;
   const { value: state, revision } = task;
   if (!hasDetails(state)) return { state, details: {} };
-  const details = await readDetails(store, request_id, revision, caller);
-  return details ? { state, details } : await readWithDetails(store, request_id, caller);
+  const details = await readDetails(store, request_id, revision);
+  return details ? { state, details } : await readWithDetails(store, request_id);
 }

@@ -12,7 +12,6 @@ import { endingOf, type IndexChange, indexChanges } from '../../domain/projectio
 import { step } from '../../domain/step.ts';
 import { isSettled, type TaskDetails, type TaskInput, type TaskState } from '../../domain/task.ts';
 import type { Refusal, Trigger } from '../../domain/triggers.ts';
-import type { Caller } from '../../ports/caller.ts';
 import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { OutputChange } from '../../ports/output.ts';
 import {
@@ -91,7 +90,6 @@ export type CommitOptions = {
   /** The commit fails when the agent had a contact after this time. */
   readonly noContactAfter?: NonNullable<Batch['noContactAfter']>;
   /** For whom the commit is made. */
-  readonly caller?: Caller;
   /** The commit fails beyond these limits, or where the state grows and the memory has no room for it. */
   readonly atMost?: NonNullable<Batch['atMost']>;
   /** The agents the decision saw, if the task is abandoned. */
@@ -155,7 +153,6 @@ export function batchFor(transition: Transition, options: CommitOptions = {}): B
     ...(options.noneFree && { noneFree: options.noneFree }),
     ...(options.noneWaiting && { noneWaiting: options.noneWaiting }),
     ...(options.atMost && { atMost: options.atMost }),
-    ...(options.caller && { caller: options.caller }),
     ...(options.noContactAfter && { noContactAfter: options.noContactAfter }),
     ...(options.notAfterMs !== undefined && { notAfterMs: options.notAfterMs }),
     ...(settles && after.cli_session_id !== '' && { event: { session: after.cli_session_id, request_id } }),

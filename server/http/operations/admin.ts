@@ -21,16 +21,16 @@ export function createAdminHandlers(gateway: Gateway, version: string): Pick<Han
       return replyTagged({ time, version, ...overview }, header('If-None-Match'));
     },
 
-    async listTasks({ query, header, caller }) {
+    async listTasks({ query, header }) {
       const { counts = false, cursor, limit = LIMIT_DEFAULT } = query;
       const asked = { ...pickFilter(query), counts, limit, ...(cursor !== undefined && { cursor }) };
-      return replyTagged(await gateway.listTasks(asked, caller), header('If-None-Match'));
+      return replyTagged(await gateway.listTasks(asked), header('If-None-Match'));
     },
 
-    async cancelTasks({ body, caller }) {
+    async cancelTasks({ body }) {
       const { created_before, dry_run = false, cursor = null } = body;
       const cancellation = { ...pickSelection(body), created_before, dry_run, cursor };
-      return { status: 200, body: await gateway.cancelTasks(cancellation, caller) };
+      return { status: 200, body: await gateway.cancelTasks(cancellation) };
     },
 
     async listAgents({ query, header }) {

@@ -3,7 +3,6 @@
  * a field that is not sent or returns a reply that is not documented does not compile.
  */
 import type { operations } from '@task-gateway/contract';
-import type { Caller } from '../../ports/caller.ts';
 import type { EventSource } from '../answers.ts';
 
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
@@ -30,7 +29,6 @@ type Call<Op> = {
    * Fires when the caller disconnects or the server drains. It is created on request: call it only to wait.
    */
   signal(): AbortSignal;
-  readonly caller: Caller;
 };
 
 /** Seconds that a call may wait; more count as these. */

@@ -1,14 +1,12 @@
 /** The operations on a task's output: an agent writes it, a client reads or follows it. */
 import type { NewQuestion } from '../../domain/question.ts';
-import type { Caller } from '../../ports/caller.ts';
 import type { Gateway, OutputItem, ReadOutput } from '../../ports/gateway.ts';
 import { Problem } from '../problems.ts';
-import { createShares } from '../shares.ts';
 import { renderOutput, renderPiece } from '../stream/event-frames.ts';
 import { type Handlers, limitWait, NEVER } from './handlers.ts';
 
 export type OutputLimits = {
-  /** Bytes of output that may be written and not be durable yet; half of them for one remote address. */
+  /** Bytes of output that may be written and not be durable yet. */
   readonly outputWritingBytesMax: number;
 };
 
@@ -17,31 +15,25 @@ export function createOutputHandlers(
   gateway: Gateway,
   { outputWritingBytesMax }: OutputLimits,
 ): Pick<Handlers, 'writeOutput' | 'readOutput'> {
-  const shares = createShares(outputWritingBytesMax);
   let writingBytes = 0;
 
-  async function runWithin<T>(bytes: number, caller: Caller, work: () => Promise<T>): Promise<T> {
-    const address = typeof caller.key === 'string' ? caller.key : null;
-    if (writingBytes + bytes > outputWritingBytesMax || !shares.fits(address, bytes)) {
+  async function runWithin<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+    if (writingBytes + bytes > outputWritingBytesMax) {
       throw new Problem(
         'busy',
         'Too much output is being stored. Send the request again after `Retry-After`.',
       );
     }
-    const count = (more: number): void => {
-      writingBytes += more;
-      shares.add(address, more);
-    };
-    count(bytes);
+    writingBytes += bytes;
     try {
       return await work();
     } finally {
-      count(-bytes);
+      writingBytes -= bytes;
     }
   }
 
   return {
-    async writeOutput({ body, caller }) {
+    async writeOutput({ body }) {
       const { agent_id, request_id, writer, from } = body;
       const pieces = body.pieces.map(renderNewPiece);
       const questions = body.pieces.flatMap(({ question }, index) =>
@@ -51,19 +43,19 @@ export function createOutputHandlers(
       const write = { agent_id, request_id, writer, from, pieces, questions };
       return {
         status: 200,
-        body: await runWithin(bytes, caller, () => gateway.writeOutput(write, caller)),
+        body: await runWithin(bytes, () => gateway.writeOutput(write)),
       };
     },
 
-    async readOutput({ path: { request_id }, query, header, signal, caller }) {
+    async readOutput({ path: { request_id }, query, header, signal }) {
       if (!acceptsFrames(header('Accept'))) {
         const waitMs = limitWait(query.wait) * 1_000;
         const left = waitMs > 0 ? signal() : NEVER;
-        const found = await gateway.readOutput(request_id, query.after ?? 0, waitMs, left, caller);
+        const found = await gateway.readOutput(request_id, query.after ?? 0, waitMs, left);
         return { status: 200, rendered: renderPage(request_id, found) };
       }
       const after = readLastId(header('Last-Event-ID')) ?? query.after ?? 0;
-      const follow = await gateway.followOutput(request_id, after, caller);
+      const follow = await gateway.followOutput(request_id, after);
       if (!follow) return { status: 204 };
       const of = { kind: 'task', id: request_id } as const;
       return { status: 200, events: { of, open: (left) => renderFrames(follow(left)) } };

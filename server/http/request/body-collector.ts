@@ -13,7 +13,6 @@ import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { loadOnce } from '../../async/load-once.ts';
 import { SMALL_LENGTH_MAX } from '../../domain/value-size.ts';
-import type { Caller } from '../../ports/caller.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CollectedBody } from '../answers.ts';
 import { CallerGone } from '../problems.ts';
@@ -30,11 +29,7 @@ export type BodyLimits = ArrivalLimits & {
 };
 
 /** Collects a body as `ApiRequest.readBody` says. */
-export type CollectBody = (
-  req: IncomingMessage,
-  caller: Caller,
-  declaredBytes: number | null,
-) => Promise<CollectedBody>;
+export type CollectBody = (req: IncomingMessage, declaredBytes: number | null) => Promise<CollectedBody>;
 
 /** A body while it is read. */
 type BodyUnderWay = { -readonly [Key in keyof OpenBody]: OpenBody[Key] };
@@ -122,9 +117,8 @@ export function createBodyCollector({
     });
   }
 
-  return (req, { key }, declaredBytes) => {
+  return (req, declaredBytes) => {
     const body: BodyUnderWay = {
-      address: typeof key === 'string' ? key : null,
       startedMs: clock.monotonicMs(),
       arrivedBytes: 0,
       isLarge: (declaredBytes ?? 0) > SMALL_LENGTH_MAX,

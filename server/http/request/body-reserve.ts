@@ -4,7 +4,7 @@
  *
  * A body holds what has arrived of it, never what it announces. When a reserve is exhausted, the body that
  * has been arriving into it longest gives way, once that is a second; so bodies that never end hold up no
- * others. One remote address holds at most half of a reserve.
+ * others.
  *
  * Each byte counts three times, because that is what it takes: once in the chunks; again when they are
  * joined, after which the chunks are freed; then as text, of one or two bytes a character. The parsed value
@@ -21,12 +21,9 @@
  */
 import type { Clock } from '../../ports/clock.ts';
 import { Problem } from '../problems.ts';
-import { createShares } from '../shares.ts';
 
 /** A body that is arriving or being handled. */
 export type OpenBody = {
-  /** Its caller's remote address, when that says something. */
-  readonly address: string | null;
   readonly startedMs: number;
   readonly arrivedBytes: number;
   readonly isLarge: boolean;
@@ -57,16 +54,10 @@ export function createBodyReserve(bytesMax: number, monotonicMs: () => number): 
   // In the order in which they began to hold.
   const arriving = new Map<OpenBody, Arriving>();
   const complete = new Map<OpenBody, number>();
-  const shares = createShares(bytesMax);
   let heldBytes = 0;
 
-  function count(body: OpenBody, more: number): void {
-    heldBytes += more;
-    shares.add(body.address, more);
-  }
-
   function release(body: OpenBody): void {
-    count(body, -(arriving.get(body)?.bytes ?? complete.get(body) ?? 0));
+    heldBytes -= arriving.get(body)?.bytes ?? complete.get(body) ?? 0;
     arriving.delete(body);
     complete.delete(body);
   }
@@ -88,19 +79,16 @@ export function createBodyReserve(bytesMax: number, monotonicMs: () => number): 
       const bytes = arrivedBytes * MEMORY_PER_BYTE;
       const { bytes: before = 0, sinceMs = monotonicMs() } = arriving.get(body) ?? {};
       const more = bytes - before;
-      if (!shares.fits(body.address, more)) {
-        throw busy('Too many bodies are arriving from your address right now.');
-      }
       while (heldBytes + more > bytesMax) {
         if (!freeOldest(body)) throw busy('Too many large bodies are arriving right now.');
       }
       arriving.set(body, { bytes, sinceMs });
-      count(body, more);
+      heldBytes += more;
     },
     complete(body, bytes) {
       release(body);
       complete.set(body, bytes * MEMORY_PER_BYTE);
-      count(body, bytes * MEMORY_PER_BYTE);
+      heldBytes += bytes * MEMORY_PER_BYTE;
     },
     release,
   };

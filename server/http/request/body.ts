@@ -1,11 +1,11 @@
 /**
- * Reads a request's body: its bytes, then UTF-8, then JSON. A large one is parsed when its caller is next, in
- * one piece: 1 MiB takes up to 60 ms, whatever is in it. Deep nesting does not use up the parser's stack.
+ * Reads a request's body: its bytes, then UTF-8, then JSON. One large body at a time is parsed, in one piece:
+ * 1 MiB takes up to 60 ms, whatever is in it. Deep nesting does not use up the parser's stack.
  */
 import type { LargeWork } from '../../async/large-work.ts';
 import { isObject } from '../../domain/json-value.ts';
 import type { ApiRequest, CollectedBody, RequestHeaders } from '../answers.ts';
-import { CallerGone, Problem } from '../problems.ts';
+import { Problem } from '../problems.ts';
 
 /** A body that was read. */
 export type BodyRead = {
@@ -31,7 +31,7 @@ export async function readJsonBody(
   bodyBytesMax: number,
   largeWork: LargeWork,
 ): Promise<BodyRead> {
-  const { headers, caller } = request;
+  const { headers } = request;
   const declaredBytes = readDeclaredBytes(headers);
   if (declaredBytes !== null && declaredBytes > bodyBytesMax) throw describeTooLarge(bodyBytesMax);
   requireReadableBody(headers, declaredBytes !== 0);
@@ -40,8 +40,7 @@ export async function readJsonBody(
   try {
     if (collected.bytes.length > bodyBytesMax) throw describeTooLarge(bodyBytesMax);
     if (!collected.isLarge) return parseBody(collected, bodyBytesMax);
-    if (caller.isGone()) throw new CallerGone();
-    return await largeWork.run({ caller, order: 'small' }, () => parseBody(collected, bodyBytesMax));
+    return await largeWork.run(() => parseBody(collected, bodyBytesMax));
   } catch (error) {
     collected.release();
     throw error;

@@ -3,13 +3,14 @@
  * and a write resolves only when the reader's socket has taken it: so a feed is read no faster than its
  * reader reads, and what a reader leaves unread is counted.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Caller } from '../../ports/caller.ts';
-import type { FairScheduler, Quota } from './fair-scheduling.ts';
+import type { ServerResponse } from 'node:http';
+import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { UnreadBytes } from './unread-bytes.ts';
 
 /** Bytes that are written at a time: the grain at which a slow reader's progress can be seen. */
 export const SLICE_BYTES = 16_384;
+/** After this many writes everything else goes on. */
+const WRITES_PER_TICK = 8;
 
 export type ResponseWriter = {
   /** Aborts when the writer stops. */
@@ -24,18 +25,13 @@ export type ResponseWriter = {
 
 /** The writers of all responses share this. */
 export type WriterDeps = {
-  readonly scheduler: FairScheduler;
   readonly unread: UnreadBytes;
-  readonly callerOf: (req: IncomingMessage) => Caller;
 };
 
 /** Creates the writer of one response; it stops when the response closes. */
-export function createResponseWriter(
-  response: ServerResponse,
-  { scheduler, unread, callerOf }: WriterDeps,
-): ResponseWriter {
+export function createResponseWriter(response: ServerResponse, { unread }: WriterDeps): ResponseWriter {
   const stopped = new AbortController();
-  const quota: Quota = { caller: callerOf(response.req).key, tick: 0, events: 0 };
+  let writes = 0;
   let stopWaiting: (() => void) | null = null;
   let isWithin = false;
 
@@ -82,7 +78,7 @@ export function createResponseWriter(
       await waitForDrain();
       unread.noteProgress(response);
       // A fast reader's socket drains at once: without this, a large value would be written in one tick.
-      if (!stopped.signal.aborted) await scheduler.waitForNext(quota);
+      if (!stopped.signal.aborted) await yieldToEventLoop();
     }
     if (!stopped.signal.aborted) await writeLast(bytes.subarray(lastFrom));
   }
@@ -108,7 +104,9 @@ export function createResponseWriter(
         isWithin = stopped.signal.aborted;
         unread.release(response);
       } else if (!stopped.signal.aborted && !writeAtOnce(bytes)) await waitForDrain();
-      if (scheduler.countEvent(quota)) await scheduler.waitForNext(quota);
+      writes += 1;
+      // A fast reader's replay never waits for anything by itself.
+      if (writes % WRITES_PER_TICK === 0) await yieldToEventLoop();
     },
     stop,
   };

@@ -1,30 +1,20 @@
 /**
  * The bytes that callers were sent and have not taken: of responses and streams together, one budget for the
- * process. Beyond it a reader is disconnected, never a new one refused: of the caller whose readers hold the
- * most, the reader that has taken nothing for the longest time. A reader that takes what it is sent is the
- * last to be chosen, because each slice that it takes moves it to the end of its caller's order:
- *
- *   caller A   longest without progress ──► r1  r2  r3   latest progress      300 MiB, so r1 is cut
- *   caller B                                r4                                  1 MiB
+ * process. Beyond it the reader is disconnected that has taken nothing for the longest time, and never a new
+ * one refused. A reader that takes what it is sent is the last to be chosen, because each slice that it takes
+ * moves it to the end of the order.
  *
  * A buffer counts whole until its last byte is taken, since memory is freed whole; one that several readers
- * share counts once. Cost: one entry for each response that is being written; choosing grows with the callers
- * that have one.
+ * share counts once. Cost: one entry for each response that is being written.
  *
  * Below it the one timer of all responses in progress, streams among them: it disconnects the readers that
  * take too little of what is ready for them. A reader must take at least 64 KiB in each 30 s, or all there
  * is: slower than any link that still carries a call, and so slow that a value of 1 MiB may take eight
  * minutes.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { createVisits, type Visits } from '../../async/visits.ts';
 import type { Clock } from '../../ports/clock.ts';
-
-/** The bytes one response holds. */
-type Holding = { readonly response: ServerResponse; readonly caller: AddressReaders; readonly bytes: Buffer };
-
-/** The bytes the responses to one address hold; those longest without progress come first. */
-type AddressReaders = { readonly address: string | null; bytes: number; readonly holdings: Set<Holding> };
 
 export type UnreadBytes = {
   /** Counts a buffer that the response is to be sent; disconnects readers while the budget is exceeded. */
@@ -37,28 +27,17 @@ export type UnreadBytes = {
   heldBytes(): number;
 };
 
-/**
- * Creates the budget. The callers whose address says nothing count as one; `onCut` is called after a reader
- * was disconnected.
- */
-export function createUnreadBytes(
-  bytesMax: number,
-  addressOf: (req: IncomingMessage) => string | null,
-  onCut: (address: string | null, unreadBytes: number) => void,
-): UnreadBytes {
-  const callers = new Map<string | null, AddressReaders>();
-  const holdings = new Map<ServerResponse, Holding>();
+/** Creates the budget. `onCut` is called after a reader was disconnected, with the bytes that it held. */
+export function createUnreadBytes(bytesMax: number, onCut: (unreadBytes: number) => void): UnreadBytes {
+  /** The bytes of each response; those that are longest without progress come first. */
+  const holdings = new Map<ServerResponse, Buffer>();
   const readersOf = new Map<Buffer, number>();
   let totalBytes = 0;
 
   function release(response: ServerResponse): void {
-    const holding = holdings.get(response);
-    if (!holding) return;
-    const { caller, bytes } = holding;
+    const bytes = holdings.get(response);
+    if (!bytes) return;
     holdings.delete(response);
-    caller.holdings.delete(holding);
-    caller.bytes -= bytes.length;
-    if (caller.holdings.size === 0) callers.delete(caller.address);
     const readers = (readersOf.get(bytes) ?? 1) - 1;
     if (readers > 0) readersOf.set(bytes, readers);
     else {
@@ -67,41 +46,28 @@ export function createUnreadBytes(
     }
   }
 
-  /** The reader that is disconnected next, if any. */
-  function findLeastDeserving(): Holding | undefined {
-    let most: AddressReaders | undefined;
-    for (const caller of callers.values()) if (caller.bytes > (most?.bytes ?? 0)) most = caller;
-    const [oldest] = most?.holdings ?? [];
-    return oldest;
-  }
-
   return {
     hold(response, bytes) {
       release(response);
-      const address = addressOf(response.req);
-      const caller: AddressReaders = callers.get(address) ?? { address, bytes: 0, holdings: new Set() };
-      callers.set(address, caller);
-      const holding = { response, caller, bytes };
-      holdings.set(response, holding);
-      caller.holdings.add(holding);
-      caller.bytes += bytes.length;
+      holdings.set(response, bytes);
       const readers = readersOf.get(bytes) ?? 0;
       readersOf.set(bytes, readers + 1);
       if (readers === 0) totalBytes += bytes.length;
       while (totalBytes > bytesMax) {
-        const cut = findLeastDeserving();
-        if (!cut) return;
-        release(cut.response);
-        cut.response.destroy();
-        onCut(cut.caller.address, cut.bytes.length);
+        const [oldest] = holdings;
+        if (!oldest) return;
+        const [reader, unread] = oldest;
+        release(reader);
+        reader.destroy();
+        onCut(unread.length);
       }
     },
 
     noteProgress(response) {
-      const holding = holdings.get(response);
-      if (!holding) return;
-      holding.caller.holdings.delete(holding);
-      holding.caller.holdings.add(holding);
+      const bytes = holdings.get(response);
+      if (!bytes) return;
+      holdings.delete(response);
+      holdings.set(response, bytes);
     },
 
     release,

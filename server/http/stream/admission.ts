@@ -1,11 +1,10 @@
 /**
- * Which event streams are open, and whether one more may open: a limit for all of them, one for each session
- * or task, and half of all for one remote address.
+ * Which event streams are open, and whether one more may open: a limit for all of them, and one for each
+ * session or task.
  */
 import { createAmounts } from '../../async/amounts.ts';
 import type { EventSource } from '../answers.ts';
 import { Problem } from '../problems.ts';
-import { createShares } from '../shares.ts';
 
 export type StreamLimits = {
   readonly streamsMax: number;
@@ -14,10 +13,7 @@ export type StreamLimits = {
 };
 
 /** The part of an open stream that counts. */
-type AdmittedStream = Pick<EventSource, 'of'> & {
-  /** The remote address of its reader, when that says something. */
-  readonly address: string | null;
-};
+type AdmittedStream = Pick<EventSource, 'of'>;
 
 export type Admission<Stream extends AdmittedStream> = {
   readonly streams: ReadonlySet<Stream>;
@@ -34,7 +30,6 @@ export function createAdmission<Stream extends AdmittedStream>({
 }: StreamLimits): Admission<Stream> {
   const streams = new Set<Stream>();
   const ofOwners = createAmounts<string>();
-  const shares = createShares(streamsMax);
 
   return {
     streams,
@@ -43,12 +38,6 @@ export function createAdmission<Stream extends AdmittedStream>({
       if (streams.size >= streamsMax) {
         throw new Problem('too_many_streams', `${streamsMax} streams are open. Try again later.`);
       }
-      if (!shares.fits(stream.address, 1)) {
-        throw new Problem(
-          'too_many_streams',
-          `Your address has ${Math.ceil(streamsMax / 2)} open streams. Close one before opening another.`,
-        );
-      }
       if (ofOwners.of(owner) >= streamsOfOneMax) {
         throw new Problem(
           'too_many_streams',
@@ -56,12 +45,10 @@ export function createAdmission<Stream extends AdmittedStream>({
         );
       }
       streams.add(stream);
-      shares.add(stream.address, 1);
       ofOwners.add(owner, 1);
     },
     release(stream) {
       if (!streams.delete(stream)) return;
-      shares.add(stream.address, -1);
       ofOwners.add(nameOwner(stream), -1);
     },
   };

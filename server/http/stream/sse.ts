@@ -8,7 +8,7 @@
  * `createPingTimer()` visits them, and this file follows the frames of each. As every response they are
  * written by the writers of `response/`, which also disconnect those who do not read.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { createVisits, type Visits } from '../../async/visits.ts';
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
@@ -39,8 +39,6 @@ export type Streams = {
 
 /** One open stream. */
 type OpenStream = Pick<EventSource, 'of'> & {
-  /** The remote address of its reader, when that says something. */
-  readonly address: string | null;
   readonly response: ServerResponse;
   readonly writer: ResponseWriter;
 };
@@ -51,8 +49,6 @@ type Deps = {
   readonly log: Log;
   readonly limits: StreamLimits;
   readonly pingIntervalMs: number;
-  /** The remote address whose share a stream counts for; null for none. */
-  readonly addressOf: (req: IncomingMessage) => string | null;
   readonly writers: WriterDeps;
 };
 
@@ -64,7 +60,7 @@ const RECONNECT_SPREAD_MS = 4_000;
 
 /** Creates it with no stream open. Its timer runs only while there are any. */
 export function createStreams(deps: Deps): Streams {
-  const { clock, random, log, limits, pingIntervalMs, writers, addressOf } = deps;
+  const { clock, random, log, limits, pingIntervalMs, writers } = deps;
   const admission = createAdmission<OpenStream>(limits);
   const pings = createPingTimer(clock, pingIntervalMs, admission.streams);
 
@@ -90,7 +86,7 @@ export function createStreams(deps: Deps): Streams {
   return {
     async serve({ of, open }, response, headers) {
       const writer = createResponseWriter(response, writers);
-      const stream: OpenStream = { of, address: addressOf(response.req), response, writer };
+      const stream: OpenStream = { of, response, writer };
       admission.admit(stream);
       pings.start();
       response.on('close', () => release(stream));

@@ -117,7 +117,7 @@ export async function measureRounds(alone: Sample, round: () => Promise<Sample>)
  * What B takes alone: a B that was slow beside A is measured alone once more. Where the machine has become
  * slow for everybody, that shows it.
  */
-export async function measureAgain(
+async function measureAgain(
   alone: Sample,
   beside: Sample,
   measure: () => Promise<Sample>,
@@ -127,7 +127,7 @@ export async function measureAgain(
 }
 
 /** Whether the first sample, of B beside A, is about as fast as B alone. */
-export function isUnaffected(beside: Sample, alone: Sample, atOnceMs = AT_ONCE_MS): boolean {
+function isUnaffected(beside: Sample, alone: Sample, atOnceMs = AT_ONCE_MS): boolean {
   return percentile(beside.tookMs, 0.99) < longestAllowedMs(alone, atOnceMs);
 }
 
@@ -148,7 +148,7 @@ async function buildGet(baseUrl: string): Promise<Call> {
 }
 
 /** Calls from a thread of its own; once it has begun to measure, `meanwhile` is called. */
-export async function runCaller(
+async function runCaller(
   options: CallerOptions,
   meanwhile: () => Promise<unknown> = async () => undefined,
 ): Promise<Sample> {

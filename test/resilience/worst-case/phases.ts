@@ -32,8 +32,6 @@ export type Phase = {
   readonly calls?: (n: number) => readonly Call[];
   /** By default it is over when the gateway is quiet. */
   readonly isOver?: (before: Counts, now: Counts) => boolean;
-  /** A call beside it that takes less was served at once; 250 ms by default. */
-  readonly atOnceMs?: number;
 };
 
 const WAITS = 20;
@@ -69,8 +67,6 @@ export const PHASES = {
     restart: { change: (store) => addExpired(store, EXPIRED) },
     calls: () => [buildPreview()],
     isOver: (before, now) => now.by_status.failed >= before.by_status.failed + EXPIRED,
-    // With its store it takes both cores for two seconds.
-    atOnceMs: 500,
   },
   retention: {
     at: 'the retention of thousands of tasks that have ended',

@@ -1,7 +1,7 @@
 /**
  * `node test/resilience/worst-case/table.ts`: runs the suite, with the whole fixture, and prints what each
- * row cost on each engine as one table: the longest piece of the main thread / CPU of all threads / (CPU of
- * the Redis /) the bystander's p99, in milliseconds. What is over a bound stands in the table too, and ends
+ * row cost on each engine as one table: the longest piece of the main thread / CPU of all threads (/ CPU of
+ * the Redis), in milliseconds. What is over a bound stands in the table too, and ends
  * it with 1.
  */
 import { spawn } from 'node:child_process';

@@ -95,7 +95,7 @@ export const buildRegistration = (body: object): Call =>
 export const buildUnregistration = (agent_id: string): Call => usual('unregisterAgent', { agent_id });
 export const buildPreview = (): Call => usual('previewMatch', { task_tags: TAG_ROWS[0][1] });
 export const buildCounts = (): Call => withQuery('listTasks', { counts: 'true', limit: '1' });
-export const buildGet = (id: string): Call => usual('getTask', {}, id);
+const buildGet = (id: string): Call => usual('getTask', {}, id);
 const drainByTurns = (_store: FullStore, n: number): Call =>
   usual('drainAgent', { draining: n % 2 === 0 }, HOLDER);
 

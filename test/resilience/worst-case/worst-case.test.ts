@@ -1,18 +1,15 @@
 /**
  * What the worst call of each operation costs on a store that is filled to its limits: no piece of the main
- * thread is long, the CPU of all threads is bounded, and another caller is served beside it, whatever callers
- * and agents choose. The same for what falls due later for what is stored.
+ * thread is long, and the CPU of all threads is bounded, whatever callers and agents choose. The same for
+ * what falls due later for what is stored.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Call, OPERATIONS, send } from '../../contract/usual-calls.ts';
-import { expectUnaffected, isUnaffected, measureAgain, measureRounds, runCaller } from '../bounds/beside.ts';
-import type { Sample } from '../bounds/beside-caller.ts';
-import { percentile } from '../process-cost.ts';
 import { type Data, WORST_ENGINES, type WorstEngine } from './engines.ts';
 import { type FullStore, fillStore, TRIES } from './full-store.ts';
 import { type Counts, FALLS_DUE, PHASES, type Phase, readCounts } from './phases.ts';
 import { type Cost, startWatched, type WatchedGateway } from './watched-gateway.ts';
-import { buildGet, HARD_BODY, ROWS, type Row } from './worst-calls.ts';
+import { HARD_BODY, ROWS, type Row } from './worst-calls.ts';
 
 /** The longest uninterrupted piece of the main thread, and the CPU of all threads, for one call. */
 const PIECE_MAX_MS = 25;
@@ -32,8 +29,6 @@ const ROUNDS = 5;
 /** Of a call that takes a second by itself. */
 const LONG_ROUNDS = 2;
 const LONG_ELEMENTS = 10_000;
-/** The bystander. */
-const BESIDE = { statuses: [200], everyMs: 5, connections: 4, seconds: 0.3 };
 
 /**
  * What runs first after a start runs uncompiled, and with it what collects the garbage of the start: 33 to 37
@@ -43,8 +38,6 @@ const BESIDE = { statuses: [200], everyMs: 5, connections: 4, seconds: 0.3 };
 const START_MAX_MS = 60;
 
 const UNBOUNDED = { cpuMs: Number.POSITIVE_INFINITY, serverMs: Number.POSITIVE_INFINITY };
-const NO_SAMPLE: Sample = { tookMs: [], failures: [] };
-const NOTHING: Cost = { pieceMs: 0, cpuMs: 0, serverMs: 0 };
 
 test('each operation of the document has a row', () => {
   expect(OPERATIONS.filter((operation) => (ROWS[operation] ?? []).length === 0)).toEqual([]);
@@ -62,30 +55,14 @@ function describeEngine(engine: WorstEngine): void {
   let data: Data;
   let store: FullStore;
   let gateway: WatchedGateway;
-  let alone: Sample;
 
-  const callBeside = (meanwhile?: () => Promise<unknown>): Promise<Sample> => {
-    const calls = [buildGet(store.lasting)];
-    return runCaller({ ...BESIDE, baseUrl: gateway.baseUrl, calls }, meanwhile);
-  };
-  const print = (name: string, cost: Cost, beside: Sample): void => {
+  const check = (name: string, cost: Cost, most: Cost): void => {
     const figures = [cost.pieceMs, cost.cpuMs, ...(data.serverPid === null ? [] : [cost.serverMs])];
-    const texts = [...figures.map((ms) => ms.toFixed(1)), percentile(beside.tookMs, 0.99).toFixed(0)];
-    console.log(`worst-case | ${engine.name} | ${name} | ${texts.join(' / ')}`);
-  };
-  const check = async (
-    name: string,
-    cost: Cost,
-    most: Cost,
-    beside: Sample,
-    atOnceMs?: number,
-  ): Promise<void> => {
-    print(name, cost, beside);
+    console.log(`worst-case | ${engine.name} | ${name} | ${figures.map((ms) => ms.toFixed(1)).join(' / ')}`);
     for (const part of ['pieceMs', 'cpuMs', 'serverMs'] as const) {
       const scale = cost[part] > most[part] ? calibrate() : 1;
       expect.soft(cost[part], `${part} of ${name}`).toBeLessThanOrEqual(most[part] * scale);
     }
-    expectUnaffected({ alone: await measureAgain(alone, beside, callBeside, atOnceMs), beside }, atOnceMs);
   };
 
   const restart = async ({ settings, change }: NonNullable<Phase['restart']>): Promise<void> => {
@@ -103,9 +80,6 @@ function describeEngine(engine: WorstEngine): void {
     await opened.close();
     gateway = await startWatched({ STORE: data.setting }, data.serverPid);
     await gateway.untilQuiet();
-    await callBeside();
-    alone = await callBeside();
-    print('nothing | the bystander alone', NOTHING, alone);
   }, 300_000);
   afterAll(async () => {
     await gateway?.stop();
@@ -128,15 +102,13 @@ function describeEngine(engine: WorstEngine): void {
         await gateway.untilQuiet();
         costs.push(await gateway.measure(callNext));
       }
-      const beside = await measureRounds(alone, () => callBeside(callNext));
-      await check(`${operation} | ${row.at}`, takeLeast(costs), findBounds(row, row.call(store, 0)), beside);
+      check(`${operation} | ${row.at}`, takeLeast(costs), findBounds(row, row.call(store, 0)));
     });
   });
 
   test.each(Object.values(PHASES))('later: $at', async (phase: Phase) => {
     const pieceMs = phase.restart ? START_MAX_MS : PIECE_MAX_MS;
     const costs: Cost[] = [];
-    let beside = NO_SAMPLE;
     const complete = async (n: number, before: Counts): Promise<void> => {
       await Promise.all((phase.calls?.(n) ?? []).map((call) => callUntilServed(gateway.baseUrl, call)));
       await waitUntil(async () => phase.isOver?.(before, await readCounts(gateway.baseUrl)) ?? true);
@@ -145,14 +117,11 @@ function describeEngine(engine: WorstEngine): void {
     for (let n = 0; n < TRIES; n += 1) {
       const before = await readCounts(gateway.baseUrl);
       if (phase.restart) await restart(phase.restart);
-      beside = await callBeside(async () => {
-        const measure = phase.restart ? gateway.measureStart : gateway.measure;
-        costs.push(await measure(() => complete(n, before)));
-      });
-      if (takeLeast(costs).pieceMs <= pieceMs * calibrate() && isUnaffected(beside, alone, phase.atOnceMs))
-        break;
+      const measure = phase.restart ? gateway.measureStart : gateway.measure;
+      costs.push(await measure(() => complete(n, before)));
+      if (takeLeast(costs).pieceMs <= pieceMs * calibrate()) break;
     }
-    await check(`later | ${phase.at}`, takeLeast(costs), { ...UNBOUNDED, pieceMs }, beside, phase.atOnceMs);
+    check(`later | ${phase.at}`, takeLeast(costs), { ...UNBOUNDED, pieceMs });
   });
 }
 

@@ -12,13 +12,10 @@
  *   lost is sent again: what it had applied is found by its revisions.
  * - Listeners of this process are notified by the reply, before its commits resolve; other processes by the
  *   message that the script publishes.
- * - Callers come in rotation: behind one with a hundred commits, the commit of another is in the next group.
  * - Where the memory of Redis is full, the commits of a group that add nothing are sent again by themselves.
  * - What waits has at most `WAITING_SIZE_MAX`; a commit beyond it is refused, and not sent.
  */
-import { createRotation } from '../../../async/rotation.ts';
 import { waitAtMost, yieldToEventLoop } from '../../../async/waiting.ts';
-import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { TIME_BUDGETS } from '../../../ports/limits.ts';
 import { StoreRefused, StoreUnavailable } from '../../../ports/store.ts';
@@ -46,7 +43,7 @@ type Deps = {
 
 export type CommitGroups = {
   /** Commits with others of this tick by `call`; resolves with the result as the script replied it. */
-  run(commit: EncodedCommit, caller?: Caller): Promise<string>;
+  run(commit: EncodedCommit): Promise<string>;
   /** Resolves when nothing waits and no group is under way. */
   whenIdle(): Promise<void>;
 };
@@ -127,9 +124,9 @@ export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
   }
 
   return {
-    async run(commit, caller = UNNAMED_CALLER) {
+    async run(commit) {
       const one = { ...Promise.withResolvers<string>(), commit, sinceMs: clock.monotonicMs() };
-      waiting.add(one, caller);
+      waiting.add(one);
       schedule();
       return await one.promise;
     },
@@ -142,33 +139,31 @@ export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
   };
 }
 
-/** The commits that are not sent yet; those of one caller in their order. */
+/** The commits that are not sent yet, in their order. */
 function createWaitingCommits() {
-  const all = createRotation<Waiting>();
-  let count = 0;
+  const all = new Set<Waiting>();
   let allSize = 0;
   let others = 0;
   return {
-    count: () => count,
+    count: () => all.size,
     isOutputAlone: () => others === 0,
     /** Throws `StoreRefused` where too much waits already. */
-    add(one: Waiting, caller: Caller): void {
+    add(one: Waiting): void {
       if (allSize > 0 && allSize + one.commit.size > WAITING_SIZE_MAX)
         throw new StoreRefused('Redis is slow: too many commits wait for it already.');
-      all.add(caller, one);
-      count += 1;
+      all.add(one);
       allSize += one.commit.size;
       others += Number(!one.commit.isOutputAlone);
     },
     /** Those that are next, until one script has enough: at least one. */
     takeGroup(): readonly Waiting[] {
       const group: Waiting[] = [];
-      for (let size = 0; group.length < COMMITS_MAX && size < GROUP_SIZE_MAX; ) {
-        const one = all.take();
-        if (!one) break;
+      let size = 0;
+      for (const one of all) {
+        if (group.length === COMMITS_MAX || size >= GROUP_SIZE_MAX) break;
+        all.delete(one);
         group.push(one);
         size += one.commit.size;
-        count -= 1;
         allSize -= one.commit.size;
         others -= Number(!one.commit.isOutputAlone);
       }

@@ -1,15 +1,11 @@
 /**
  * Sends calls of one kind as one script: those of one tick of the event loop, or all that come while two
- * scripts are under way. If more wait than one script takes, their callers come in rotation. Equal calls are
- * sent once. For example, when ten streams read one task in a tick, it is read once. A call is sent after it
- * is made, so its reply is never older than the call.
+ * scripts are under way, in their order. Equal calls are sent once: when ten streams read one task in a tick,
+ * it is read once. A call is sent after it is made, so its reply is never older than the call.
  */
-import { createRotation } from '../../../async/rotation.ts';
-import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
-
 export type CallBatches<T> = {
   /** Makes a call by its arguments. If an equal call waits to be sent, both share its result. */
-  run(args: readonly string[], caller?: Caller): Promise<T>;
+  run(args: readonly string[]): Promise<T>;
 };
 
 /** Calls of one script: as many as one reply has room for. */
@@ -23,7 +19,6 @@ export function createCallBatches<T>(
   send: (args: readonly string[]) => Promise<readonly T[]>,
 ): CallBatches<T> {
   const waiting = new Map<string, Call<T>>();
-  const order = createRotation<string>();
   let underWay = 0;
   let isScheduled = false;
 
@@ -37,14 +32,9 @@ export function createCallBatches<T>(
   }
 
   function takeSome(): readonly Call<T>[] {
-    const some: Call<T>[] = [];
-    for (let name = order.take(); name !== undefined; name = order.take()) {
-      const call = waiting.get(name);
-      waiting.delete(name);
-      if (call) some.push(call);
-      if (some.length === CALLS_MAX) break;
-    }
-    return some;
+    const some = [...waiting].slice(0, CALLS_MAX);
+    for (const [name] of some) waiting.delete(name);
+    return some.map(([, call]) => call);
   }
 
   async function sendSome(some: readonly Call<T>[]): Promise<void> {
@@ -60,11 +50,9 @@ export function createCallBatches<T>(
   }
 
   return {
-    run(args, caller = UNNAMED_CALLER) {
+    run(args) {
       const name = JSON.stringify(args);
       const shared = waiting.get(name);
-      // The first of its callers that is next takes it along; then nothing is left for the others to take.
-      order.add(caller, name);
       if (shared) return shared.promise;
       const call = { ...Promise.withResolvers<T>(), args };
       waiting.set(name, call);

@@ -1,8 +1,7 @@
 /**
  * Pages of output. Those that callers want in one tick come in one reply, which is bounded: a page that found
- * no room in it is read again, when its caller is next.
+ * no room in it is read again.
  */
-import type { Caller } from '../../../ports/caller.ts';
 import type { OutputPage } from '../../../ports/output.ts';
 import { StoreDamaged } from '../../../ports/store.ts';
 import { splitPieces } from '../../pieces.ts';
@@ -22,10 +21,10 @@ export function createOutputReads(connection: Connection) {
     return (await connection.call(scripts.outputPages, args)) as unknown as readonly PageReply[];
   });
 
-  return async (request_id: string, after: number, limit: number, caller?: Caller): Promise<OutputPage> => {
+  return async (request_id: string, after: number, limit: number): Promise<OutputPage> => {
     connection.requireUp();
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-      const reply = await batches.run([request_id, String(after), String(limit)], caller);
+      const reply = await batches.run([request_id, String(after), String(limit)]);
       const page = parsePage(reply, after, limit);
       if (page.last <= after || page.missing === 'removed') return page;
       if (page.pieces.some(({ n }, index) => n !== after + 1 + index)) break;

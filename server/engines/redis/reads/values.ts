@@ -3,20 +3,16 @@
  * wait only briefly behind them and neither side holds many of them in memory:
  *
  *    read     all reads of a tick of the event loop together. If the value is large, its size comes instead
- *             of it, and it is read when its caller is next.
- *    commit   at once; with large values when its caller is next.
+ *             of it, and it is read when all before it are.
+ *    commit   at once; with large values when all before it are made.
  *
- * Callers come in rotation: when one wants a hundred large values, another with one waits for one of them.
- * If a read waits too long, or a commit before it was sent, it rejects with `StoreRefused`, for its caller
- * alone. In an outage each is sent at once and rejects. If several callers wait for one value, one read
- * serves them all. Memory grows with the large commits that wait, up to `WAITING_BYTES_MAX`; one caller may
- * take half of it.
+ * If a read waits too long, or a commit before it was sent, it rejects with `StoreRefused`. In an outage each
+ * is sent at once and rejects. If several callers wait for one value, one read serves them all. Memory grows
+ * with the large commits that wait, up to `WAITING_BYTES_MAX`.
  */
-import { createAmounts } from '../../../async/amounts.ts';
 import { createByteBudget, type SizedWork } from '../../../async/byte-budget.ts';
 import { createDeadlineSet, type DeadlineSet } from '../../../async/deadline-set.ts';
 import { SMALL_LENGTH_MAX } from '../../../domain/value-size.ts';
-import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { TIME_BUDGETS } from '../../../ports/limits.ts';
 import { type Kinds, StoreRefused, StoreUnavailable } from '../../../ports/store.ts';
@@ -36,16 +32,15 @@ type SharedRead = { readonly start: () => Promise<Found>; callers: number };
 type LargeWrite<T> = { readonly bytes: number; send(): Promise<T> };
 
 export type Values = {
-  read(kind: keyof Kinds, id: string, caller?: Caller): Promise<Found>;
+  read(kind: keyof Kinds, id: string): Promise<Found>;
   /** The same of a short value; undefined if it is longer. */
   readShort(kind: keyof Kinds, id: string): Promise<Found>;
   /** The reply of the reads' script about the status of an agent. */
   readStatus(agent_id: string): Promise<Reply>;
   /**
-   * Writes large values of this many bytes when the caller is next. If the reply is lost, `write` is sent
-   * again.
+   * Writes large values of this many bytes when there is room. If the reply is lost, `write` is sent again.
    */
-  writeLarge<T>(write: LargeWrite<T>, caller?: Caller): Promise<T>;
+  writeLarge<T>(write: LargeWrite<T>): Promise<T>;
 };
 
 /** A reader that stands still may keep some values up to this length. */
@@ -84,10 +79,10 @@ export function createValues(deps: {
   });
   const { batches, readSmall, readLarge } = createReads(connection, prefix);
   const waitingReads = new Map<string, SharedRead>();
-  const waitingWrites = createWaitingWrites();
+  let waitingBytes = 0;
 
-  /** Waits until the caller is next, and for the work. */
-  async function runInRotation<T>(limit: DeadlineSet, work: SizedWork<T>): Promise<T> {
+  /** Waits until there is room, and for the work. */
+  async function runWithin<T>(limit: DeadlineSet, work: SizedWork<T>): Promise<T> {
     const late = new AbortController();
     try {
       return await limit.run(budget.run(work, late.signal));
@@ -97,24 +92,19 @@ export function createValues(deps: {
   }
 
   /** Joins a read of the same value before it is sent: afterwards its reply may be older than this caller. */
-  async function readInRotation(
-    bytes: number,
-    kind: keyof Kinds,
-    id: string,
-    caller: Caller,
-  ): Promise<Found> {
+  async function readWithin(bytes: number, kind: keyof Kinds, id: string): Promise<Found> {
     const name = `${kind} ${id}`;
     const shared = waitingReads.get(name) ?? createSharedRead(name, () => readLarge(kind, id));
     shared.callers += 1;
     try {
-      return await runInRotation(reads, { bytes, caller, start: shared.start });
+      return await runWithin(reads, { bytes, start: shared.start });
     } finally {
       shared.callers -= 1;
       if (shared.callers === 0 && waitingReads.get(name) === shared) waitingReads.delete(name);
     }
   }
 
-  /** A read for several callers: it is sent when the first of them is next. */
+  /** A read for several callers: it is sent once. */
   function createSharedRead(name: string, read: () => Promise<Found>): SharedRead {
     let reading: Promise<Found> | null = null;
     const start = (): Promise<Found> => {
@@ -128,10 +118,10 @@ export function createValues(deps: {
   }
 
   return {
-    async read(kind, id, caller = UNNAMED_CALLER) {
+    async read(kind, id) {
       connection.requireUp();
       const found = await readSmall(kind, id);
-      return typeof found === 'number' ? await readInRotation(found, kind, id, caller) : found;
+      return typeof found === 'number' ? await readWithin(found, kind, id) : found;
     },
     async readShort(kind, id) {
       connection.requireUp();
@@ -142,20 +132,21 @@ export function createValues(deps: {
       connection.requireUp();
       return await batches.run(['status', agent_id]);
     },
-    async writeLarge({ bytes, send }, caller = UNNAMED_CALLER) {
-      if (!waitingWrites.hold(caller.key, bytes))
+    async writeLarge({ bytes, send }) {
+      if (waitingBytes + bytes > WAITING_BYTES_MAX)
         throw new StoreRefused('Redis is slow: too many large values wait for it already.');
+      waitingBytes += bytes;
       let isSent = false;
       const start = () => {
         isSent = true;
         return send();
       };
       try {
-        return await runInRotation(writes, { bytes, caller, start });
+        return await runWithin(writes, { bytes, start });
       } catch (error) {
         throw isSent ? error : new StoreRefused(TOO_MANY, { cause: error });
       } finally {
-        waitingWrites.release(caller.key, bytes);
+        waitingBytes -= bytes;
       }
     },
   };
@@ -189,26 +180,4 @@ function parseReply(reply: Reply | undefined): StoredText | number | undefined {
   if (typeof reply === 'number') return reply;
   const [json, revision] = reply as readonly string[];
   return json === undefined ? undefined : { revision: revision ?? '', json };
-}
-
-/** Counts the bytes of the commits that wait, in all and for each caller. */
-function createWaitingWrites() {
-  const ofCallers = createAmounts<Caller['key']>();
-  let total = 0;
-
-  function add(key: Caller['key'], bytes: number): void {
-    total += bytes;
-    ofCallers.add(key, bytes);
-  }
-
-  return {
-    /** Counts the bytes; returns false when there is no room for them. */
-    hold(key: Caller['key'], bytes: number): boolean {
-      const heldMax = key === UNNAMED_CALLER.key ? WAITING_BYTES_MAX : WAITING_BYTES_MAX / 2;
-      if (total + bytes > WAITING_BYTES_MAX || ofCallers.of(key) + bytes > heldMax) return false;
-      add(key, bytes);
-      return true;
-    },
-    release: (key: Caller['key'], bytes: number): void => add(key, -bytes),
-  };
 }

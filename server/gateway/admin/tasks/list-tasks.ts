@@ -11,7 +11,6 @@ import { writeJson } from '../../../domain/json-text.ts';
 import { cutText } from '../../../domain/payload-preview.ts';
 import { toSeconds } from '../../../domain/wire-time.ts';
 import type { AdminCalls, TaskPage, TaskQuery, TaskRow } from '../../../ports/admin.ts';
-import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
 import { unlessDamaged } from '../../tasks/read-task.ts';
 import { requirePosition } from '../page-cursor.ts';
 import { endOfSearches, type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
@@ -23,11 +22,11 @@ const TAG_CHARS_MAX = 2 ** 19;
 /** Creates the operation. */
 export function createListTasks(deps: SearchDeps): Pick<AdminCalls, 'listTasks'> {
   return {
-    listTasks: (query, caller = UNNAMED_CALLER) => listTasks(deps, query, caller),
+    listTasks: (query) => listTasks(deps, query),
   };
 }
 
-async function listTasks(deps: SearchDeps, query: TaskQuery, caller: Caller): Promise<TaskPage> {
+async function listTasks(deps: SearchDeps, query: TaskQuery): Promise<TaskPage> {
   const { cursor, limit, counts = false, ...filter } = query;
   const time = deps.store.nowMs() / 1_000;
   const endMs = endOfSearches(deps.clock);
@@ -36,13 +35,12 @@ async function listTasks(deps: SearchDeps, query: TaskQuery, caller: Caller): Pr
   let tagChars = 0;
   const { next } = await searchTasks(deps, {
     filter,
-    caller,
     after: cursor === undefined ? null : requirePosition(cursor),
     lookedAtMax: LOOKED_AT_MAX,
     endMs,
     async visit(found) {
       const shown = found.slice(0, limit - rows.length);
-      const described = await Promise.all(shown.map((one) => describeTaskRow(deps, one, caller)));
+      const described = await Promise.all(shown.map((one) => describeTaskRow(deps, one)));
       rows.push(...described.flat());
       tagChars += shown.reduce((sum, { state }) => sum + state.task_tags.join('').length, 0);
       if (found.length > shown.length) lastShown = shown.at(-1)?.position ?? null;
@@ -54,7 +52,7 @@ async function listTasks(deps: SearchDeps, query: TaskQuery, caller: Caller): Pr
     time,
     tasks: rows,
     next_cursor: end === null ? null : writeCursor(end),
-    counts: counts && cursor === undefined ? await countTasks(deps, filter, caller, endMs) : null,
+    counts: counts && cursor === undefined ? await countTasks(deps, filter, endMs) : null,
   };
 }
 
@@ -62,9 +60,8 @@ async function listTasks(deps: SearchDeps, query: TaskQuery, caller: Caller): Pr
 async function describeTaskRow(
   { store }: SearchDeps,
   { request_id, state }: FoundTask,
-  caller: Caller,
 ): Promise<readonly TaskRow[]> {
-  const preview = state.payloadPreview ?? (await readPreview(store, request_id, caller));
+  const preview = state.payloadPreview ?? (await readPreview(store, request_id));
   if (preview === undefined) return [];
   const { status, agent_id, progress, error_info, task_type, task_tags, cli_session_id } = state;
   const isWaiting = status === 'pending' && state.queueEndMs !== null;
@@ -94,11 +91,7 @@ async function describeTaskRow(
 }
 
 /** The beginning of a short payload, which is read for it; undefined if the task was removed meanwhile. */
-async function readPreview(
-  store: SearchDeps['store'],
-  request_id: string,
-  caller: Caller,
-): Promise<string | undefined> {
-  const input = (await unlessDamaged(store.get('input', request_id, caller)))?.value;
+async function readPreview(store: SearchDeps['store'], request_id: string): Promise<string | undefined> {
+  const input = (await unlessDamaged(store.get('input', request_id)))?.value;
   return input && cutText(writeJson({ payload: input.payload }).slice('{"payload":'.length, -1));
 }

@@ -14,7 +14,6 @@ import type {
   TaskCancellation,
   TaskFilter,
 } from '../../../ports/admin.ts';
-import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
 import type { Stored } from '../../../ports/store.ts';
 import { commitEach, type TaskCommits } from '../../tasks/commit-step.ts';
 import { requirePosition } from '../page-cursor.ts';
@@ -42,12 +41,12 @@ type Receipt = { -readonly [K in keyof CancellationReceipt]: CancellationReceipt
 /** Creates the operation. */
 export function createTaskCancellation(deps: Deps): Pick<AdminCalls, 'cancelTasks'> {
   return {
-    async cancelTasks(cancellation, caller = UNNAMED_CALLER) {
+    async cancelTasks(cancellation) {
       if (deps.consoleMode === 'read-only') throw readOnly();
       const receipt = { matched: 0, cancelled: 0, already_ended: 0, not_found: 0, next_cursor: null };
       return cancellation.filter === null
-        ? await cancelNamed(deps, cancellation, cancellation.request_ids, receipt, caller)
-        : await cancelMatching(deps, cancellation, cancellation.filter, receipt, caller);
+        ? await cancelNamed(deps, cancellation, cancellation.request_ids, receipt)
+        : await cancelMatching(deps, cancellation, cancellation.filter, receipt);
     },
   };
 }
@@ -57,9 +56,8 @@ async function cancelNamed(
   { created_before, dry_run, cursor }: TaskCancellation,
   request_ids: readonly string[],
   receipt: Receipt,
-  caller: Caller,
 ): Promise<CancellationReceipt> {
-  const choice = { filter: { created_before }, dry_run, caller };
+  const choice = { filter: { created_before }, dry_run };
   let stored = 0;
   // More are cancelled than read at once: a large group of commits costs less than two small ones.
   // If a task has ended, it is counted at once: its result may be large, and is not kept.
@@ -67,7 +65,6 @@ async function cancelNamed(
   const { next, lookedAt } = await searchTasks(deps, {
     filter: {},
     named: [...new Set(request_ids)],
-    caller,
     after: cursor === null ? null : requirePosition(cursor, INDEX),
     lookedAtMax: LOOKED_AT_MAX,
     async visit(found) {
@@ -96,7 +93,6 @@ async function cancelMatching(
   { created_before, dry_run, cursor }: TaskCancellation,
   asked: TaskFilter,
   receipt: Receipt,
-  caller: Caller,
 ): Promise<CancellationReceipt> {
   const filter = { ...asked, created_before };
   // Also of a session or an agent only the open tasks are looked at, however many it had before.
@@ -109,11 +105,10 @@ async function cancelMatching(
   const { next } = await searchTasks(deps, {
     filter: others,
     asks,
-    caller,
     after: cursor === null ? null : requirePosition(cursor),
     lookedAtMax: LOOKED_AT_MAX,
     async visit(found) {
-      await cancelAll(deps, found, { filter, dry_run, caller }, receipt);
+      await cancelAll(deps, found, { filter, dry_run }, receipt);
       return true;
     },
   });
@@ -139,7 +134,7 @@ function note(receipt: Receipt, ending: Ending): void {
 }
 
 /** Which of the tasks that were found are cancelled, and for whom. */
-type Choice = { readonly filter: TaskFilter; readonly dry_run: boolean; readonly caller: Caller };
+type Choice = { readonly filter: TaskFilter; readonly dry_run: boolean };
 
 async function cancelAll(
   deps: Deps,
@@ -152,9 +147,9 @@ async function cancelAll(
 
 /** Cancels a task that is open and matches; in a dry run only finds out whether it would. */
 function cancelOne(
-  { store, commits, largeTasks }: Deps,
+  { store, commits }: Deps,
   { request_id, state, revision }: FoundTask,
-  { filter, dry_run, caller }: Choice,
+  { filter, dry_run }: Choice,
 ): Promise<Ending> {
   const others = forgetOpen(filter);
   let before: Stored<TaskState> | undefined = { value: state, revision };
@@ -168,7 +163,7 @@ function cancelOne(
     const result = await commits.commitStep(request_id, before, { type: 'cancel' }, { notAfterMs });
     if (result.kind !== 'conflict') return 'cancelled';
     // It has changed meanwhile, and may have ended with a large result.
-    before = await largeTasks.read(request_id, { caller }, () => store.get('task', request_id, caller));
+    before = await store.get('task', request_id);
     return undefined;
   });
 }

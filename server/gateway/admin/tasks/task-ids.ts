@@ -5,7 +5,6 @@
  */
 import { yieldToEventLoop } from '../../../async/waiting.ts';
 import { windowsOf } from '../../../domain/task-id.ts';
-import type { Caller } from '../../../ports/caller.ts';
 import { GatewayError } from '../../../ports/gateway.ts';
 import type { Page, Store } from '../../../ports/store.ts';
 
@@ -25,9 +24,9 @@ type Deps = {
  * The tasks with this id or whose ids end so; without positions to continue from. Throws `validation_failed`
  * if there are more ids to compare: a task that was not compared could be the one that is meant.
  */
-export async function findTaskIds(deps: Deps, end: string, caller: Caller): Promise<readonly ListedTask[]> {
+export async function findTaskIds(deps: Deps, end: string): Promise<readonly ListedTask[]> {
   const { store } = deps;
-  if (await store.get('task', end, caller)) return [{ request_id: end, position: end }];
+  if (await store.get('task', end)) return [{ request_id: end, position: end }];
   const found: ListedTask[] = [];
   let left = COMPARED_MAX;
   for (const window of windowsOf(end, store.nowMs(), deps.keepTasksMs)) {

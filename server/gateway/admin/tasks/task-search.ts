@@ -16,12 +16,9 @@ import { outcomeOf } from '../../../domain/history.ts';
 import type { TaskOutcome } from '../../../domain/history-record.ts';
 import { cutText } from '../../../domain/payload-preview.ts';
 import type { TaskState, TaskStatus } from '../../../domain/task.ts';
-import { isLargeValue } from '../../../domain/value-size.ts';
 import type { TaskFilter } from '../../../ports/admin.ts';
-import type { Caller } from '../../../ports/caller.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Page, Revision, Store, TasksAsk } from '../../../ports/store.ts';
-import type { LargeTasks } from '../../tasks/large-tasks.ts';
 import { readIfWhole } from '../../tasks/read-task.ts';
 import { findTaskIds, type ListedTask } from './task-ids.ts';
 
@@ -38,7 +35,6 @@ export type SearchDeps = {
   readonly store: Store;
   readonly clock: Clock;
   readonly largeWork: LargeWork;
-  readonly largeTasks: LargeTasks;
   /** How long a settled task is kept, and how long an open one may stay open. */
   readonly keepTasksMs: number;
 };
@@ -59,7 +55,6 @@ export type Search = {
   readonly lookedAtMax: number;
   /** When the search ends with what it has, by the monotonic clock; by default as `endOfSearches` says. */
   readonly endMs?: number;
-  readonly caller: Caller;
   /** Gets matches, newest first; resolves with false to end the search before the next ones. */
   visit(found: readonly FoundTask[]): boolean | Promise<boolean>;
 };
@@ -72,17 +67,17 @@ export function endOfSearches(clock: Pick<Clock, 'monotonicMs'>): number {
   return clock.monotonicMs() + SEARCH_WITHIN_MS;
 }
 
-/** Runs a search. Rejects with what the store throws, and as a read of a large task does. */
+/** Runs a search. Rejects with what the store throws. */
 export async function searchTasks(deps: SearchDeps, search: Search): Promise<SearchEnd> {
-  const { filter, caller, endMs = endOfSearches(deps.clock) } = search;
+  const { filter, endMs = endOfSearches(deps.clock) } = search;
   const readSlice = await createReader(deps, search);
   let after = search.after;
   let lookedAt = 0;
   for (;;) {
     const slice = await readSlice(after, Math.min(SLICE, search.lookedAtMax - lookedAt));
     for (let from = 0; from < slice.items.length; ) {
-      const listed = takeTogether(deps.largeTasks, slice.items.slice(from, from + READ_AT_ONCE));
-      const found = await readInRotation(deps, listed, caller);
+      const listed = slice.items.slice(from, from + READ_AT_ONCE);
+      const found = await readStates(deps, listed);
       const mayGoOn = await search.visit(found.filter((one) => matchesFilter(one, filter)));
       from += listed.length;
       lookedAt += listed.length;
@@ -186,7 +181,7 @@ async function createReader(deps: SearchDeps, search: Search): Promise<ReadSlice
   if (named) return async (after, limit) => pageNamed(named, Number(after), limit);
   if (filter.ended_after !== undefined) return createEndedReader(await deps.store.readEnded(), filter);
   if (filter.id !== undefined) {
-    const items = await findTaskIds(deps, filter.id, search.caller);
+    const items = await findTaskIds(deps, filter.id);
     const isBehind = (after: string | null) => (one: ListedTask) => after === null || one.position < after;
     return async (after) => ({ items: items.filter(isBehind(after)), next: null });
   }
@@ -258,27 +253,19 @@ function mergePages(pages: readonly Page<ListedTask>[]): Page<ListedTask> {
   return { items: all.filter(({ position }) => position >= end), next: end };
 }
 
-/** The first of these tasks, which one piece reads: one that is known to be large is a piece of its own. */
-function takeTogether(largeTasks: LargeTasks, items: readonly ListedTask[]): readonly ListedTask[] {
-  const firstLarge = items.findIndex(({ request_id }) => largeTasks.isLarge(request_id));
-  return firstLarge < 0 ? items : items.slice(0, Math.max(1, firstLarge));
-}
-
-/** Reads the states when the caller is next; what is not stored any more, or damaged, is left out. */
-async function readInRotation(
-  { store, largeWork, largeTasks }: SearchDeps,
+/**
+ * Reads the states of some tasks; what is not stored any more, or damaged, is left out. One search at a time
+ * reads: the largest states of several would not fit into memory.
+ */
+async function readStates(
+  { store, largeWork }: SearchDeps,
   listed: readonly ListedTask[],
-  caller: Caller,
 ): Promise<readonly FoundTask[]> {
-  const isLarge = listed.some(({ request_id }) => largeTasks.isLarge(request_id));
-  const position = { caller, order: isLarge ? 'large' : 'small', isRead: true } as const;
-  const states = await largeWork.run(position, () =>
-    Promise.all(listed.map(({ request_id }) => readIfWhole(store, request_id, caller))),
+  const states = await largeWork.run(() =>
+    Promise.all(listed.map(({ request_id }) => readIfWhole(store, request_id))),
   );
   return listed.flatMap((one, index) => {
     const stored = states[index];
-    if (!stored) return [];
-    if (isLargeValue(stored.value)) largeTasks.note(one.request_id);
-    return [{ ...one, state: stored.value, revision: stored.revision }];
+    return stored ? [{ ...one, state: stored.value, revision: stored.revision }] : [];
   });
 }

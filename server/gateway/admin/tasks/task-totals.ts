@@ -11,22 +11,16 @@ import { OUTCOMES, type TaskOutcome } from '../../../domain/history-record.ts';
 import { isSettled, type TaskStatus } from '../../../domain/task.ts';
 import { fillOutcomes } from '../../../domain/task-counts.ts';
 import type { TaskFilter, TaskTotals } from '../../../ports/admin.ts';
-import type { Caller } from '../../../ports/caller.ts';
 import { STORE_LIMITS } from '../../../ports/limits.ts';
 import { type FoundTask, filterEnded, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
 
 /** Counts them. If `endMs` has passed, by the monotonic clock, the rest is left out. */
-export async function countTasks(
-  deps: SearchDeps,
-  filter: TaskFilter,
-  caller: Caller,
-  endMs: number,
-): Promise<TaskTotals> {
+export async function countTasks(deps: SearchDeps, filter: TaskFilter, endMs: number): Promise<TaskTotals> {
   const counted = isByClassAlone(filter)
     ? await readCounts(deps, filter)
     : isByEndAlone(filter)
       ? await countEnded(deps, filter)
-      : await countMatches(deps, filter, caller, endMs);
+      : await countMatches(deps, filter, endMs);
   return describeTotals(filter, counted);
 }
 
@@ -106,12 +100,7 @@ async function readCounts({ store }: SearchDeps, filter: TaskFilter): Promise<Co
   };
 }
 
-async function countMatches(
-  deps: SearchDeps,
-  filter: TaskFilter,
-  caller: Caller,
-  endMs: number,
-): Promise<Counted> {
+async function countMatches(deps: SearchDeps, filter: TaskFilter, endMs: number): Promise<Counted> {
   const { status: _status, outcome: _outcome, waiting: _waiting, ...some } = filter;
   const { waiting_for_answer: _waitsForAnswer, ...others } = some;
   const open = { pending: 0, running: 0, waiting: 0, waitingForAnswer: 0 };
@@ -125,7 +114,6 @@ async function countMatches(
     if (left <= 0 || deps.clock.monotonicMs() > endMs) return;
     const { next, lookedAt } = await searchTasks(deps, {
       filter: { ...others, ...part },
-      caller,
       after: null,
       lookedAtMax: left,
       endMs,
