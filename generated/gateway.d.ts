@@ -2638,7 +2638,7 @@ export interface operations {
             421: components["responses"]["Misdirected"];
             422: components["responses"]["ValidationFailed"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServiceUnavailable"];
+            503: components["responses"]["StoreUnavailable"];
             default: components["responses"]["OtherProblem"];
         };
     };
@@ -2794,7 +2794,7 @@ export interface operations {
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServiceUnavailable"];
+            503: components["responses"]["StoreUnavailable"];
             default: components["responses"]["OtherProblem"];
         };
     };
@@ -3387,7 +3387,7 @@ export interface operations {
             421: components["responses"]["Misdirected"];
             422: components["responses"]["ValidationFailed"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServiceUnavailable"];
+            503: components["responses"]["StoreUnavailable"];
             default: components["responses"]["OtherProblem"];
         };
     };

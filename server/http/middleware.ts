@@ -159,10 +159,7 @@ function send(deps: Deps, res: ServerResponse, answer: Answer): Answer | Promise
   }
   // If the body is late already, it is not waited for.
   const isReadOn = code !== 'request_timeout' && isBodyBounded(req, limits.bodyBytesMax);
-  // A read is refused as busy after a wait; requests behind it on its connection would wait as long.
-  if (code === 'busy' && req.method === 'GET') {
-    headers.splice(headers.indexOf('Content-Length'), 0, 'Connection', 'close');
-  } else if (ending.aborted || !isReadOn) headers.push('Connection', 'close');
+  if (ending.aborted || !isReadOn) headers.push('Connection', 'close');
   if (!isReadOn && body === null && req.method !== 'HEAD') headers.push('Content-Length', '0');
   res.writeHead(status, headers);
   if (!isReadOn) void sendBeforeBody(deps, req, res, body);

@@ -130,7 +130,7 @@ describe('the check of responses against the document', () => {
 
   test('it finds a wrong number in a header', () => {
     const headers = new Headers({ 'content-type': 'application/problem+json', 'retry-after': 'soon' });
-    const body = { type: 'x', title: 'x', status: 503, detail: 'x', code: 'busy' };
+    const body = { type: 'x', title: 'x', status: 503, detail: 'x', code: 'store_unavailable' };
     const deviations = check.findDeviations(buildAnswer({ status: 503, headers, body }));
     expect(deviations).toEqual(['getTask 503: the header Retry-After is broken: soon']);
   });

@@ -7,7 +7,7 @@ import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { ADMIN_SECRET, realClock, SECRET, startTestServer } from '../harness/http-server.ts';
 import { openPlainStore } from '../harness/stores.ts';
-import { buildSubmission, createWorld, NEVER } from '../harness/world.ts';
+import { buildSubmission, createWorld } from '../harness/world.ts';
 import type { ReceivedResponse } from './document-check.ts';
 import { buildCall, type Call, type OperationId, type Secrets, send } from './usual-calls.ts';
 
@@ -23,10 +23,10 @@ export type RealServer = {
   readonly local: string;
   /** The same server by an address that leads to it and is not one of its names. */
   readonly misnamed: string;
-  /** A server with too much to do: every commit is a conflict, every large value waits too long. */
+  /** A server with too much to do: every commit is a conflict. */
   readonly busy: string;
-  /** A large task of it. */
-  readonly largeId: string;
+  /** A task of it that waits. */
+  readonly waitingId: string;
   /** A server that gives no time to bodies that arrive in parts. */
   readonly timeLimited: string;
   /** A server whose console may change nothing. */
@@ -95,7 +95,7 @@ export async function openRealServer(): Promise<RealServer> {
     local: local.url,
     misnamed: local.url.replace('127.0.0.1', '0.0.0.0'),
     busy: busyServer.url,
-    largeId: busy.largeId,
+    waitingId: busy.waitingId,
     timeLimited: timeLimited.url,
     readOnly: readOnly.url,
     fresh(kind) {
@@ -120,31 +120,24 @@ export async function openRealServer(): Promise<RealServer> {
   };
 }
 
-/** A gateway with one large task that waits, whose commits are conflicts and whose turns come too late. */
-async function createBusyGateway(): Promise<{ gateway: Gateway; largeId: string }> {
+/** A gateway with a task that waits, whose commits are conflicts. */
+async function createBusyGateway(): Promise<{ gateway: Gateway; waitingId: string }> {
   let isBusy = false;
-  let nowMs = 0;
   const clock = {
     ...createFakeClock(),
     // The pauses between tries end at once, before anything looks at the clock.
     sleep: (ms: number, signal?: AbortSignal) =>
       ms < RETRY_PAUSE_MAX_MS ? Promise.resolve() : realClock.sleep(ms, signal),
-    monotonicMs() {
-      nowMs += isBusy ? 60_000 : 0;
-      return nowMs;
-    },
   };
   const store = openPlainStore(clock);
-  const conflicting: Store = {
+  const busy: Store = {
     ...store,
     commit: async (batch) => (isBusy ? { ok: false, conflict: 'revision' } : await store.commit(batch)),
   };
-  const { gateway } = createWorld(conflicting, { clock });
-  const payload = { text: 'x'.repeat(200_000) };
-  const task = await gateway.submitTask(buildSubmission({ payload, queue_timeout: 60 }));
-  await gateway.getTask(task.request_id, 0, NEVER);
+  const { gateway } = createWorld(busy, { clock });
+  const task = await gateway.submitTask(buildSubmission({ queue_timeout: 60 }));
   isBusy = true;
-  return { gateway, largeId: task.request_id };
+  return { gateway, waitingId: task.request_id };
 }
 
 /** A store whose every call fails. */

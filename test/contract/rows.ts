@@ -45,9 +45,6 @@ const WRONG_FIELDS: Partial<Record<OperationId, string>> = {
   answerTask: 'key',
 };
 
-/** Without a body, and refused as `busy` all the same: for the store's sake, or that of what is read. */
-const MAY_BE_BUSY: readonly OperationId[] = ['cancelTask', 'getTask', 'readOutput', 'listTasks'];
-
 /** What every operation, or every one with a body, has in common. */
 const shared: readonly Row[] = [
   ...OPERATIONS.map((one) =>
@@ -126,12 +123,16 @@ const shared: readonly Row[] = [
       ...code('busy'),
     }),
   ]),
-  ...MAY_BE_BUSY.map((one) =>
-    row(one, 503, 'there is too much to do', (server) => server.build(one, {}, server.largeId), {
+  row(
+    'cancelTask',
+    503,
+    'there is too much to do',
+    (server) => server.build('cancelTask', {}, server.waitingId),
+    {
       server: 'busy',
       serverOnly: 'needs state',
       ...code('busy'),
-    }),
+    },
   ),
   ...WITH_BODY.map((one) =>
     row(

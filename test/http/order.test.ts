@@ -129,7 +129,7 @@ const table: readonly (readonly [OperationId, readonly Fault[]])[] = [
   ['claimTask', [...inBody, agent_id, field, state]],
   ['reportResult', [...inBody, agent_id, field, state]],
   ['writeOutput', [...inBody, agent_id, field, state]],
-  ['readOutput', [path, method, querySecret, parameter, state]],
+  ['readOutput', [path, method, querySecret, parameter]],
   ['unregisterAgent', [...inBody, agent_id, field, state]],
   ['getTask', [path, method, querySecret, parameter]],
   ['cancelTask', [path, method, querySecret, state]],

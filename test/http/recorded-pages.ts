@@ -126,7 +126,7 @@ export function listOriginRequests(): readonly RecordedRequest[] {
       (path) =>
         record(`GET ${path} of ${origin}`, writeRequest('GET', path, { headers: { Origin: origin } })),
     ),
-    ...['none', 'busy', 'unavailable'].map((id) =>
+    ...['none', 'unavailable'].map((id) =>
       record(`a task that is ${id} of ${origin}`, read(id, { Origin: origin })),
     ),
     record(

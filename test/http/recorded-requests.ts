@@ -154,7 +154,7 @@ export function listRefusedRequests(): readonly RecordedRequest[] {
       '400: a task of another agent',
       post('/api/agent/result', { request_id: 'other', agent_id: 'a', status: 'running' }),
     ),
-    ...['none', 'busy', 'unavailable', 'broken'].flatMap((id) => [
+    ...['none', 'unavailable', 'broken'].flatMap((id) => [
       record(`a task that is ${id}`, read(id)),
       record(`a task that is ${id}, by HEAD`, writeCall(usual('getTask', id), {}, 'HEAD')),
       record(`a task that is ${id}, from a page`, read(id, { Origin: ORIGIN })),

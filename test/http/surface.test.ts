@@ -80,8 +80,8 @@ describe('errors that the gateway throws', () => {
     ['a thrown text', 500, 'internal', null],
     [undefined, 500, 'internal', null],
   ])('%s becomes the documented problem', async (thrown, status, code, retryAfter) => {
-    const failing = await startTestServer(createFakeGateway({ getTask: () => Promise.reject(thrown) }));
-    const response = await sendChecked(failing.url, buildCall('getTask', secrets));
+    const failing = await startTestServer(createFakeGateway({ cancelTask: () => Promise.reject(thrown) }));
+    const response = await sendChecked(failing.url, buildCall('cancelTask', secrets));
     expect([response.status, response.json.code, response.headers.get('retry-after')]).toEqual([
       status,
       code,
@@ -94,7 +94,7 @@ describe('errors that the gateway throws', () => {
     // The log has the cause under the reference that the caller received.
     if (status === 500)
       expect(logged[0]?.fields).toMatchObject({
-        operation: 'getTask',
+        operation: 'cancelTask',
         detail: response.json.detail,
         error: thrown,
       });
