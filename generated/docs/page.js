@@ -44,7 +44,7 @@ function followColorScheme(dark) {
 async function showDocument() {
   const target = document.getElementById('docs');
   try {
-    const response = await fetch(isAdminShown ? 'openapi.admin.json' : 'openapi.3.2.json');
+    const response = await fetch(isAdminShown ? 'docs/openapi.admin.json' : 'docs/openapi.3.2.json');
     if (!response.ok) throw new Error(`it responded with ${response.status}`);
     const spec = await response.json();
     spec.servers = [{ url: baseUrl, description: 'This gateway.' }];

@@ -17,7 +17,14 @@ import { createIndexPage, listConsoleRoutes } from './console.ts';
 import { createHostRule } from './host-rule.ts';
 import { createMiddleware } from './middleware.ts';
 import { Router } from './node-http.ts';
-import { listDocsRoutes, loadPages, readWholeDocument, servePage } from './pages.ts';
+import {
+  buildIndex,
+  DOCUMENT_PATHS,
+  listDocsRoutes,
+  listDocumentRoutes,
+  readWholeDocument,
+  servePage,
+} from './pages.ts';
 import { createMetricsRoute, createProbes, PROBE_PATHS } from './probes.ts';
 import { createRemoteAddresses } from './remote-address.ts';
 import { type BodyLimits, createBodyCollector } from './request/body-collector.ts';
@@ -191,13 +198,11 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
 
 /** Registers the pages; returns the paths of those that any web page may read. */
 function registerPages(router: KoaRouter, version: string, mode: ConsoleMode): ReadonlySet<string> {
-  const pages = loadPages(version);
   const hasConsole = mode !== 'off';
-  for (const page of pages) {
-    const serve = servePage(page);
-    router.get(page.path, page.path === '/' && hasConsole ? createIndexPage(serve) : serve);
-  }
-  for (const { path, middleware } of hasConsole ? listConsoleRoutes() : []) router.get(path, middleware);
-  for (const { path, middleware } of listDocsRoutes()) router.get(path, middleware);
-  return new Set([...pages.map(({ path }) => path), ...PROBE_PATHS]);
+  const serveIndex = servePage(buildIndex(version));
+  router.get('/', hasConsole ? createIndexPage(serveIndex) : serveIndex);
+  const consoleRoutes = hasConsole ? listConsoleRoutes() : [];
+  for (const { path, middleware } of [...listDocumentRoutes(), ...consoleRoutes, ...listDocsRoutes()])
+    router.get(path, middleware);
+  return new Set([...DOCUMENT_PATHS, ...PROBE_PATHS]);
 }

@@ -7,6 +7,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { Context, Middleware } from 'koa';
 import { loadOnce } from '../async/load-once.ts';
 import { matchesTag } from './response/entity-tag.ts';
@@ -27,18 +29,50 @@ const DOCUMENTS = [
   { path: '/openapi.agent.json', file: 'openapi.agent.json', contentType: 'application/json' },
 ];
 
+/** Where any web page may read the documents, and an index of them. */
+export const DOCUMENT_PATHS: readonly string[] = ['/', ...DOCUMENTS.map(({ path }) => path)];
+
+type Route = { readonly path: string; readonly middleware: Middleware };
+
 /** Reads the whole document, which is not served: the operations and their validators are made of it. */
 export function readWholeDocument(): unknown {
-  const path = fileURLToPath(import.meta.resolve('@task-gateway/contract/openapi.whole.json'));
-  return JSON.parse(readFileSync(path, 'utf8'));
+  return JSON.parse(readFileSync(findDocument('openapi.whole.json'), 'utf8'));
 }
 
-/** Loads the published documents and the index page. */
-export function loadPages(version: string): readonly Page[] {
-  const documents = DOCUMENTS.map(({ path, file, contentType }) => {
-    const url = import.meta.resolve(`@task-gateway/contract/${file}`);
-    return buildPage(path, contentType, readFileSync(fileURLToPath(url)));
+/** The routes of the published documents; each is read with its first request. */
+export function listDocumentRoutes(): readonly Route[] {
+  return DOCUMENTS.map((document) => {
+    const load = loadOnce(() => readDocument(document));
+    const middleware: Middleware = async (ctx) => {
+      const { plain, zipped } = await load();
+      ctx.vary('Accept-Encoding');
+      const isZipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
+      if (isZipped) ctx.set('Content-Encoding', 'gzip');
+      respondWithPage(ctx, isZipped ? zipped : plain, OPEN_HEADERS);
+    };
+    return { path: document.path, middleware };
   });
+}
+
+/** Reads a document as it is served: JSON in one line and without code samples, which `/docs` shows. */
+async function readDocument({ path, file, contentType }: (typeof DOCUMENTS)[number]) {
+  const text = await readFile(findDocument(file), 'utf8');
+  const isJson = contentType === 'application/json';
+  const served = isJson ? JSON.stringify(JSON.parse(text), omitSamples) : text;
+  const plain = buildPage(path, contentType, Buffer.from(served));
+  return { plain, zipped: buildPage(path, contentType, await promisify(gzip)(plain.body)) };
+}
+
+function findDocument(file: string): string {
+  return fileURLToPath(import.meta.resolve(`@task-gateway/contract/${file}`));
+}
+
+function omitSamples(key: string, value: unknown): unknown {
+  return key === 'x-codeSamples' ? undefined : value;
+}
+
+/** Builds the index of all pages. */
+export function buildIndex(version: string): Page {
   const index = {
     name: 'Task Gateway',
     version,
@@ -46,7 +80,7 @@ export function loadPages(version: string): readonly Page[] {
     health: ['/livez', '/readyz'],
     metrics: '/metrics',
   };
-  return [buildPage('/', 'application/json', Buffer.from(JSON.stringify(index))), ...documents];
+  return buildPage('/', 'application/json', Buffer.from(JSON.stringify(index)));
 }
 
 /**
@@ -61,6 +95,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
+  json: 'application/json',
   md: 'text/markdown; charset=utf-8',
   svg: 'image/svg+xml',
 };
@@ -111,6 +146,9 @@ const DOCS_FILES = [
   ...['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt'],
 ];
 
+/** The documents that the page shows, with their code samples. */
+const DOCS_DOCUMENTS = ['openapi.3.2.json', 'openapi.admin.json'];
+
 /**
  * Scripts, styles and calls of the page's own origin alone; images are part of its styles. Nothing inline,
  * nothing evaluated, and no other page may frame it.
@@ -126,12 +164,11 @@ const DOCS_HEADERS = {
 };
 
 /** The routes of the page and its files. With a slash at its end its relative addresses would be wrong. */
-export function listDocsRoutes(): readonly { readonly path: string; readonly middleware: Middleware }[] {
-  const routes = DOCS_FILES.map((file) => {
+export function listDocsRoutes(): readonly Route[] {
+  const routes = [...DOCS_FILES, ...DOCS_DOCUMENTS].map((file) => {
     const path = file === 'index.html' ? '/docs' : `/docs/${file}`;
-    const load = loadOnce(async () =>
-      buildPage(path, findContentType(file), await readFile(new URL(file, DOCS_FOLDER))),
-    );
+    const source = DOCS_DOCUMENTS.includes(file) ? findDocument(file) : new URL(file, DOCS_FOLDER);
+    const load = loadOnce(async () => buildPage(path, findContentType(file), await readFile(source)));
     const middleware: Middleware = async (ctx) => respondWithPage(ctx, await load(), DOCS_HEADERS);
     return { path, middleware };
   });

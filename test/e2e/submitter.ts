@@ -3,6 +3,7 @@
  * the process that all suites share. As a program: `submitter.ts URL COUNT FIELDS` prints the ids as JSON.
  */
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { submit } from './plain-calls.ts';
 
@@ -15,6 +16,6 @@ export async function submitMany(url: string, count: number, more: object): Prom
 
 if (import.meta.main) {
   const [url = '', count = '0', more = '{}'] = process.argv.slice(2);
-  const all = Array.from({ length: Number(count) }, () => submit(url, JSON.parse(more)));
+  const all = Array.from({ length: Number(count) }, () => submit(url, JSON.parse(more), randomUUID()));
   console.log(JSON.stringify(await Promise.all(all)));
 }

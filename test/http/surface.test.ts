@@ -17,6 +17,12 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
+/** A document in one line, without its code samples. */
+function withoutSamples(text: string): string {
+  const omit = (key: string, value: unknown) => (key === 'x-codeSamples' ? undefined : value);
+  return JSON.stringify(JSON.parse(text), omit);
+}
+
 describe('pages', () => {
   const pages = [
     ['/openapi.json', 'openapi.json', 'application/json'],
@@ -28,8 +34,16 @@ describe('pages', () => {
 
   test.each(pages)('%s is the published document, open to every web page', async (path, file, type) => {
     const response = await fetch(server.url + path, { headers: { origin: 'https://anywhere.example' } });
-    const published = fileURLToPath(import.meta.resolve(`@task-gateway/contract/${file}`));
-    expect(await response.text()).toBe(readFileSync(published, 'utf8'));
+    const published = readFileSync(
+      fileURLToPath(import.meta.resolve(`@task-gateway/contract/${file}`)),
+      'utf8',
+    );
+    const text = await response.text();
+    expect(text).toBe(type === 'application/json' ? withoutSamples(published) : published);
+    expect([response.headers.get('content-encoding'), response.headers.get('vary')]).toEqual([
+      'gzip',
+      'Accept-Encoding',
+    ]);
     expect(response.headers.get('content-type')).toBe(type);
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
     expect(response.headers.get('cache-control')).toBe('no-cache');
@@ -39,6 +53,15 @@ describe('pages', () => {
     expect(again.headers.get('cache-control')).toBe('no-cache');
     const any = await fetch(server.url + path, { headers: { 'if-none-match': '*' } });
     expect([any.status, any.headers.get('etag')]).toEqual([304, etag]);
+    const plain = await fetch(server.url + path, { headers: { 'accept-encoding': 'identity' } });
+    expect([await plain.text(), plain.headers.get('content-encoding')]).toEqual([text, null]);
+    expect(plain.headers.get('etag')).not.toBe(etag);
+  });
+
+  test.each(['openapi.3.2.json', 'openapi.admin.json'])('/docs/%s has the code samples', async (file) => {
+    const text = await (await fetch(`${server.url}/docs/${file}`)).text();
+    expect(text).toContain('x-codeSamples');
+    expect(await (await fetch(`${server.url}/${file}`)).text()).toBe(withoutSamples(text));
   });
 
   test('readiness gives the kind of an outage and nothing of its message; liveness stays 200', async () => {
