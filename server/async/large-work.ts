@@ -1,8 +1,8 @@
 /**
  * A queue of one for passes over values above 64 KiB, such as parsing or rendering one of 1 MiB: a pass holds
- * the event loop for milliseconds, parsing for tens of them. One pass runs at a time, the first that came
- * first, and all other work of the process runs in between. So twenty large bodies at once hold up a small
- * call for one of them.
+ * the event loop for milliseconds, parsing for tens of them. One pass runs at a time, in the order of the
+ * calls, and all other work of the process runs in between. For example, a small call beside twenty large
+ * bodies waits for one of them.
  */
 import { isLargeValue } from '../domain/value-size.ts';
 import { yieldToEventLoop } from './waiting.ts';

@@ -3,21 +3,13 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ADMIN_SECRET, SECRET } from '../harness/gateway-process.ts';
-
-const RETRY_AFTER_MS = 2_000;
 
 export type Answer = { readonly status: number; readonly body: Record<string, unknown> };
 
 /** Posts JSON. */
-export async function post(
-  url: string,
-  path: string,
-  body: unknown,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<Answer> {
-  return await read(await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) }));
+export async function post(url: string, path: string, body: unknown): Promise<Answer> {
+  return await read(await fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(body) }));
 }
 
 /** Gets with the gateway secret in the query. */
@@ -36,24 +28,16 @@ async function read(response: Response): Promise<Answer> {
   return { status: response.status, body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) };
 }
 
-/**
- * Submits a task; resolves with its id, rejects unless the status is 200. Under an idempotency key it repeats
- * what is refused with 503, as a client does that has more to submit than the machine takes in five seconds.
- */
-export async function submit(url: string, more: Record<string, unknown> = {}, key?: string): Promise<string> {
-  const task = {
+/** Submits a task; resolves with its id, rejects unless the status is 200. */
+export async function submit(url: string, more: Record<string, unknown> = {}): Promise<string> {
+  const { status, body } = await post(url, '/api/cli/tasks', {
     auth: SECRET,
     task_type: 'translate',
     task_tags: ['e2e'],
     payload: { text: '你好' },
     timeout: 120,
-  };
-  const headers = key === undefined ? {} : { 'Idempotency-Key': key };
-  const { status, body } = await post(url, '/api/cli/tasks', { ...task, ...more }, headers);
-  if (status === 503 && key !== undefined) {
-    await sleep(RETRY_AFTER_MS);
-    return await submit(url, more, key);
-  }
+    ...more,
+  });
   if (status !== 200) throw new Error(`submit returned ${status}: ${JSON.stringify(body)}`);
   return String(body.request_id);
 }

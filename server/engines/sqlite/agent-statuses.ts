@@ -32,7 +32,7 @@ type Copy = {
   slots: number | null;
 };
 
-/** So many agents are read without the file. The index of agents has all of them. */
+/** This many agents are read without the file. The gateway's index keeps its own copy of all of them. */
 const COPIES_MAX = 4_096;
 
 /** Creates it over the tables of a connection. `onDamaged` gets the error of each record it passes over. */
