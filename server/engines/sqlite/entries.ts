@@ -30,7 +30,7 @@ export function createEntries(prepare: Prepare, counters: Counters): Entries {
   );
   const dropLast = prepare('DELETE FROM tag WHERE tag = ? AND waiting = 1');
   const subtractTag = prepare('UPDATE tag SET waiting = waiting - 1 WHERE tag = ?');
-  const hasTag = prepare('SELECT 1 FROM tag WHERE tag = ?');
+  const findAnyTag = prepare('SELECT 1 FROM json_each(?) JOIN tag ON tag.tag = value LIMIT 1');
   const dropExpired = prepare(
     'DELETE FROM entry WHERE (name, of, at_ms, task) IN ' +
       '(SELECT name, of, at_ms, task FROM entry WHERE expires_ms <= ? LIMIT ?)',
@@ -70,7 +70,8 @@ export function createEntries(prepare: Prepare, counters: Counters): Entries {
       for (const { index, of, atMs } of entriesOf(state))
         remove.run(index satisfies IndexEntry['index'], of, atMs, task);
     },
-    isWaitedFor: (tags) => counters.get('waiting') > 0 && tags.some((tag) => hasTag.get(tag) !== undefined),
+    isWaitedFor: (tags) =>
+      tags.length > 0 && counters.get('waiting') > 0 && findAnyTag.get(JSON.stringify(tags)) !== undefined,
     trim: (nowMs, limit) => dropExpired.run(nowMs, limit),
   };
 }
