@@ -8,7 +8,7 @@ import { createFakeClock } from '../harness/fake-clock.ts';
 import { createWallClock, SILENT } from '../harness/silent-log.ts';
 import { assign, finish, readState, register, settle, submit } from './store-under-test.ts';
 
-/** What is read whole: counts, steps, tags and given lists are few, and a start reads the ids of all agents. */
+/** Read whole: counts, steps, tags and given lists are few, and a start reads the ids of all agents. */
 const READ_WHOLE = /^SCAN (count|step|tag|agent|json_each)\b/;
 /** The first rows in the order of a key. */
 const FIRST_ROWS = /^SELECT \w+ FROM (due|ended) ORDER BY [\w ,]+ LIMIT/;
