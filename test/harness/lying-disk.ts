@@ -12,6 +12,8 @@ let copies = 0;
 export function createLyingDisk(everyNth: number): { open(): Tables; crash(): void } {
   let sqlite = openMemory();
   let groups = 0;
+  /** How often it was opened: of a process that is gone nothing is written any more. */
+  let opened = 0;
   /** Holds the tables as they were before the delayed group. */
   let kept: string | null = null;
 
@@ -27,22 +29,26 @@ export function createLyingDisk(everyNth: number): { open(): Tables; crash(): vo
 
   return {
     open() {
+      opened += 1;
+      const own = opened;
       const writer = writeHere(sqlite);
       return {
         reader: sqlite,
         isShared: true,
         writer: {
           ...writer,
-          apply(words) {
+          async apply(words) {
+            if (own !== opened) throw new Error('The process is gone.');
             forget();
             groups += 1;
             if (groups % everyNth === 0) keep();
-            return writer.apply(words);
+            return await writer.apply(words);
           },
         },
       };
     },
     crash() {
+      opened += 1;
       if (kept === null) return;
       sqlite = openMemory();
       sqlite.prepare('ATTACH ? AS kept').run(kept);
