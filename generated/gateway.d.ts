@@ -176,8 +176,8 @@ export interface paths {
          *
          *     After a disconnect, reconnect with the last `id` as `Last-Event-ID` (`EventSource` does): the stream
          *     continues after it. With an id unknown to the session all events are sent again, so that none is lost:
-         *     recognise repeats by `request_id`. A reader that reads nothing for 30 seconds is disconnected. If the
-         *     stream is unavailable, poll the task.
+         *     recognise repeats by `request_id`. A reader that reads nothing for 30 to 60 seconds is disconnected. If
+         *     the stream is unavailable, poll the task.
          */
         get: operations["subscribeEvents"];
         put?: never;

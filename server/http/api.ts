@@ -1,30 +1,63 @@
 /**
- * The API, put together: the operations of the document with their handlers, and what decides about secrets,
- * names and origins. It knows no transport: the HTTP server and the simulator put theirs around it.
+ * The operations of the document as routes. Each checks a request in one order, and the first failure is the
+ * response; nothing behind it is looked at:
+ *
+ *   secret in query or header → body → secret in the body → agent_id → all that the document requires
+ *   → handler
  */
+import { Readable } from 'node:stream';
+import type { Router } from '@koa/router';
+import type { Context, Middleware } from 'koa';
 import type { LargeWork } from '../async/large-work.ts';
+import { yieldToEventLoop } from '../async/waiting.ts';
+import { renderJson, writeJson } from '../domain/json-text.ts';
+import { isObject } from '../domain/json-value.ts';
+import { isLargeValue } from '../domain/value-size.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Gateway } from '../ports/gateway.ts';
-import type { Log } from '../ports/log.ts';
-import { type Answers, type CorsOrigins, createAnswers, type HostRule } from './answers.ts';
+import type { RequireHost } from './host-rule.ts';
 import { createAdminHandlers } from './operations/admin.ts';
 import { type AgentHandlerSettings, createAgentHandlers } from './operations/agents.ts';
 import { createClientHandlers } from './operations/clients.ts';
 import type { Handlers } from './operations/handlers.ts';
 import { createOutputHandlers, type OutputLimits } from './operations/output.ts';
-import type { Contract } from './request/contract.ts';
-import { createSecrets, type Secrets } from './request/secrets.ts';
-import { createServe, type Serve } from './serve.ts';
+import { type FieldError, Problem, validationFailed } from './problems.ts';
+import { type BodyLimits, createBodyReader, requireStorable } from './request/body.ts';
 import {
-  type AnyHandler,
-  type OperationDeps,
-  type ServedOperation,
-  serveOperation,
-} from './serve-operation.ts';
-import type { StreamLimits } from './stream/admission.ts';
+  type Contract,
+  type Operation,
+  type OperationId,
+  parseQuery,
+  type RequestParts,
+} from './request/contract.ts';
+import { validateFields } from './request/field-checks.ts';
+import { findExcess, type JsonLimits } from './request/json-limits.ts';
+import {
+  readHeader,
+  requireBodySecret,
+  requireSecret,
+  type Secrets,
+  validateBodySecret,
+} from './request/secrets.ts';
+import { signalLeft } from './response/left.ts';
+import type { Readers } from './response/readers.ts';
+import type { EventSource } from './stream/event-frames.ts';
+import type { StreamLimits, Streams } from './stream/sse.ts';
 
-/** The limits of the contract that no transport has a part in. */
-export const API_LIMITS: ApiLimits & StreamLimits = {
+export type ApiLimits = JsonLimits &
+  BodyLimits &
+  OutputLimits &
+  StreamLimits & {
+    readonly bodyBytesMax: number;
+    /** Of `writeOutput`. */
+    readonly outputBodyBytesMax: number;
+  };
+
+/** The limits of the contract that no socket has a part in. */
+export const API_LIMITS: ApiLimits = {
   bodyBytesMax: 1024 * 1024,
+  bodiesBytesMax: 64 * 1024 * 1024,
+  largeBodyMs: 5_000,
   outputBodyBytesMax: 64 * 1024,
   outputWritingBytesMax: 8 * 1024 * 1024,
   depthMax: 100,
@@ -34,71 +67,237 @@ export const API_LIMITS: ApiLimits & StreamLimits = {
   streamsOfOneMax: 100,
 };
 
-type ApiLimits = OperationDeps['limits'] & OutputLimits;
+/** Stands around the operations: the simulator's faults. */
+export type Surroundings = {
+  /** Runs an operation by `next`, or fails in its place. */
+  readonly call: (operation: OperationId, ctx: Context, next: () => Promise<void>) => Promise<void>;
+  readonly events: (operation: OperationId, source: EventSource) => EventSource;
+};
 
 export type ApiDeps = {
   readonly contract: Contract;
   readonly gateway: Gateway;
-  /** The secrets that are accepted: two of each while one is being changed, else one. */
-  readonly secrets: { readonly gateway: readonly string[]; readonly admin: readonly string[] };
+  readonly secrets: Secrets;
   readonly limits: ApiLimits;
   readonly settings: AgentHandlerSettings & {
     /** Whether heartbeat, report and unregister must carry the secret. */
     readonly isAgentAuthRequired: boolean;
-    readonly corsOrigins: CorsOrigins;
   };
-  readonly hostRule: HostRule;
-  readonly log: Pick<Log, 'error'>;
+  readonly clock: Clock;
   readonly largeWork: LargeWork;
+  readonly streams: Streams;
+  /** Counts what readers have not taken. */
+  readonly readers?: Readers;
+  readonly requireHost: RequireHost;
   /** Fires when the server drains. */
   readonly draining: AbortSignal;
-  /** Stands before an operation: the simulator's faults. */
-  readonly surround?: (operation: ServedOperation, answers: Answers) => ServedOperation;
+  readonly surroundings?: Surroundings;
 };
 
-export type Api = {
-  readonly serve: Serve;
-  readonly answers: Answers;
-  readonly secrets: Secrets;
+/** Operations that respond 400 when the body has no `agent_id`, before the schema is looked at. */
+const AGENT_ID_FIRST: ReadonlySet<OperationId> = new Set([
+  'heartbeatAgent',
+  'reportResult',
+  'unregisterAgent',
+  'claimTask',
+  'writeOutput',
+  'claimAnswer',
+]);
+
+/**
+ * Values that are stored as they were sent. Their bodies count until the response; of all others little is
+ * left once the fields that the document does not declare are dropped.
+ */
+const STORED_VALUES: Partial<Record<OperationId, string>> = {
+  submitTask: 'payload',
+  reportResult: 'result',
+  writeOutput: 'pieces',
+  answerTask: 'answer',
 };
 
-/** Puts it together. Throws when an operation of the document has no handler. */
-export function createApi(deps: ApiDeps): Api {
-  const { contract, settings, surround = (operation) => operation } = deps;
-  const answers = createAnswers({
-    version: contract.version,
-    corsOrigins: settings.corsOrigins,
-    hostRule: deps.hostRule,
-    log: deps.log,
-  });
-  const secrets = createSecrets(deps.secrets);
-  const { isAgentAuthRequired } = settings;
-  const operations = joinOperations(deps, { ...deps, secrets, isAgentAuthRequired, answers });
-  return {
-    serve: createServe(
-      answers,
-      operations.map((operation) => surround(operation, answers)),
-    ),
-    answers,
-    secrets,
-  };
-}
+/**
+ * A handler as it is called here, where the operation is one of many. Its types are checked where it is
+ * written.
+ */
+type AnyHandler = (call: {
+  path: Readonly<Record<string, string>>;
+  query: Readonly<Record<string, unknown>>;
+  header(name: string): string | undefined;
+  body: unknown;
+  isTrusted: boolean;
+  signal(): AbortSignal;
+}) => AnyReply | Promise<AnyReply>;
 
-/** Joins each operation of the document with its handler; throws when one has none. */
-function joinOperations(
-  { contract, gateway, limits, settings }: ApiDeps,
-  deps: OperationDeps,
-): readonly ServedOperation[] {
+type AnyReply = {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** One of these four, or none. */
+  readonly body?: object;
+  readonly rendered?: Buffer;
+  readonly parts?: AsyncIterable<string>;
+  readonly events?: EventSource;
+};
+
+/** Registers every operation. Throws when one has no handler. */
+export function registerOperations(router: Router, deps: ApiDeps): void {
+  const { contract, gateway, settings, limits, surroundings } = deps;
   const handlers: Handlers = {
     ...createClientHandlers(gateway),
     ...createAgentHandlers(gateway, settings),
     ...createOutputHandlers(gateway, limits),
     ...createAdminHandlers(gateway, contract.version),
   };
-  return contract.operations.map((operation) => {
-    const handler = handlers[operation.operationId] as AnyHandler | undefined;
-    if (!handler)
-      throw new Error(`The document has an operation without a handler: ${operation.operationId}.`);
-    return serveOperation(deps, operation, handler);
-  });
+  const readBody = createBodyReader(deps);
+  for (const operation of contract.operations) {
+    const { operationId: name, method, path } = operation;
+    const handler = handlers[name] as AnyHandler | undefined;
+    if (!handler) throw new Error(`The document has an operation without a handler: ${name}.`);
+    const ownMax = name === 'writeOutput' ? limits.outputBodyBytesMax : Number.POSITIVE_INFINITY;
+    const bytesMax = Math.min(limits.bodyBytesMax, ownMax);
+    const chain: Middleware[] = [
+      ...(surroundings ? [surround(surroundings, name)] : []),
+      checkSecret(deps, operation),
+      ...(operation.body ? [readBody(bytesMax), checkBodySecret(deps, operation.body.auth)] : []),
+      ...(AGENT_ID_FIRST.has(name) ? [checkAgentId] : []),
+      checkRequest(deps, operation, bytesMax),
+      callHandler(deps, operation, handler),
+    ];
+    router.register(path, [method], chain, { name });
+  }
+}
+
+function surround({ call }: Surroundings, name: OperationId): Middleware {
+  return (ctx, next) => call(name, ctx, next);
+}
+
+function checkSecret({ secrets }: ApiDeps, operation: Operation): Middleware {
+  return (ctx, next) => {
+    ctx.state.query = parseQuery(ctx.querystring);
+    ctx.state.sent = requireSecret(secrets, operation, ctx.state.query, ctx.req.headers);
+    return next();
+  };
+}
+
+function checkBodySecret(deps: ApiDeps, rule: NonNullable<Operation['body']>['auth']): Middleware {
+  const { secrets, requireHost, settings } = deps;
+  const rules = { secrets, isAgentAuthRequired: settings.isAgentAuthRequired };
+  return (ctx, next) => {
+    ctx.state.isTrusted = requireBodySecret(rules, rule, ctx.request.body, ctx.state.sent);
+    if (!ctx.state.isTrusted && rule === 'optional') requireHost(ctx.req.headers);
+    return next();
+  };
+}
+
+const checkAgentId: Middleware = (ctx, next) => {
+  const { body } = ctx.request;
+  if (isObject(body) && body.agent_id === undefined) {
+    throw new Problem('agent_id_missing', 'The body has no `agent_id`. Send the id of the calling agent.');
+  }
+  return next();
+};
+
+/** If a body is large, each pass over it is a piece of the large work. */
+function checkRequest({ limits, largeWork }: ApiDeps, operation: Operation, bytesMax: number): Middleware {
+  const stored = STORED_VALUES[operation.operationId];
+  const check = (ctx: Context): void => {
+    ctx.state.parts = requireValid(operation, ctx, limits);
+    if (stored !== undefined && ctx.state.mayGrow) requireStorable(ctx.request.body, stored, bytesMax);
+  };
+  return async (ctx, next) => {
+    if (ctx.state.isLarge) await largeWork.run(() => check(ctx));
+    else check(ctx);
+    if (stored === undefined) ctx.state.releaseBody?.();
+    await next();
+  };
+}
+
+/** Returns the parts of a valid request; throws a 422 that lists everything that is wrong. */
+function requireValid(operation: Operation, ctx: Context, limits: JsonLimits): RequestParts {
+  const { query, errors: queryErrors } = operation.readQuery(ctx.state.query);
+  const { body } = ctx.request;
+  const parts = {
+    path: ctx.params,
+    query,
+    header: ctx.req.headers,
+    ...(operation.body && { requestBody: body }),
+  };
+  const excess = operation.body ? findExcess(body, limits) : undefined;
+  if (excess) throw validationFailed([excess]);
+  const errors = keepFirst([
+    ...queryErrors,
+    ...validateBodySecret(operation.body?.auth, body, ctx.state.sent),
+    ...operation.validate(parts),
+    ...validateFields(operation.operationId, parts),
+  ]);
+  if (errors.length > 0) throw validationFailed(errors);
+  return parts;
+}
+
+/** One error for each place: a parameter that can't be decoded is not reported as missing as well. */
+function keepFirst(errors: readonly FieldError[]): readonly FieldError[] {
+  const byPointer = new Map<string, FieldError>();
+  for (const error of errors) if (!byPointer.has(error.pointer)) byPointer.set(error.pointer, error);
+  return [...byPointer.values()];
+}
+
+function callHandler(deps: ApiDeps, operation: Operation, handler: AnyHandler): Middleware {
+  const { streams, draining, largeWork, surroundings } = deps;
+  return async (ctx) => {
+    const { path, query } = ctx.state.parts;
+    const reply = await handler({
+      path,
+      query,
+      header: (name) => readHeader(ctx.req.headers, name),
+      body: operation.body?.pickDeclared(ctx.request.body),
+      isTrusted: ctx.state.isTrusted ?? false,
+      signal: () => AbortSignal.any([signalLeft(ctx), draining]),
+    });
+    const { status, headers, body = {}, rendered, parts, events } = reply;
+    if (events) {
+      await streams.serve(ctx, surroundings?.events(operation.operationId, events) ?? events);
+      return;
+    }
+    ctx.status = status;
+    if (headers) ctx.set(headers);
+    if (status !== 200) {
+      ctx.body = null;
+      return;
+    }
+    ctx.set('Content-Type', 'application/json');
+    if (parts) ctx.body = await streamParts(parts);
+    else if (rendered) ctx.body = rendered;
+    else if (isLargeValue(body)) ctx.body = await largeWork.run(() => renderJson(body));
+    else ctx.body = writeJson(body);
+  };
+}
+
+/** Characters that are rendered before everything else goes on: about a millisecond. */
+const PART_CHARS = 131_072;
+
+/**
+ * A body in parts, as fast as its reader takes it: memory holds two of them, however long it is. A body that
+ * fits into the first part is whole. Rejects when the first part can't be rendered.
+ */
+async function streamParts(pieces: AsyncIterable<string>): Promise<Readable | string> {
+  const parts = joinShort(pieces);
+  const { value: first = '' } = await parts.next();
+  if (first.length < PART_CHARS) return first;
+  return Readable.from(
+    (async function* () {
+      yield first;
+      yield* parts;
+    })(),
+  );
+}
+
+async function* joinShort(pieces: AsyncIterable<string>): AsyncGenerator<string, void> {
+  let part = '';
+  for await (const piece of pieces) {
+    part += piece;
+    if (part.length < PART_CHARS) continue;
+    yield part;
+    part = '';
+    await yieldToEventLoop();
+  }
+  if (part !== '') yield part;
 }

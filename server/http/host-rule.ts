@@ -6,10 +6,21 @@
  * while the secret is the public default one. The probes and documents, which anyone may read, ask for
  * neither.
  */
-
+import type { IncomingHttpHeaders } from 'node:http';
 import { isLoopback } from '../net/networks.ts';
-import type { CorsOrigins, HostRule, RequireHost } from './answers.ts';
+import type { CorsOrigins } from './cors.ts';
 import { Problem } from './problems.ts';
+
+/** Throws a `Problem` (421 or 403) for a request that must not be served under its `Host` or `Origin`. */
+export type RequireHost = (headers: IncomingHttpHeaders) => void;
+
+/** Which calls must come under a known `Host` and `Origin`. */
+export type HostRule = {
+  /** Asked of each, before anything else is known of it. */
+  readonly ofEveryCall: RequireHost;
+  /** Asked of one that needs no secret and has none. */
+  readonly withoutSecret: RequireHost;
+};
 
 type KnownNames = {
   /** Further names and addresses that the gateway may be called by, without ports. */

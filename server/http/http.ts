@@ -1,63 +1,36 @@
 /**
- * Assembles the gateway's HTTP server: the operations of the document, the pages beside them, the one way in
- * and out, and the start and end of the server.
+ * Puts the gateway's HTTP together: the application of `app.ts` with the pages of the process, on the server
+ * of `server.ts`.
  */
 import type { AddressInfo } from 'node:net';
-import type { Router as KoaRouter } from '@koa/router';
-import Koa from 'koa';
 import type { LargeWork } from '../async/large-work.ts';
 import type { ConsoleMode } from '../ports/admin.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
 import type { Observer } from '../ports/observer.ts';
-import { type CorsOrigins, describeHeaders } from './answers.ts';
-import { API_LIMITS, type ApiDeps, createApi } from './api.ts';
+import { API_LIMITS, type ApiLimits } from './api.ts';
+import { createApp, describeHeaders, type Page } from './app.ts';
 import { createIndexPage, listConsoleRoutes } from './console.ts';
+import type { CorsOrigins } from './cors.ts';
 import { createHostRule } from './host-rule.ts';
-import { createMiddleware } from './middleware.ts';
-import { Router } from './node-http.ts';
-import {
-  buildIndex,
-  DOCUMENT_PATHS,
-  listDocsRoutes,
-  listDocumentRoutes,
-  readWholeDocument,
-  servePage,
-} from './pages.ts';
+import { buildIndex, listDocsRoutes, listDocumentRoutes, readWholeDocument, servePage } from './pages.ts';
 import { createMetricsRoute, createProbes, PROBE_PATHS } from './probes.ts';
 import { createRemoteAddresses } from './remote-address.ts';
-import { type BodyLimits, createBodyCollector } from './request/body-collector.ts';
-import { longestRequestMs } from './request/body-reserve.ts';
 import { loadContract } from './request/contract.ts';
-import { createStallTimer, createUnreadBytes } from './response/unread-bytes.ts';
+import { createSecrets } from './request/secrets.ts';
+import { createReaders, type ReaderLimits } from './response/readers.ts';
 import { createServer, type ServerLimits } from './server.ts';
-import type { StreamLimits } from './stream/admission.ts';
 import { createStreams } from './stream/sse.ts';
 
-/** How much callers may leave unread. */
-type ReaderLimits = {
-  /** Bytes of all responses and streams together; see `response/unread-bytes.ts`. */
-  readonly unreadBytesMax: number;
-  /** A reader that takes too little for this long is disconnected; see `createStallTimer`. */
-  readonly stallMs: number;
-};
-
-export type HttpLimits = ApiDeps['limits'] &
-  BodyLimits &
-  StreamLimits &
-  Omit<ServerLimits, 'longestRequestMs' | 'addressOf'> &
-  ReaderLimits;
+export type HttpLimits = ApiLimits & Omit<ServerLimits, 'addressOf'> & ReaderLimits;
 
 /** The limits of the contract. */
 export const HTTP_LIMITS: HttpLimits = {
   ...API_LIMITS,
-  smallBodiesBytesMax: 64 * 1024 * 1024,
-  largeBodiesBytesMax: 192 * 1024 * 1024,
   connectionsMax: 30_000,
   headersMs: 10_000,
   requestMs: 30_000,
-  largeBodyMs: 5_000,
   unreadBytesMax: 256 * 1024 * 1024,
   stallMs: 30_000,
 };
@@ -123,86 +96,74 @@ export type Http = {
 
 /** Assembles the server; it does not listen yet. Throws when an operation of the document has no handler. */
 export async function createHttp(deps: HttpDeps): Promise<Http> {
+  const { limits, settings, log } = deps;
+  const { trustedProxies = [], corsOrigins, pingIntervalMs = PING_INTERVAL_MS } = settings;
   const contract = await loadContract(readWholeDocument());
   const [ending, draining] = [new AbortController(), new AbortController()];
-  const addresses = createRemoteAddresses(deps.settings.trustedProxies ?? []);
-  const unread = createUnreadBytes(deps.limits.unreadBytesMax, (unreadBytes) =>
-    deps.log.debug({ unreadBytes }, 'a reader was disconnected: too much is unread'),
+  const readers = createReaders(limits, (unreadBytes) =>
+    log.debug({ unreadBytes }, 'a reader was disconnected: too much is unread'),
   );
-  const writers = { unread };
-  const streams = createStreams({
+  const streams = createStreams({ ...deps, readers, pingIntervalMs });
+  const shared = {
+    contract,
+    secrets: createSecrets(deps.secrets),
+    hostRule: createHostRule({ isSecretPublic: false, allowedHosts: [], ...settings }),
+    ending: ending.signal,
+  };
+  const app = createApp({
     ...deps,
-    writers,
-    pingIntervalMs: deps.settings.pingIntervalMs ?? PING_INTERVAL_MS,
+    ...shared,
+    readers,
+    streams,
+    corsOrigins,
+    trustedProxies,
+    draining: draining.signal,
+    pages: listPages(deps, shared),
   });
-  const hostRule = createHostRule({ isSecretPublic: false, allowedHosts: [], ...deps.settings });
-  const { answers, secrets, serve } = createApi({ ...deps, contract, hostRule, draining: draining.signal });
-  const router = new Router({ sensitive: true, strict: true });
-  const probes = createProbes(deps.gateway, ending.signal);
-  router.get(PROBE_PATHS[0], probes.live);
-  router.get(PROBE_PATHS[1], probes.ready);
-  const isPublic = deps.settings.isMetricsPublic ?? false;
-  const { requireHost } = answers;
-  router.get('/metrics', createMetricsRoute({ secrets, isPublic, requireHost, render: deps.renderMetrics }));
-  const openPaths = registerPages(router, contract.version, deps.settings.console ?? 'on');
-
-  const app = new Koa();
-  app.on('error', (error) => deps.log.debug({ error }, 'a response could not be sent'));
-  app.use(
-    createMiddleware({
-      ...deps,
-      answers,
-      serve,
-      collectBody: createBodyCollector(deps),
-      peerOf: addresses.peerOf,
-      openPaths,
-      ending: ending.signal,
-      writers,
-      streams,
-    }),
-  );
-  app.use(router.routes());
-  const server = createServer(
-    app.callback(),
-    {
-      ...deps.limits,
-      longestRequestMs: longestRequestMs(deps.limits.requestMs, deps.limits.bodyBytesMax),
-      addressOf: addresses.ofConnection,
-    },
-    describeHeaders(contract.version),
-  );
-  const stalls = createStallTimer(deps.clock, deps.limits.stallMs, server.responses);
+  const addressOf = createRemoteAddresses(trustedProxies).ofConnection;
+  const server = createServer(app.callback(), { ...limits, addressOf }, describeHeaders(contract.version));
 
   return {
-    listen(at) {
-      stalls.start();
-      return server.listen(at);
-    },
+    listen: server.listen,
     preparations: contract.operations.map(({ prepare }) => prepare),
     announceEnd() {
       ending.abort();
       streams.endOpen();
     },
-    async drain(graceMs) {
-      await server.drain(graceMs, () => {
+    drain: (graceMs) =>
+      server.drain(graceMs, () => {
         ending.abort();
         draining.abort();
         streams.end();
-      });
-      stalls.stop();
-    },
+      }),
     streamCount: streams.count,
     version: contract.version,
   };
 }
 
-/** Registers the pages; returns the paths of those that any web page may read. */
-function registerPages(router: KoaRouter, version: string, mode: ConsoleMode): ReadonlySet<string> {
-  const hasConsole = mode !== 'off';
-  const serveIndex = servePage(buildIndex(version));
-  router.get('/', hasConsole ? createIndexPage(serveIndex) : serveIndex);
-  const consoleRoutes = hasConsole ? listConsoleRoutes() : [];
-  for (const { path, middleware } of [...listDocumentRoutes(), ...consoleRoutes, ...listDocsRoutes()])
-    router.get(path, middleware);
-  return new Set([...DOCUMENT_PATHS, ...PROBE_PATHS]);
+type Shared = Pick<Parameters<typeof createApp>[0], 'contract' | 'secrets' | 'hostRule' | 'ending'>;
+
+/** The pages beside the operations. */
+function listPages(
+  { gateway, settings, renderMetrics }: HttpDeps,
+  { contract, secrets, hostRule, ending }: Shared,
+): readonly Page[] {
+  const hasConsole = (settings.console ?? 'on') !== 'off';
+  const serveIndex = servePage(buildIndex(contract.version));
+  const probes = createProbes(gateway, ending);
+  const metrics = createMetricsRoute({
+    secrets,
+    isPublic: settings.isMetricsPublic ?? false,
+    requireHost: hostRule.withoutSecret,
+    render: renderMetrics,
+  });
+  return [
+    { path: '/', middleware: hasConsole ? createIndexPage(serveIndex) : serveIndex, isOpen: true },
+    ...listDocumentRoutes().map((page) => ({ ...page, isOpen: true })),
+    { path: PROBE_PATHS[0], middleware: probes.live, isOpen: true },
+    { path: PROBE_PATHS[1], middleware: probes.ready, isOpen: true },
+    { path: '/metrics', middleware: metrics },
+    ...(hasConsole ? listConsoleRoutes() : []),
+    ...listDocsRoutes(),
+  ];
 }

@@ -3,7 +3,6 @@
  * `/docs`: the two documents, rendered by Swagger UI, and the files it loads. Those are generated, and are
  * read with the first request for each: most gateways are never asked for them.
  */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +10,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Context, Middleware } from 'koa';
 import { loadOnce } from '../async/load-once.ts';
-import { matchesTag } from './response/entity-tag.ts';
+import { buildTag } from './response/entity-tag.ts';
 
 /** A page that does not change while the server runs. */
 export type Page = {
@@ -28,9 +27,6 @@ const DOCUMENTS = [
   { path: '/openapi.admin.json', file: 'openapi.admin.json', contentType: 'application/json' },
   { path: '/openapi.agent.json', file: 'openapi.agent.json', contentType: 'application/json' },
 ];
-
-/** Where any web page may read the documents, and an index of them. */
-export const DOCUMENT_PATHS: readonly string[] = ['/', ...DOCUMENTS.map(({ path }) => path)];
 
 type Route = { readonly path: string; readonly middleware: Middleware };
 
@@ -107,16 +103,13 @@ export function findContentType(file: string): string {
 
 /** Builds a page; its ETag changes with its content. */
 export function buildPage(path: string, contentType: string, body: Buffer): Page {
-  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
-  return { path, contentType, body, etag };
+  return { path, contentType, body, etag: buildTag(body) };
 }
 
-/** Responds with a page; with 304 to a caller that already has it. */
+/** Responds with a page. */
 export function respondWithPage(ctx: Context, page: Page, headers: Readonly<Record<string, string>>): void {
   ctx.set({ 'Content-Type': page.contentType, ...headers, ETag: page.etag });
-  const isKnown = matchesTag(ctx.get('If-None-Match'), page.etag);
-  if (isKnown) ctx.status = 304;
-  ctx.body = isKnown ? null : page.body;
+  ctx.body = page.body;
 }
 
 /** Sends a caller to another address, given relative to its own. */

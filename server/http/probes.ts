@@ -5,7 +5,7 @@
 import type { Context, Middleware } from 'koa';
 import type { Gateway } from '../ports/gateway.ts';
 import type { OutageKind } from '../ports/store.ts';
-import type { RequireHost } from './answers.ts';
+import type { RequireHost } from './host-rule.ts';
 import { RETRY_AFTER_SECONDS } from './problems.ts';
 import { hasAdminSecret, requireAdminSecret, type Secrets } from './request/secrets.ts';
 

@@ -1,21 +1,14 @@
 /**
- * The node:http server with every limit set: sizes and times of headers and requests, connections, and a
- * problem as the response to bytes that are not valid HTTP. It is started once and ended once.
- *
- * It serves one request of a connection at a time. Requests that a caller sends before it has the response to
- * the first wait, so that no connection holds more than one response, and what a caller does not read is not
- * rendered for it a second time. When `WAITING_MAX` requests wait, the socket is paused until there are
- * fewer. Requests that were read with them still join.
+ * The node:http server: sizes and times of headers and requests, connections, and a problem as the response
+ * to bytes that are not valid HTTP. It is started once and ended once.
  */
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { createAmounts } from '../async/amounts.ts';
 import { http } from './node-http.ts';
 import { describeProblem, Problem } from './problems.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
-/** Requests that may wait on one connection before it is read no further. */
-const WAITING_MAX = 16;
 /** Time between two checks for requests that take too long. */
 const CHECK_MS = 1_000;
 /**
@@ -38,17 +31,14 @@ export type ServerLimits = {
   readonly connectionsMax: number;
   /** Time for the headers of a request, from its first byte. */
   readonly headersMs: number;
-  /** Time for a whole request with a small body. */
+  /** Time for a whole request. */
   readonly requestMs: number;
-  /** Time for a request with the largest body. A body that is read has less: see `request/body-reserve`. */
-  readonly longestRequestMs: number;
   /** The address whose share a connection counts for; null for none. */
   readonly addressOf: (socket: Socket) => string | null;
 };
 
 export type HttpServer = {
-  /** The responses in progress: one for each connection at most. */
-  readonly responses: ReadonlySet<ServerResponse>;
+  /** Starts to listen; resolves with the address. Port 0 selects a free one. */
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
   /**
    * Calls `onStop`, stops listening, and waits until every connection has closed; it closes those left after
@@ -57,41 +47,26 @@ export type HttpServer = {
   drain(graceMs: number, onStop: () => void): Promise<void>;
 };
 
-/** A connection: its last response, and those that wait until the one in progress has been sent. */
-type Connection = {
-  last: ServerResponse;
-  readonly waiting: ServerResponse[];
-  isBusy: boolean;
-  isPaused: boolean;
-};
-
 /** Creates the server around a listener; `headers` are those of the responses that it sends by itself. */
 export function createServer(
   listener: RequestListener,
   limits: ServerLimits,
   headers: Readonly<Record<string, string>>,
 ): HttpServer {
-  const order = createOrder((res) => {
-    const { req } = res;
-    if (!hasProperHost(req)) {
-      const invalid = describeInvalid(buildInvalidProblem(undefined, limits), headers);
-      res.writeHead(invalid.status, invalid.headers).end(invalid.body);
-      return;
-    }
-    req.url = toOriginForm(req);
-    listener(req, res);
-  });
   const server = http.createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
-      headersTimeout: limits.headersMs,
-      requestTimeout: limits.longestRequestMs,
-      connectionsCheckingInterval: Math.min(CHECK_MS, limits.headersMs),
+      headersTimeout: Math.min(limits.headersMs, limits.requestMs),
+      requestTimeout: limits.requestMs,
+      connectionsCheckingInterval: Math.min(CHECK_MS, limits.headersMs, limits.requestMs),
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Checked below: Node's own response would lack the headers and the body that every response has.
+      // The application answers as it refuses everything else.
       requireHostHeader: false,
     },
-    order.add,
+    (req, res) => {
+      req.url = toOriginForm(req.url);
+      listener(req, res);
+    },
   );
   server.maxConnections = limits.connectionsMax;
   limitConnections(server, limits);
@@ -99,34 +74,14 @@ export function createServer(
   // Other expectations of a caller are ignored, as HTTP allows; Node would refuse them with a bare 417.
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   server.on('checkContinue', (req, res) => {
-    // While it waits behind others of its connection, Node would write this line into the response, behind
-    // its headers. Without the line it closes after the response, since the body may or may not follow.
+    // Behind another response of its connection Node would write this line between that one's head and body.
     if (res.socket !== null) res.writeContinue();
     server.emit('request', req, res);
   });
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const respond = (): void => {
-      if (!socket.writable) socket.destroy();
-      else
-        socket.end(renderInvalid(buildInvalidProblem(error.code, limits), headers), () => socket.destroy());
-    };
-    // It must not be written into the middle of the last response.
-    const last = order.lastOf(socket);
-    switch (classifyPosition(last)) {
-      case 'alone':
-        return error.code === 'ECONNRESET' ? socket.destroy() : respond();
-      case 'behind':
-        socket.pause();
-        last?.once('close', respond);
-        return;
-      case 'within':
-        socket.destroy();
-    }
-  });
+  respondToInvalid(server, limits, headers);
 
   let drained: Promise<void> | null = null;
   return {
-    responses: order.responses,
     listen: ({ port, host }) =>
       new Promise((resolve, reject) => {
         server.once('error', reject);
@@ -144,67 +99,14 @@ export function createServer(
   };
 }
 
-/** Creates what serves one request of a connection at a time. */
-function createOrder(serve: (res: ServerResponse) => void) {
-  const responses = new Set<ServerResponse>();
-  const connections = new WeakMap<Socket, Connection>();
-
-  function start(socket: Socket, connection: Connection, res: ServerResponse): void {
-    connection.isBusy = true;
-    responses.add(res);
-    res.once('close', () => {
-      responses.delete(res);
-      startNext(socket, connection);
-    });
-    serve(res);
-  }
-
-  function startNext(socket: Socket, connection: Connection): void {
-    const next = connection.waiting.shift();
-    // After `Connection: close` no further response is sent.
-    if (!next || socket.destroyed || socket.writableEnded) {
-      connection.waiting.length = 0;
-      connection.isBusy = false;
-      return;
-    }
-    if (connection.isPaused && connection.waiting.length < WAITING_MAX) {
-      connection.isPaused = false;
-      socket.resume();
-    }
-    start(socket, connection, next);
-  }
-
-  return {
-    responses,
-    lastOf: (socket: Socket) => connections.get(socket)?.last,
-    add({ socket }: IncomingMessage, res: ServerResponse) {
-      let connection = connections.get(socket);
-      if (!connection) {
-        connection = { last: res, waiting: [], isBusy: false, isPaused: false };
-        connections.set(socket, connection);
-      }
-      connection.last = res;
-      if (!connection.isBusy) {
-        start(socket, connection, res);
-        return;
-      }
-      connection.waiting.push(res);
-      if (connection.waiting.length < WAITING_MAX) return;
-      connection.isPaused = true;
-      socket.pause();
-    },
-  };
-}
-
-/** Exactly one `Host`; HTTP/1.0 may have none. With several, a proxy may go by another one than we do. */
-function hasProperHost({ httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
-  if (headers.host === undefined) return httpVersion !== '1.1';
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? '';
-    if (name.length === 4 && name.toLowerCase() === 'host') count += 1;
-  }
-  return count === 1;
+/**
+ * The request target in origin form: an absolute form loses its authority, any other text becomes an unknown
+ * path.
+ */
+function toOriginForm(url = '/'): string {
+  if (url.startsWith('/')) return url;
+  const path = url.replace(/^https?:\/\/[^/?#]*/i, '');
+  return path.startsWith('/') ? path : `/${path}`;
 }
 
 /**
@@ -227,6 +129,37 @@ function limitConnections(server: Server, { connectionsMax, addressOf }: ServerL
 }
 
 /**
+ * Responds to bytes that are no request, behind the last response of their connection, and closes it. Where
+ * the bytes cut a request or a response, it only closes the connection.
+ */
+function respondToInvalid(
+  server: Server,
+  limits: ServerLimits,
+  headers: Readonly<Record<string, string>>,
+): void {
+  const lastOf = new WeakMap<Socket, ServerResponse>();
+  server.on('request', ({ socket }, res) => lastOf.set(socket, res));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const respond = (): void => {
+      if (!socket.writable) socket.destroy();
+      else
+        socket.end(renderInvalid(buildInvalidProblem(error.code, limits), headers), () => socket.destroy());
+    };
+    const last = lastOf.get(socket);
+    switch (classifyPosition(last)) {
+      case 'alone':
+        return error.code === 'ECONNRESET' ? socket.destroy() : respond();
+      case 'behind':
+        socket.pause();
+        last?.once('close', respond);
+        return;
+      case 'within':
+        socket.destroy();
+    }
+  });
+}
+
+/**
  * Where the invalid bytes stand on their connection, by the last response there: `alone` when nothing else
  * waits for a response, `behind` a complete request whose response is still to come, `within` a request or
  * response that they cut.
@@ -237,16 +170,6 @@ function classifyPosition(last: ServerResponse | undefined): 'alone' | 'behind' 
   if (last.headersSent) return 'within';
   // A response has no socket until the responses before it have been sent.
   return last.socket === null ? 'within' : 'alone';
-}
-
-/**
- * The request target in origin form: an absolute form loses its authority, any other text becomes an unknown
- * path.
- */
-function toOriginForm({ url = '/' }: IncomingMessage): string {
-  if (url.startsWith('/')) return url;
-  const path = url.replace(/^https?:\/\/[^/?#]*/i, '');
-  return path.startsWith('/') ? path : `/${path}`;
 }
 
 async function close(server: Server, graceMs: number, onStop: () => void): Promise<void> {
@@ -277,22 +200,14 @@ async function untilQuiet(): Promise<void> {
   }
 }
 
-function describeInvalid(problem: Problem, headers: Readonly<Record<string, string>>) {
-  const { status, body } = describeProblem(problem);
-  return {
-    status,
-    body,
-    headers: {
-      ...headers,
-      Connection: 'close',
-      'Content-Type': 'application/problem+json',
-      'Content-Length': String(Buffer.byteLength(body)),
-    },
-  };
-}
-
 function renderInvalid(problem: Problem, common: Readonly<Record<string, string>>): string {
-  const { status, body, headers } = describeInvalid(problem, common);
+  const { status, body } = describeProblem(problem);
+  const headers = {
+    ...common,
+    Connection: 'close',
+    'Content-Type': 'application/problem+json',
+    'Content-Length': String(Buffer.byteLength(body)),
+  };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
 }
@@ -305,7 +220,7 @@ function buildInvalidProblem(code: string | undefined, { headersMs, requestMs }:
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new Problem(
         'request_timeout',
-        `A request must arrive within ${requestMs / 1_000} seconds and one more for each 64 KiB, its headers within ${headersMs / 1_000}.`,
+        `A request must arrive within ${requestMs / 1_000} seconds, its headers within ${headersMs / 1_000}.`,
       );
     default:
       return new Problem('malformed_request', 'The request is not valid HTTP/1.1.');

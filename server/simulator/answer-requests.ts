@@ -1,23 +1,17 @@
 /**
- * A gateway without a network: it answers a `Request` of the platform with a `Response`. `http/serve.ts`
- * decides everything that a caller sees; this file carries it: bodies, streams, callers that leave.
+ * A gateway without a network: it answers a `Request` of the platform with a `Response`. The gateway's own
+ * application decides everything that a caller sees; light-my-request calls it in process. This file carries
+ * the rest: bodies, streams, callers that leave.
  */
-
-import { SMALL_LENGTH_MAX } from '../domain/value-size.ts';
-import { type Answer, type ApiRequest, isInParts, type Parts } from '../http/answers.ts';
-import { CallerGone } from '../http/problems.ts';
-import type { Serve } from '../http/serve.ts';
-import type { StreamLimits } from '../http/stream/admission.ts';
-import type { Clock } from '../ports/clock.ts';
-import { createEventStreams } from './event-streams.ts';
-import { NoResponse } from './faults.ts';
+import type { EventEmitter } from 'node:events';
+import type { RequestListener } from 'node:http';
+import type { Readable } from 'node:stream';
+import inject from 'light-my-request';
 import { describeHeaders, type Transcript } from './transcript.ts';
 import type { Activity } from './virtual-clock.ts';
 
 type Deps = {
-  readonly clock: Clock;
-  readonly serve: Serve;
-  readonly limits: StreamLimits;
+  readonly listener: RequestListener;
   readonly transcript: Transcript;
   readonly activity: Activity;
 };
@@ -28,122 +22,124 @@ type Deps = {
  */
 export type AnswerRequest = (request: Request, path: string, signal: AbortSignal) => Promise<Response>;
 
+/** Statuses whose responses have no body, not even an empty one. */
+const BODILESS: ReadonlySet<number> = new Set([204, 304]);
+
 /** Creates it. */
-export function createAnswerRequest(deps: Deps): {
-  readonly answer: AnswerRequest;
-  /** How many streams are open. */
-  readonly streamCount: () => number;
-} {
-  const { serve, transcript, activity } = deps;
+export function createAnswerRequest({ listener, transcript, activity }: Deps): AnswerRequest {
   let calls = 0;
 
-  function note(call: number, kind: string, fields: object): void {
-    activity.noteDue();
-    transcript.note(Object.assign({ kind, call }, fields));
-  }
-  const streams = createEventStreams({ clock: deps.clock, limits: deps.limits, note });
-
-  async function respond(call: number, answer: Answer, signal: AbortSignal): Promise<Response> {
-    const { status, headers, body, refuse } = answer;
-    if (status === null) throw signal.reason;
-    const init = { status, headers: pairUp(headers) };
-    const noteHead = (more: object): void =>
-      note(call, 'response', Object.assign({ status, headers: describeHeaders(init.headers) }, more));
-    if (typeof body === 'object' && body !== null && 'open' in body) {
-      try {
-        return new Response(await streams.open(call, body, signal, () => noteHead({})), init);
-      } catch (error) {
-        if (!refuse || error instanceof NoResponse) throw error;
-        return await respond(call, refuse(error), signal);
-      }
-    }
-    noteHead(body === null ? {} : { body: describeBody(body) });
-    return new Response(isInParts(body) ? streamParts(body) : (body as BodyInit | null), init);
-  }
-
-  const answer: AnswerRequest = async (request, path, signal) => {
+  return async (request, path, signal) => {
     signal.throwIfAborted();
     calls += 1;
     const call = calls;
+    const note = (kind: string, fields: object): void => {
+      activity.noteDue();
+      transcript.note(Object.assign({ kind, call }, fields));
+    };
     const { promise: left, reject } = Promise.withResolvers<never>();
-    const leave = (): void => reject(signal.reason);
+    let connection: EventEmitter | undefined;
+    const leave = (): void => {
+      reject(signal.reason);
+      connection?.emit('close');
+    };
     signal.addEventListener('abort', leave);
     left.catch(() => undefined);
+    const serve: RequestListener = (req, res) => {
+      connection = req.socket;
+      res.once('close', () => signal.removeEventListener('abort', leave));
+      listener(req, res);
+    };
     try {
       const reading = request.body === null ? null : activity.track(request.arrayBuffer());
       const bytes = reading && Buffer.from(await Promise.race([reading, left]));
       const { search } = new URL(request.url);
       const headers = describeHeaders(request.headers);
+      const { method } = request;
       const text = bytes === null ? {} : { body: bytes.toString('utf8') };
-      note(
-        call,
-        'request',
-        Object.assign({ method: request.method, path: `${path}${search}`, headers }, text),
-      );
-      const answer = await Promise.race([serve(describeRequest(request, path, search, bytes, signal)), left]);
-      return await respond(call, answer, signal);
+      note('request', Object.assign({ method, path: `${path}${search}`, headers }, text));
+      // Without the name of its own: in a variable no name is foreign.
+      const { host: _, ...sent } = Object.fromEntries(request.headers);
+      const {
+        statusCode,
+        headers: received,
+        stream,
+      } = await Promise.race([
+        inject(serve, {
+          method: method as 'GET',
+          url: `${path}${search}`,
+          headers: sent,
+          signal,
+          payloadAsStream: true,
+          validate: false,
+          ...(bytes && { payload: bytes }),
+        }),
+        left,
+      ]);
+      const kept = Object.entries(received).filter(([name]) => !OF_CONNECTION.test(name));
+      const init = {
+        status: statusCode,
+        headers: kept.map(([name, value]) => [name, String(value)] as [string, string]),
+      };
+      const head = { status: statusCode, headers: describeHeaders(init.headers) };
+      const body = stream();
+      if (method !== 'HEAD' && received['content-type'] === 'text/event-stream') {
+        note('response', head);
+        const hangUp = (): void => void connection?.emit('close');
+        return new Response(followPieces(body, { signal, note, hangUp }), init);
+      }
+      const whole = await activity.track(readWhole(body));
+      const isEmpty = method === 'HEAD' || BODILESS.has(statusCode);
+      note('response', isEmpty ? head : Object.assign(head, { body: whole.toString('utf8') }));
+      return new Response(isEmpty ? null : new Uint8Array(whole), init);
     } catch (error) {
-      note(call, signal.aborted ? 'left' : 'no_response', {});
-      throw error;
-    } finally {
-      signal.removeEventListener('abort', leave);
+      note(signal.aborted ? 'left' : 'no_response', {});
+      throw signal.aborted ? signal.reason : error;
     }
   };
-  return { answer, streamCount: streams.count };
 }
 
-const encoder = new TextEncoder();
+/** Headers of a connection, which there is none of. */
+const OF_CONNECTION = /^(connection|date|keep-alive|transfer-encoding)$/;
 
-/**
- * A request as `serve` reads it, with the header that its connection would have added. There is no `Host`: in
- * a variable no name is foreign.
- */
-function describeRequest(
-  request: Request,
-  path: string,
-  search: string,
-  bytes: Buffer | null,
-  signal: AbortSignal,
-): ApiRequest {
-  const { host: _, ...headers }: Record<string, string> = Object.fromEntries(request.headers);
-  if (bytes !== null) headers['content-length'] = String(bytes.length);
-  return {
-    method: request.method,
-    path,
-    query: search.slice(1),
-    headers,
-    readBody() {
-      if (signal.aborted) return Promise.reject(new CallerGone());
-      const collected = bytes ?? Buffer.alloc(0);
-      return Promise.resolve({
-        bytes: collected,
-        isLarge: collected.length > SMALL_LENGTH_MAX,
-        release: () => undefined,
+async function readWhole(body: Readable): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of body) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+type Reading = {
+  readonly signal: AbortSignal;
+  readonly note: (kind: string, fields: object) => void;
+  /** Ends the call, as a caller does that closes its connection. */
+  readonly hangUp: () => void;
+};
+
+/** Passes on the pieces of a stream as they are read. Where it is cut or the caller leaves, it fails. */
+function followPieces(body: Readable, { signal, note, hangUp }: Reading): ReadableStream<Uint8Array> {
+  const decoder = new TextDecoder();
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      body.on('data', (piece: Buffer) => {
+        note('piece', { text: decoder.decode(piece) });
+        controller.enqueue(piece);
+        if ((controller.desiredSize ?? 0) <= 0) body.pause();
+      });
+      body.once('end', () => {
+        note('end', {});
+        controller.close();
+      });
+      body.on('error', (error) => {
+        if (!signal.aborted) note('cut', {});
+        const cause = signal.aborted ? signal.reason : new TypeError('The stream was cut.', { cause: error });
+        controller.error(cause);
       });
     },
-    left: () => signal,
-  };
-}
-
-function pairUp(list: readonly string[]): [string, string][] {
-  const pairs: [string, string][] = [];
-  for (let index = 0; index < list.length; index += 2) pairs.push([list[index] ?? '', list[index + 1] ?? '']);
-  return pairs;
-}
-
-function describeBody(body: string | Buffer | Parts): string {
-  return typeof body === 'string' ? body : isInParts(body) ? body.first : body.toString('utf8');
-}
-
-/** A body in parts, as fast as it is read. If a part can't be rendered, it ends with an error. */
-function streamParts(parts: Parts): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encoder.encode(parts.first)),
-    async pull(controller) {
-      const next = await parts.next();
-      if (next.done) controller.close();
-      else controller.enqueue(encoder.encode(next.value));
+    pull: () => void body.resume(),
+    cancel() {
+      for (const event of ['data', 'end', 'error']) body.removeAllListeners(event);
+      body.on('error', () => undefined).destroy();
+      hangUp();
     },
-    cancel: () => parts.end(),
   });
 }

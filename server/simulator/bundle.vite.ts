@@ -1,44 +1,42 @@
-/**
- * How the simulator is bundled: one module that imports nothing, for Node and for browsers alike. The modules
- * and globals of Node that a gateway in memory uses are those of `bundled/`.
- */
+/** How the simulator is bundled: one module for Node, with all packages in it. */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
-const find = (name: string): string => fileURLToPath(new URL(`bundled/${name}.ts`, import.meta.url));
+/** Of these files the bundle has others: the reason for which they are as they are ends with the bundle. */
+const INSTEAD: readonly (readonly [RegExp, string])[] = [
+  [
+    /server\/http\/node-http\.ts$/,
+    `export { default as Router } from '@koa/router'; export const http = process.getBuiltinModule('node:http');`,
+  ],
+  // The document is read once and not over the network: what reads others is left out.
+  [
+    /json-schema-ref-parser\/dist\/lib\/(index|resolvers\/(http|file))\.js$/,
+    'export default { dereference() {}, resolve() {}, parse() {} };',
+  ],
+];
 
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   publicDir: false,
-  resolve: {
-    conditions: ['task-gateway-source', 'browser', 'module', 'import', 'default'],
-    alias: { 'node:crypto': find('node-crypto'), 'node:net': find('node-net') },
-  },
+  resolve: { conditions: ['task-gateway-source', 'node', 'import', 'default'] },
+  ssr: { noExternal: true, resolve: { conditions: ['task-gateway-source', 'node', 'import', 'default'] } },
   plugins: [
     {
-      // The document is read once and not over the network: what reads others is left out.
-      name: 'leave-out',
+      name: 'instead',
       enforce: 'pre',
-      load: (id) =>
-        /json-schema-ref-parser\/dist\/lib\/(index|resolvers\/(http|file))\.js$/.test(id)
-          ? 'export default { dereference() {}, resolve() {}, parse() {} };'
-          : undefined,
+      load: (id) => INSTEAD.find(([file]) => file.test(id))?.[1],
     },
   ],
   build: {
-    target: 'es2022',
+    ssr: 'index.ts',
+    target: 'node22',
     minify: true,
     reportCompressedSize: false,
-    lib: { entry: 'index.ts', formats: ['es'], fileName: 'index' },
     license: { fileName: 'LICENSES.md' },
     rolldownOptions: {
-      output: { codeSplitting: false },
-      transform: {
-        inject: {
-          Buffer: [find('node-bytes'), 'Buffer'],
-          setImmediate: [find('node-bytes'), 'setImmediate'],
-        },
-      },
+      output: { codeSplitting: false, entryFileNames: 'index.js' },
+      // A package evaluates a function for its warnings.
+      checks: { eval: false },
     },
   },
 });

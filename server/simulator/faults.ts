@@ -7,31 +7,25 @@
  *   in a stream            cut_stream, repeat_event
  *   in the store           store_outage
  */
-import {
-  type Answer,
-  type Answers,
-  type ApiRequest,
-  addHeaders,
-  type Begun,
-  buildReply,
-  type EventSource,
-} from '../http/answers.ts';
-import { Problem } from '../http/problems.ts';
+import type { Surroundings } from '../http/api.ts';
+import { CallerGone, Problem } from '../http/problems.ts';
 import type { OperationId } from '../http/request/contract.ts';
-import type { ServedOperation } from '../http/serve-operation.ts';
+import { signalLeft } from '../http/response/left.ts';
+import type { EventSource } from '../http/stream/event-frames.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Store, StoreUnavailable } from '../ports/store.ts';
 import type { AddedFault, Fault, FaultName, Faults } from './fault.ts';
 import { requireValid } from './given-values.ts';
 
 /** The caller gets no response: its connection ends. */
-export class NoResponse extends Error {
+export class NoResponse extends CallerGone {
   override readonly name = 'NoResponse';
 }
 
 /** The faults, and how a world has them happen. */
 export type FaultStage = Faults & {
-  surround(operation: ServedOperation, answers: Answers): ServedOperation;
+  /** Stand around the operations. */
+  readonly surroundings: Surroundings;
   surroundStore(store: Store): Store;
 };
 
@@ -109,24 +103,20 @@ export function createFaults(clock: Clock): FaultStage {
     list: () => placed.list().map(describe),
     remove: placed.remove,
     clear: placed.clear,
-    surround(served, answers) {
-      const { name } = served;
-      return {
-        ...served,
-        async answer(request, params, first) {
-          const delay = placed.take(['delay'], name);
-          if (delay) await clock.sleep((delay.seconds ?? 1) * 1_000, request.left());
-          const fault = placed.take(['no_response', 'unauthorized', 'busy', 'too_many_streams'], name);
-          if (fault?.fault === 'no_response') throw new NoResponse('The fault no_response.');
-          if (fault) {
-            const begun = { operation: name, template: served.path, method: request.method, first };
-            return failAs(answers, begun, fault);
-          }
-          const answer = await served.answer(request, params, first);
-          if (placed.take(['lose_response'], name)) throw new NoResponse('The fault lose_response.');
-          return streams.surround(answer, request, name);
-        },
-      };
+    surroundings: {
+      async call(name, ctx, next) {
+        const delay = placed.take(['delay'], name);
+        if (delay) await clock.sleep((delay.seconds ?? 1) * 1_000, signalLeft(ctx));
+        const fault = placed.take(['no_response', 'unauthorized', 'busy', 'too_many_streams'], name);
+        if (fault) throw describeFailure(fault);
+        const refusal = await next().then(
+          () => null,
+          (error: unknown) => ({ error }),
+        );
+        if (placed.take(['lose_response'], name)) throw new NoResponse('The fault lose_response.');
+        if (refusal) throw refusal.error;
+      },
+      events: streams.surround,
     },
     surroundStore: (store) => surroundStore(store, () => placed.take(['store_outage'])),
   };
@@ -184,34 +174,30 @@ function createFaultyStreams({ list, find, happen, take }: PlacedFaults) {
         source.cut();
       }
     },
-    surround(answer: Answer, request: ApiRequest, operation: OperationId): Answer {
-      const { body } = answer;
-      if (typeof body !== 'object' || body === null || !('open' in body)) return answer;
-      const source: EventSource = {
-        of: body.of,
-        open: (signal) => read(body.open(signal), operation),
-      };
-      const { template, status, headers, refuse } = answer;
-      const begun = { operation, template, method: request.method, first: [] };
-      return buildReply(begun, status ?? 200, headers, source, refuse);
-    },
+    surround: (operation: OperationId, { of, open: openSource }: EventSource): EventSource => ({
+      of,
+      open: (signal) => read(openSource(signal), operation),
+    }),
   };
 }
 
-/** The problem as the gateway answers it; `retry_after` in place of its own. */
-function failAs(answers: Answers, begun: Begun, { fault, retry_after }: Fault): Answer {
-  const answer = answers.fail(begun, PROBLEMS[fault]?.() ?? new NoResponse(fault));
-  if (retry_after !== undefined) addHeaders(answer.headers, { 'Retry-After': String(retry_after) });
-  return answer;
+/** Describes the failure of a call; `retry_after` stands in place of the problem's own. */
+function describeFailure({ fault, retry_after }: Fault): Error {
+  const code = fault as keyof typeof PROBLEMS;
+  const known = PROBLEMS[code];
+  if (!known) return new NoResponse(`The fault ${fault}.`);
+  const retry = retry_after === undefined ? {} : { 'Retry-After': String(retry_after) };
+  return new Problem(code, `A fault of the simulator: ${known.says}.`, {
+    headers: { ...known.headers, ...retry },
+  });
 }
 
-const PROBLEMS: Partial<Record<FaultName, () => Problem>> = {
-  unauthorized: () =>
-    new Problem('unauthorized', 'A fault of the simulator: no secret is right.', {
-      headers: { 'WWW-Authenticate': 'Bearer' },
-    }),
-  too_many_streams: () => new Problem('too_many_streams', 'A fault of the simulator: too many streams.'),
-  busy: () => new Problem('busy', 'A fault of the simulator: the gateway is busy.'),
+const PROBLEMS: Readonly<
+  Record<'unauthorized' | 'too_many_streams' | 'busy', { readonly says: string; readonly headers?: object }>
+> = {
+  unauthorized: { says: 'no secret is right', headers: { 'WWW-Authenticate': 'Bearer' } },
+  too_many_streams: { says: 'too many streams' },
+  busy: { says: 'the gateway is busy' },
 };
 
 /** A store whose calls fail while there is an outage. */

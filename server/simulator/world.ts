@@ -2,7 +2,7 @@
  * One world: the gateway's own parts on the plain store, over a virtual clock, and ids and random
  * numbers that follow from a seed. It is opened by its first call: until then it costs nothing.
  *
- *   Request ──► answer-requests ──► http/serve ──► gateway ──► plain store    clock: stands still
+ *   Request ──► answer-requests ──► http/app ───► gateway ──► plain store     clock: stands still
  *                    ▲                  ▲             │                        random: the seed
  *                    │                faults        pushes ──► scripted agents, handlers, fetch
  *                    ╰───────────────────────────────────────────╯
@@ -12,9 +12,12 @@ import { loadOnce } from '../async/load-once.ts';
 import { FIXED_LIMITS } from '../config/fixed-limits.ts';
 import { createPlainStore } from '../engines/plain/store.ts';
 import { createGateway, type Duties } from '../gateway/gateway.ts';
-import { API_LIMITS, createApi } from '../http/api.ts';
+import { API_LIMITS } from '../http/api.ts';
+import { createApp } from '../http/app.ts';
 import { createHostRule } from '../http/host-rule.ts';
 import { type Contract, loadContract } from '../http/request/contract.ts';
+import { createSecrets } from '../http/request/secrets.ts';
+import { createStreams } from '../http/stream/sse.ts';
 import type { Log } from '../ports/log.ts';
 import type { Observer } from '../ports/observer.ts';
 import { type Store, StoreUnavailable } from '../ports/store.ts';
@@ -89,6 +92,7 @@ const UNOBSERVED: Observer = {
   noteRequest() {},
 };
 const PUSHES_MAX = 1_000;
+const PING_INTERVAL_MS = 15_000;
 /** Tasks and events are kept for a day of the world's time, as by default. */
 const RETENTION = { keepTasksMs: 24 * 3_600_000, sessionEventsMax: 1_000, outputBytesMax: 2 ** 28 } as const;
 
@@ -181,23 +185,37 @@ async function openWorld(parts: WorldParts): Promise<OpenedWorld> {
       agentsMax: settings.agentsMax,
     },
   });
-  const { corsOrigins } = settings;
-  const api = createApi({
+  const { corsOrigins, isAgentAuthRequired } = settings;
+  const streams = createStreams({
+    clock,
+    random: seeded.random,
+    log: SILENT,
+    limits: API_LIMITS,
+    pingIntervalMs: PING_INTERVAL_MS,
+  });
+  const app = createApp({
     contract: await contract(),
     gateway,
-    secrets: { gateway: [settings.auth], admin: [settings.adminAuth] },
+    secrets: createSecrets({ gateway: [settings.auth], admin: [settings.adminAuth] }),
     limits: API_LIMITS,
-    settings: { isAgentAuthRequired: settings.isAgentAuthRequired, corsOrigins },
+    settings: { isAgentAuthRequired },
     hostRule: createHostRule({ isSecretPublic: false, allowedHosts: [], corsOrigins }),
+    corsOrigins,
+    trustedProxies: [],
+    pages: [],
+    clock: gatewayClock,
     log: SILENT,
+    observer: UNOBSERVED,
     largeWork,
+    streams,
+    ending: closing,
     draining: closing,
-    surround: faults.surround,
+    surroundings: faults.surroundings,
   });
   const dispatch = createDispatch(duties, activity);
   void watchDue(store, dispatch, closing);
-  const serving = { clock, serve: api.serve, limits: API_LIMITS, transcript, activity };
-  return { duties, store, pusher, ...createAnswerRequest(serving), dispatch };
+  const answer = createAnswerRequest({ listener: app.callback(), transcript, activity });
+  return { duties, store, pusher, answer, streamCount: streams.count, dispatch };
 }
 
 /** Has the world wait for the calls of its store. */

@@ -82,7 +82,8 @@ export const PATH_CHECKS: Readonly<Record<string, Check>> = {
       requireStatus(answer, 200, 'without a secret');
       requireHeaders(answer, { 'access-control-allow-origin': '*' });
       requireHeaders(await get(kit, path, {}, 'HEAD'), { 'access-control-allow-origin': '*' });
-      const options = await get(kit, path, { origin: 'http://foreign.test' }, 'OPTIONS');
+      const asked = { origin: 'http://foreign.test', 'access-control-request-method': 'GET' };
+      const options = await get(kit, path, asked, 'OPTIONS');
       requireHeaders(options, { 'access-control-allow-origin': '*' });
     }
   },

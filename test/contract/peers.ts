@@ -74,7 +74,9 @@ export async function openRealServer(): Promise<RealServer> {
     { settings: { isSecretPublic: true } },
   );
   const busy = await createBusyGateway();
-  const busyServer = await startTestServer(busy.gateway, { limits: { smallBodiesBytesMax: 1 } });
+  const busyServer = await startTestServer(busy.gateway, {
+    limits: { bodiesBytesMax: 1, outputWritingBytesMax: 1 },
+  });
   const timeLimited = await startTestServer(busy.gateway, { limits: { requestMs: 50 } });
   const readOnly = await startTestServer(
     createWorld(createBrokenStore(new Error('planned fault'), true), {

@@ -70,6 +70,12 @@ export function sendSlowly(call: Call): Call {
   return { ...call, sendParts };
 }
 
+/** The call with a body that is large, by blanks behind its value. */
+export const fillBody = (call: Call): Call => ({
+  ...call,
+  body: `${String(call.body)}${' '.repeat(70_000)}`,
+});
+
 /** The request as a web page of another origin sends it. */
 export const addOrigin = (call: Call): Call => ({
   ...call,

@@ -6,7 +6,7 @@ import { adminRows } from './admin-rows.ts';
 import { operationRows } from './operation-rows.ts';
 import { outputRows } from './output-rows.ts';
 import { questionRows } from './question-rows.ts';
-import { addOrigin, code, type Row, row, sendSlowly, spoil, usual } from './row.ts';
+import { addOrigin, code, fillBody, type Row, row, sendSlowly, spoil, usual } from './row.ts';
 import { OPERATIONS, type OperationId } from './usual-calls.ts';
 
 const WITH_BODY = OPERATIONS.filter((one) =>
@@ -112,17 +112,25 @@ const shared: readonly Row[] = [
       code('unsupported_media_type'),
     ),
   ),
-  ...WITH_BODY.flatMap((one) => [
+  ...WITH_BODY.map((one) =>
     row(one, 408, 'the body does not arrive in time', (server) => sendSlowly(server.build(one)), {
       server: 'timeLimited',
       ...code('request_timeout'),
     }),
-    row(one, 503, 'there is no memory for the body', (server) => sendSlowly(server.build(one)), {
+  ),
+  row('writeOutput', 503, 'too much output is being stored', usual('writeOutput'), {
+    server: 'busy',
+    serverOnly: 'needs state',
+    ...code('busy'),
+  }),
+  // A body of `writeOutput` is never large.
+  ...WITH_BODY.filter((one) => one !== 'writeOutput').map((one) =>
+    row(one, 503, 'there is no memory for its large body', (server) => fillBody(server.build(one)), {
       server: 'busy',
       serverOnly: 'needs state',
       ...code('busy'),
     }),
-  ]),
+  ),
   row(
     'cancelTask',
     503,

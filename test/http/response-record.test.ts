@@ -1,6 +1,6 @@
 /**
- * The record of responses in `records/`: status line, headers in their order, and short bodies, for a broad
- * set of requests, with what the observer was given of each. Below each head stand the requests that get it.
+ * The record of responses in `records/`: status line, headers by name, and short bodies, for a broad set of
+ * requests, with what the observer was given of each. Below each head stand the requests that get it.
  * A change that means to leave responses alone leaves the record alone; after any other
  * `npm test -- test/http/response-record.test.ts -u` writes it anew.
  */
@@ -11,13 +11,7 @@ import { GatewayError } from '../../server/ports/gateway.ts';
 import type { ServedRequest } from '../../server/ports/observer.ts';
 import { StoreUnavailable } from '../../server/ports/store.ts';
 import { OPERATIONS } from '../contract/usual-calls.ts';
-import {
-  realClock,
-  SECRET,
-  startTestServer,
-  type TestServer,
-  type TestServerOptions,
-} from '../harness/http-server.ts';
+import { SECRET, startTestServer, type TestServer, type TestServerOptions } from '../harness/http-server.ts';
 import { createFakeGateway, FOUND, subscribeTo, TASK } from './fake-gateway.ts';
 import { openConnection } from './raw-connection.ts';
 import {
@@ -94,12 +88,6 @@ const gateway = createFakeGateway({
   }),
 });
 
-/** How long a response waits for a caller that is still sending is not what is recorded: here it is short. */
-const clock = {
-  ...realClock,
-  sleep: (ms: number, signal?: AbortSignal) => realClock.sleep(ms === 2_000 ? 100 : ms, signal),
-};
-
 /** A server and what it reported of each request. */
 type Recorded = { readonly server: TestServer; readonly noted: ServedRequest[] };
 const started: Recorded[] = [];
@@ -110,7 +98,6 @@ async function start(options: TestServerOptions = {}): Promise<Recorded> {
     ...options,
     // A slow machine is no slow caller.
     limits: { requestMs: 60_000, largeBodyMs: 60_000, ...options.limits },
-    clock,
     observer: { noteRequest: (request) => void noted.push(request) },
   });
   started.push({ server, noted });
@@ -165,14 +152,20 @@ function describeResponse(text: string): Described {
     .join('\r\n\r\n')
     .replace(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/, 'REFERENCE')
     .replace(`"version":"${VERSION}"`, '"version":"VERSION"');
-  const head = lines
-    .replaceAll('\r\n', '\n')
+  const heads = lines.split('\r\n\r\n').map((one) => sortHeaders(one.split('\r\n')).join('\n'));
+  const head = heads
+    .join('\n\n')
     .replaceAll(`Task-Gateway-Version: ${VERSION}\n`, 'Task-Gateway-Version: VERSION\n')
     .replace(/^(ETag: (?:W\/)?)"[\w-]{22}"$/gm, '$1"TAG"')
     .replace(/^Date: [A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/gm, 'Date: DATE')
     .replace(/^(Content-Length): [1-9]\d*$/gm, '$1: LENGTH');
   const isShort = body.length <= BODY_CHARS_MAX && !/^Content-Type: text\/html/m.test(head);
   return { head, body: isShort ? body : '(long)' };
+}
+
+/** Their order says nothing. */
+function sortHeaders([status = '', ...headers]: readonly string[]): readonly string[] {
+  return [status, ...headers.sort()];
 }
 
 function describeNoted({ operation, method, path, status, code }: ServedRequest): string {

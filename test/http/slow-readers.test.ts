@@ -1,30 +1,114 @@
-/** Slow readers of event streams: what they cost is bounded, and those that take nothing are disconnected. */
+/** Readers that take little or nothing: what they cost is bounded, and they are disconnected in time. */
 import { EventEmitter } from 'node:events';
-import { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { EventSource } from '../../server/http/answers.ts';
-import type { ResponseWriter } from '../../server/http/response/response-writer.ts';
-import { createUnreadBytes } from '../../server/http/response/unread-bytes.ts';
+import { createReaders } from '../../server/http/response/readers.ts';
 import { renderItem } from '../../server/http/stream/event-frames.ts';
-import { createPingTimer, createStreams } from '../../server/http/stream/sse.ts';
-import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
-import type { TestServer } from '../harness/http-server.ts';
-import { type Feed, idleFeed, subscribeTo } from './fake-gateway.ts';
-import { openConnection } from './raw-connection.ts';
+import { createFakeClock } from '../harness/fake-clock.ts';
+import { SECRET, startTestServer, type TestServer, type TestServerOptions } from '../harness/http-server.ts';
+import { createFakeGateway, type Feed, idleFeed, TASK } from './fake-gateway.ts';
+import { openConnection, type RawConnection } from './raw-connection.ts';
 import {
   AUTH,
   buildItem,
   endStreams,
-  passTicks,
   startStreamServer,
   subscribe,
   waitUntilStable,
 } from './stream-harness.ts';
 
-afterEach(endStreams);
+const GET = `GET /api/cli/tasks/x?auth=${encodeURIComponent(SECRET)} HTTP/1.1\r\nHost: a\r\n\r\n`;
+/** More than the buffers of a connection hold. */
+const LARGE_CHARS = 14_000_000;
 
-describe('slow readers', () => {
+const open: { server: TestServer; wires: RawConnection[] }[] = [];
+afterEach(async () => {
+  await endStreams();
+  for (const { server, wires } of open.splice(0)) {
+    for (const wire of wires) wire.close();
+    await server.stop(100);
+  }
+});
+
+/** A server whose tasks are large, and callers that read nothing until they resume. */
+async function start(options: TestServerOptions = {}, chars = LARGE_CHARS) {
+  const text = 'x'.repeat(chars);
+  const gateway = createFakeGateway({
+    getTask: async () => ({ task: { ...TASK, payload: { text } }, outcome: null }),
+  });
+  const server = await startTestServer(gateway, options);
+  const wires: RawConnection[] = [];
+  open.push({ server, wires });
+  return {
+    gateway,
+    async connect(requests: string): Promise<RawConnection> {
+      const wire = await openConnection(server.port);
+      wires.push(wire);
+      wire.socket.pause();
+      wire.write(requests);
+      return wire;
+    },
+  };
+}
+
+/** Reads everything; resolves with whether the response was whole. */
+function readWhole({ socket }: RawConnection): Promise<boolean> {
+  let bytes = 0;
+  return new Promise((resolve) => {
+    socket.on('data', (part) => {
+      bytes += part.length;
+      if (bytes > LARGE_CHARS) resolve(true);
+    });
+    socket.on('close', () => resolve(false));
+    socket.resume();
+  });
+}
+
+describe('a response that is not read', () => {
+  test('is given up when its reader has taken nothing for the time', async () => {
+    const readers = createReaders({ unreadBytesMax: 1_000_000, stallMs: 30_000 }, () => undefined);
+    const timers: [ms: number, onTimeout: () => void][] = [];
+    const res = Object.assign(new EventEmitter(), {
+      destroyed: false,
+      setTimeout: (ms: number, onTimeout: () => void) => timers.push([ms, onTimeout]),
+      destroy: () => Object.assign(res, { destroyed: true }),
+    });
+    const respond = (length: number): unknown =>
+      readers.bound({ res, length, body: Buffer.alloc(length) } as never, async () => {});
+    await respond(65_536);
+    expect(timers).toEqual([]);
+    await respond(65_537);
+    expect(timers.map(([ms]) => ms)).toEqual([30_000]);
+    timers[0]?.[1]();
+    expect(res.destroyed).toBe(true);
+  });
+
+  test('beyond the budget the reader without progress for the longest time is disconnected', async () => {
+    const { connect, gateway } = await start({ limits: { unreadBytesMax: 2.5 * LARGE_CHARS } });
+    const wires: RawConnection[] = [];
+    for (let n = 1; n <= 3; n += 1) {
+      wires.push(await connect(GET));
+      await expect.poll(() => gateway.calls.length).toBe(n);
+    }
+    const whole: boolean[] = [];
+    for (const wire of wires.reverse()) whole.push(await readWhole(wire));
+    expect(whole).toEqual([true, true, false]);
+  });
+});
+
+test('pipelined requests get their responses in order, however many there are', async () => {
+  const { connect } = await start({}, 10);
+  const paths = Array.from({ length: 300 }, (_, n) => (n % 2 === 0 ? '/livez' : '/nowhere'));
+  const requests = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+  const last = 'GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+  const wire = await connect(requests.join('') + last);
+  wire.socket.resume();
+  const text = await wire.readAll();
+  const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+  expect(statuses).toEqual([...paths.map((path) => (path === '/livez' ? '200' : '404')), '200']);
+});
+
+describe('a stream', () => {
   /** A feed of events of 64 kB, and how many of them were taken. */
   function countedFeed(count = Number.POSITIVE_INFINITY): { feed: Feed; taken: () => number } {
     let taken = 0;
@@ -40,16 +124,17 @@ describe('slow readers', () => {
     };
   }
 
-  /** Subscribes over a raw connection and reads nothing. */
-  async function stall(server: TestServer): Promise<Awaited<ReturnType<typeof openConnection>>> {
+  /** Asks for a stream over a raw connection and reads nothing. */
+  async function stall(server: TestServer, before = ''): Promise<RawConnection> {
     const connection = await openConnection(server.port);
-    connection.write(`GET /api/cli/events?cli_session_id=s&auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    const ask = `GET /api/cli/events?cli_session_id=s&auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`;
+    connection.write(before + ask);
     await connection.readUntil(/: ready\n\n/);
     connection.socket.pause();
     return connection;
   }
 
-  test('the feed is read only as fast as the reader takes it', async () => {
+  test('is read only as fast as its reader takes it', async () => {
     const { feed, taken } = countedFeed(400);
     const server = await startStreamServer(feed, { clock: createFakeClock() });
     const reader = await subscribe(server);
@@ -60,155 +145,84 @@ describe('slow readers', () => {
     expect(indexes).toEqual(Array.from({ length: 400 }, (_, index) => index + 1));
   });
 
-  test('a reader that takes nothing for 30 seconds is disconnected, and its feed is closed', async () => {
-    const clock = createFakeClock();
-    const { feed, taken } = countedFeed();
-    const server = await startStreamServer(feed, { clock });
+  test('whose reader takes nothing for the time is cut, and its feed is closed', async () => {
+    const { feed } = countedFeed();
+    const server = await startStreamServer(feed, { limits: { stallMs: 300 } });
     const connection = await stall(server);
-    await waitUntilStable(taken);
-    await passTicks(clock, 6);
-    expect(server.streamCount()).toBe(1);
-    await passTicks(clock, 1);
+    await expect.poll(() => server.streamCount(), { timeout: 20_000 }).toBe(0);
+    connection.close();
+  });
+
+  test('that waits behind another of its connection leaves no slot when the connection closes', async () => {
+    const server = await startStreamServer((_session, _after, signal) => idleFeed(signal));
+    const ask = `GET /api/cli/events?cli_session_id=s&auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`;
+    const connection = await stall(server, ask);
+    await expect.poll(() => server.streamCount()).toBe(2);
+    connection.close();
     await expect.poll(() => server.streamCount()).toBe(0);
-    connection.close();
   });
 
-  test('a reader that takes a little now and then stays connected', async () => {
+  test('has no ping within an event, wherever its reader pauses', async () => {
     const clock = createFakeClock();
-    const { feed, taken } = countedFeed();
-    const server = await startStreamServer(feed, { clock });
-    const connection = await stall(server);
-    for (let round = 0; round < 4; round += 1) {
-      await waitUntilStable(taken);
-      await passTicks(clock, 5);
-      const before = taken();
-      connection.socket.resume();
-      await expect.poll(taken).toBeGreaterThan(before);
-      connection.socket.pause();
-    }
-    expect(server.streamCount()).toBe(1);
-    connection.close();
-  });
-});
-
-test('a reader that has not taken all of it, or is within an event, is not pinged as well', async () => {
-  const clock = createFakeClock();
-  const pinged: string[] = [];
-  const reader = (name: string, writableLength: number, isWithin: boolean) => {
-    const response = { headersSent: true, writableLength, write: () => pinged.push(name) };
-    const writer = { isWithin: () => isWithin } as unknown as ResponseWriter;
-    return { response: response as unknown as ServerResponse, writer };
-  };
-  const readers = [reader('slow', 1, false), reader('within an event', 0, true), reader('quick', 0, false)];
-  const timer = createPingTimer(clock, 5_000, readers);
-  timer.start();
-  for (const _ of [1, 2, 3]) await clock.advance(5_000);
-  expect(pinged).toEqual(['quick', 'quick', 'quick']);
-  timer.stop();
-});
-
-test('over a socket no ping comes within an event, wherever its reader pauses', async () => {
-  const clock = createFakeClock();
-  const count = 30;
-  const feed: Feed = async function* (_session, _after, signal) {
-    for (let index = 1; index <= count; index += 1) yield buildItem(index, 'x'.repeat(300_000));
-    yield* idleFeed(signal);
-  };
-  const server = await startStreamServer(feed, { clock, settings: { pingIntervalMs: 1 } });
-  const reader = await subscribe(server);
-  let isRead = false;
-  const reading = reader.readUntil('null}\n\n', count).finally(() => {
-    isRead = true;
-  });
-  while (!isRead) {
-    await clock.advance(1);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  const text = await reading;
-  const events = text.split('\n\n').filter((part) => part.startsWith('id: '));
-  expect(events.map((event) => event.length)).toEqual(
-    Array.from(
-      { length: count },
-      (_, index) => renderItem(buildItem(index + 1, 'x'.repeat(300_000))).length - 2,
-    ),
-  );
-});
-
-describe('many readers', () => {
-  /** A response that only counts what is written to it. */
-  function buildResponse(written: string[]): ServerResponse {
-    const response = Object.assign(new EventEmitter(), {
-      headersSent: false,
-      writableLength: 0,
-      writableEnded: false,
-      writeHead: () => Object.assign(response, { headersSent: true }),
-      write: (text: string) => written.push(text) > 0,
-      cork: () => undefined,
-      uncork: () => undefined,
-      flushHeaders: () => undefined,
-      end: () => response.emit('close'),
-    });
-    return response as unknown as ServerResponse;
-  }
-
-  const buildDeps = (clock: FakeClock) => ({
-    clock,
-    random: () => 0,
-    log: { debug() {}, info() {}, warn() {}, error() {} },
-    limits: { streamsMax: 2_000, streamsOfOneMax: 2_000 },
-    pingIntervalMs: 5_000,
-    writers: { unread: createUnreadBytes(1_000_000, () => undefined) },
-  });
-
-  test('that have ended and are not taken yet stay as they are when the gateway drains', async () => {
-    const streams = createStreams(buildDeps(createFakeClock()));
-    // Without a socket nothing that is written leaves it.
-    const response = new ServerResponse(new IncomingMessage(new Socket()));
-    const errors: unknown[] = [];
-    response.on('error', (error) => errors.push(error));
-    async function* one() {
-      yield Buffer.from('data: {}\n\n');
-    }
-    await streams.serve({ of: { kind: 'session', id: 's' }, open: one }, response, []);
-    await expect.poll(() => response.writableEnded).toBe(true);
-    expect(streams.count()).toBe(1);
-    streams.end();
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(errors).toEqual([]);
-  });
-
-  test('that have half an event are cut when the gateway drains: it must not pass for a whole one', async () => {
-    const streams = createStreams(buildDeps(createFakeClock()));
-    const response = new ServerResponse(new IncomingMessage(new Socket()));
-    async function* one() {
-      yield Buffer.from(`data: ${'x'.repeat(65_536)}\n\n`);
-    }
-    await streams.serve({ of: { kind: 'session', id: 's' }, open: one }, response, []);
-    await expect.poll(() => response.writableLength).toBeGreaterThan(16_384);
-    streams.end();
-    expect([response.destroyed, response.writableEnded]).toEqual([true, false]);
-  });
-
-  test('are pinged 500 at a time, so that other work goes on', async () => {
-    const clock = createFakeClock();
-    const streams = createStreams(buildDeps(clock));
-    const written: string[] = [];
-    const subscribeEvents = subscribeTo((_session, _after, signal) => idleFeed(signal));
-    const source: EventSource = {
-      of: { kind: 'session', id: 's' },
-      open: (signal) => subscribeEvents('s', null, renderItem, signal),
+    const count = 30;
+    const feed: Feed = async function* (_session, _after, signal) {
+      for (let index = 1; index <= count; index += 1) yield buildItem(index, 'x'.repeat(300_000));
+      yield* idleFeed(signal);
     };
-    await Promise.all(Array.from({ length: 1_200 }, () => streams.serve(source, buildResponse(written), [])));
-    written.length = 0;
-    const perTurn: number[] = [];
-    const passed = clock.advance(5_000);
-    while (written.length < 1_200) {
+    const server = await startStreamServer(feed, { clock, settings: { pingIntervalMs: 1 } });
+    const reader = await subscribe(server);
+    let events: readonly string[] = [];
+    const readEvents = async (): Promise<void> => {
+      for (let parts = count; events.length < count; parts += 1) {
+        const text = await reader.readUntil('\n\n', parts);
+        events = text.split('\n\n').filter((part) => part.startsWith('id: '));
+      }
+    };
+    const reading = readEvents();
+    while (events.length < count) {
+      await clock.advance(1);
       await new Promise((resolve) => setImmediate(resolve));
-      perTurn.push(written.length - perTurn.reduce((sum, count) => sum + count, 0));
     }
-    await passed;
-    expect(Math.max(...perTurn)).toBeLessThanOrEqual(500);
-    streams.end();
-    expect(streams.count()).toBe(0);
+    await reading;
+    expect(events.map((event) => event.length)).toEqual(
+      Array.from(
+        { length: count },
+        (_, index) => renderItem(buildItem(index + 1, 'x'.repeat(300_000))).length - 2,
+      ),
+    );
+  });
+});
+
+describe('the budget of what is ready for readers', () => {
+  function buildResponse() {
+    const response = Object.assign(new EventEmitter(), { closed: false, isCut: false, destroy: () => {} });
+    response.destroy = () => {
+      response.isCut = true;
+    };
+    return response;
+  }
+  const as = (response: EventEmitter) => response as unknown as ServerResponse;
+
+  test('a reader that has taken something is not the first to go', () => {
+    const cut: number[] = [];
+    const limits = { unreadBytesMax: 1_000_000, stallMs: 30_000 };
+    const readers = createReaders(limits, (bytes) => cut.push(bytes));
+    const [one, two, late] = [buildResponse(), buildResponse(), buildResponse()];
+    readers.hold(as(one), 400_000);
+    readers.hold(as(two), 500_000);
+    readers.hold(as(one), 400_000);
+    readers.hold(as(late), 300_000);
+    expect([one.isCut, two.isCut, late.isCut, cut]).toEqual([false, true, false, [500_000]]);
+  });
+
+  test('is given back when a reader has taken all, or has left', () => {
+    const readers = createReaders({ unreadBytesMax: 1_000_000, stallMs: 30_000 }, () => undefined);
+    const all = Array.from({ length: 6 }, buildResponse);
+    for (const [index, response] of all.entries()) {
+      readers.hold(as(response), 900_000);
+      if (index % 2 === 0) readers.hold(as(response), 10);
+      else response.emit('close');
+    }
+    expect(all.some(({ isCut }) => isCut)).toBe(false);
   });
 });

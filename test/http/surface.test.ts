@@ -42,7 +42,7 @@ describe('pages', () => {
     expect(text).toBe(type === 'application/json' ? withoutSamples(published) : published);
     expect([response.headers.get('content-encoding'), response.headers.get('vary')]).toEqual([
       'gzip',
-      'Accept-Encoding',
+      'Origin, Accept-Encoding',
     ]);
     expect(response.headers.get('content-type')).toBe(type);
     expect(response.headers.get('access-control-allow-origin')).toBe('*');

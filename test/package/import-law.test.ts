@@ -50,14 +50,14 @@ describe('layers', () => {
   });
 });
 
-describe('what serves the API', () => {
+describe('what an operation does', () => {
   test('knows neither node:http nor Koa', () => {
     expect(findTransports(imports)).toEqual([]);
   });
 
   test('the law bites: an import of the third file is found', () => {
     const imported: Readonly<Record<string, readonly string[]>> = {
-      'server/http/api.ts': ['server/http/a.ts'],
+      'server/http/operations/admin.ts': ['server/http/a.ts'],
       'server/http/a.ts': ['server/http/b.ts'],
       'server/http/b.ts': ['server/http/a.ts', 'node:http'],
     };

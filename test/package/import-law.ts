@@ -73,16 +73,16 @@ export function findForeignToKit(imports: Repository['imports']): readonly strin
   return found;
 }
 
-/**
- * The API has a second caller, which has no network: it knows neither `node:http` nor Koa. `node:net` only
- * compares addresses there.
- */
-const SERVE = 'server/http/api.ts';
+/** What an operation does is said in values: it knows neither `node:http` nor Koa. */
+const OPERATIONS = ['admin', 'agents', 'clients', 'output'].map(
+  (name) => `server/http/operations/${name}.ts`,
+);
+
 const TRANSPORTS = /^(node:(http|https|stream|tls)|koa|koa-body|@koa\/router)$/;
 
-/** Which files that serve the API, however far from `api.ts`, import a transport: each as a sentence. */
+/** Which files that operations need, however far from them, import a transport: each as a sentence. */
 export function findTransports(imports: Repository['imports']): readonly string[] {
-  const files = new Set([SERVE]);
+  const files = new Set(OPERATIONS);
   const found: string[] = [];
   // A set is visited to its end, also what is added meanwhile.
   for (const file of files) {

@@ -75,7 +75,7 @@ const config: KnipConfig = {
     },
     'server/simulator': {
       // Put in place of modules of Node by the bundler.
-      entry: ['index.ts', 'build.js', 'bundle.vite.ts', 'bundled/*.ts'],
+      entry: ['index.ts', 'build.js', 'bundle.vite.ts'],
       project: ['**/*.{ts,js}'],
     },
     sdk: {

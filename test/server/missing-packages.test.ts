@@ -20,7 +20,7 @@ function hide(packages: readonly string[]): string {
 }
 
 test('a gateway without the packages that it loads later lives on, and says what is missing', async () => {
-  const packages = ['undici', 'koa-body', '@prometheus-io/client'];
+  const packages = ['undici', '@prometheus-io/client'];
   const gateway = await startGateway({ NODE_OPTIONS: hide(packages) });
   onTestFinished(() => void gateway.stop());
   const { baseUrl: url } = gateway;
@@ -35,9 +35,7 @@ test('a gateway without the packages that it loads later lives on, and says what
     .toContain('the gateway cannot load its HTTP client; its log says why');
 
   const metrics = await fetch(`${url}/metrics`, { headers: { 'x-admin-auth': ADMIN_SECRET } });
-  const large = JSON.stringify({ auth: SECRET, payload: { text: 'x'.repeat(300_000) } });
-  const body = await fetch(`${url}/api/cli/tasks`, { method: 'POST', body: large });
-  expect([metrics.status, body.status]).toEqual([500, 500]);
+  expect(metrics.status).toBe(500);
   expect((await fetch(`${url}/livez`)).status).toBe(200);
   expect(await gateway.stop()).toBe(0);
   const lines = gateway.output().trim().split('\n');

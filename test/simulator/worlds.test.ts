@@ -89,7 +89,8 @@ describe('a fetch of a world', () => {
     expect([head.status, head.headers.get('content-type'), head.body]).toEqual([
       ...[200, 'text/event-stream', null],
     ]);
-    const preflight = await send(world, 'OPTIONS', '/api/cli/tasks', { origin: 'https://app.test' });
+    const asked = { origin: 'https://app.test', 'access-control-request-method': 'POST' };
+    const preflight = await send(world, 'OPTIONS', '/api/cli/tasks', asked);
     expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([
       ...[204, 'https://app.test'],
     ]);

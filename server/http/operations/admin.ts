@@ -16,15 +16,15 @@ const LIMIT_DEFAULT = 100;
 /** Creates the handlers. `version`: that of the contract. */
 export function createAdminHandlers(gateway: Gateway, version: string): Pick<Handlers, Names> {
   return {
-    async getOverview({ query, header }) {
+    async getOverview({ query }) {
       const { time, ...overview } = await gateway.getOverview(query.tags ?? TAGS_DEFAULT);
-      return replyTagged({ time, version, ...overview }, header('If-None-Match'));
+      return replyTagged({ time, version, ...overview });
     },
 
-    async listTasks({ query, header }) {
+    async listTasks({ query }) {
       const { counts = false, cursor, limit = LIMIT_DEFAULT } = query;
       const asked = { ...pickFilter(query), counts, limit, ...(cursor !== undefined && { cursor }) };
-      return replyTagged(await gateway.listTasks(asked), header('If-None-Match'));
+      return replyTagged(await gateway.listTasks(asked));
     },
 
     async cancelTasks({ body }) {
@@ -33,7 +33,7 @@ export function createAdminHandlers(gateway: Gateway, version: string): Pick<Han
       return { status: 200, body: await gateway.cancelTasks(cancellation) };
     },
 
-    async listAgents({ query, header }) {
+    async listAgents({ query }) {
       const { state, tag, full, failing, id, cursor, limit } = query;
       const filter = {
         ...(state !== undefined && { state }),
@@ -44,11 +44,11 @@ export function createAdminHandlers(gateway: Gateway, version: string): Pick<Han
       };
       if (limit === undefined) return { status: 200, parts: renderAgents(gateway, filter) };
       const asked = { ...filter, sort: 'trouble', limit, ...(cursor !== undefined && { cursor }) } as const;
-      return replyTagged(await gateway.listAgents(asked), header('If-None-Match'));
+      return replyTagged(await gateway.listAgents(asked));
     },
 
-    async getAgent({ path, header }) {
-      return replyTagged(await gateway.getAgent(path.agent_id), header('If-None-Match'));
+    async getAgent({ path }) {
+      return replyTagged(await gateway.getAgent(path.agent_id));
     },
 
     async drainAgent({ path, body }) {

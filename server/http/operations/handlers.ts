@@ -3,7 +3,7 @@
  * a field that is not sent or returns a reply that is not documented does not compile.
  */
 import type { operations } from '@task-gateway/contract';
-import type { EventSource } from '../answers.ts';
+import type { EventSource } from '../stream/event-frames.ts';
 
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 

@@ -1,75 +1,147 @@
 /**
- * Reads a request's body: its bytes, then UTF-8, then JSON. One large body at a time is parsed, in one piece:
- * 1 MiB takes up to 60 ms, whatever is in it. Deep nesting does not use up the parser's stack.
+ * Reads a request's body: its bytes by koa-body, then strict UTF-8, then JSON. koa-body's own JSON accepts a
+ * byte-order mark and replaces bytes that are no UTF-8, so it collects a text without an encoding.
+ *
+ * Bodies above 64 KiB share one budget. A body counts with what has arrived of it, never with what it
+ * announces, until it has been validated, or stored if it is stored as it was sent. One large body at a
+ * time is parsed, in one piece: 1 MiB takes up to 60 ms, whatever is in it.
  */
+import type { Context, Middleware } from 'koa';
+import { koaBody } from 'koa-body';
 import type { LargeWork } from '../../async/large-work.ts';
 import { isObject } from '../../domain/json-value.ts';
-import type { ApiRequest, CollectedBody, RequestHeaders } from '../answers.ts';
-import { Problem } from '../problems.ts';
+import { SMALL_LENGTH_MAX } from '../../domain/value-size.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { CallerGone, Problem } from '../problems.ts';
 
-/** A body that was read. */
-export type BodyRead = {
-  /** The parsed JSON. */
-  readonly value: unknown;
-  /** Whether parts of it may be longer when they are written again. */
-  readonly mayGrow: boolean;
-  /** Whether it is large: each pass over it is a piece of the large work. */
-  readonly isLarge: boolean;
-  /** Returns its memory to the reserve, once nothing holds its value. Idempotent. */
-  readonly release: () => void;
+export type BodyLimits = {
+  /** Bytes of all large bodies that have arrived and are not handled yet. */
+  readonly bodiesBytesMax: number;
+  /** Time for a large body before it must keep a least rate. */
+  readonly largeBodyMs: number;
 };
 
-/** The body of a request whose operation takes none. */
-export const NO_BODY: BodyRead = { value: undefined, mayGrow: false, isLarge: false, release() {} };
+type Deps = { readonly limits: BodyLimits; readonly clock: Clock; readonly largeWork: LargeWork };
+
+/** A large body must keep this rate. */
+const BYTES_PER_SECOND = 65_536;
+const PACE_CHECK_MS = 1_000;
 
 /**
- * Reads a body. Rejects with a `Problem` (413, 415, 408 or 503, or 400, checked in this order) or with
- * `CallerGone`.
+ * Creates the reader: from the largest body that an operation takes to its middleware. That throws a
+ * `Problem` (413, 415, 408 or 503, or 400, checked in this order) or a `CallerGone`. It sets the value as
+ * `ctx.request.body`, and in `ctx.state` whether it is large, whether it may grow when it is written again,
+ * and `releaseBody()`.
  */
-export async function readJsonBody(
-  request: ApiRequest,
-  bodyBytesMax: number,
-  largeWork: LargeWork,
-): Promise<BodyRead> {
-  const { headers } = request;
-  const declaredBytes = readDeclaredBytes(headers);
-  if (declaredBytes !== null && declaredBytes > bodyBytesMax) throw describeTooLarge(bodyBytesMax);
-  requireReadableBody(headers, declaredBytes !== 0);
-  if (declaredBytes === 0) throw missingBody();
-  const collected = await request.readBody(declaredBytes);
-  try {
-    if (collected.bytes.length > bodyBytesMax) throw describeTooLarge(bodyBytesMax);
-    if (!collected.isLarge) return parseBody(collected, bodyBytesMax);
-    return await largeWork.run(() => parseBody(collected, bodyBytesMax));
-  } catch (error) {
-    collected.release();
-    throw error;
+export function createBodyReader({ limits, clock, largeWork }: Deps): (bytesMax: number) => Middleware {
+  let openBytes = 0;
+
+  /** Counts a body as it arrives; fails the reading of it with a `Problem`. */
+  function countArrival({ req }: Context): { readonly isLarge: () => boolean; readonly end: () => void } {
+    const startedMs = clock.monotonicMs();
+    let arrivedBytes = 0;
+    let heldBytes = 0;
+    let isOver = false;
+
+    async function requirePace(): Promise<void> {
+      for (;;) {
+        await clock.sleep(PACE_CHECK_MS);
+        if (isOver || req.complete) return;
+        const lateMs = clock.monotonicMs() - startedMs - limits.largeBodyMs;
+        if (lateMs > (arrivedBytes / BYTES_PER_SECOND) * 1_000) return fail(tooSlow(limits.largeBodyMs));
+      }
+    }
+
+    /** Its reader gives up, and what still arrives is dropped. */
+    function fail(problem: Problem): void {
+      req.emit('error', problem);
+      req.resume();
+    }
+
+    req.on('data', (chunk: Buffer) => {
+      arrivedBytes += chunk.length;
+      if (arrivedBytes <= SMALL_LENGTH_MAX || isOver) return;
+      if (heldBytes === 0 && !req.complete) void requirePace();
+      openBytes += arrivedBytes - heldBytes;
+      heldBytes = arrivedBytes;
+      if (openBytes > limits.bodiesBytesMax) fail(tooMany());
+    });
+    return {
+      isLarge: () => heldBytes > 0,
+      end() {
+        isOver = true;
+        openBytes -= heldBytes;
+        heldBytes = 0;
+      },
+    };
   }
+
+  /** koa-body examines its options whenever it is created: that takes longer than a call. */
+  const collectors = new Map<number, Middleware>();
+  function createCollector(bytesMax: number): Middleware {
+    const collect = koaBody({
+      json: false,
+      urlencoded: false,
+      textTypes: ['*/*'],
+      textLimit: bytesMax,
+      encoding: '',
+      onError(error) {
+        throw describeFailure(error, bytesMax);
+      },
+    });
+    collectors.set(bytesMax, collect);
+    return collect;
+  }
+
+  return (bytesMax) => {
+    const collect = collectors.get(bytesMax) ?? createCollector(bytesMax);
+    return async (ctx, next) => {
+      requireReadable(ctx, bytesMax);
+      const arrival = countArrival(ctx);
+      ctx.state.releaseBody = arrival.end;
+      try {
+        await collect(ctx, async () => {
+          ctx.state.isLarge = arrival.isLarge();
+          if (arrival.isLarge()) await largeWork.run(() => parse(ctx, bytesMax));
+          else parse(ctx, bytesMax);
+          await next();
+        });
+      } finally {
+        arrival.end();
+        ctx.req.resume();
+      }
+    };
+  };
 }
 
-/** The length that the headers declare; null when the body is sent in chunks. */
-function readDeclaredBytes(headers: RequestHeaders): number | null {
-  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null;
+function describeFailure(error: Error & { readonly status?: number }, bytesMax: number): Error {
+  if (error instanceof Problem) return error;
+  return error.status === 413 ? describeTooLarge(bytesMax) : new CallerGone(error.message);
 }
 
 /**
- * A compressed body is refused; a web page's must be declared as JSON, so that the browser sends a
- * preflight first.
+ * Refuses by the headers alone, and leaves koa-body nothing to decide by them. A compressed body is refused.
+ * A web page must declare its body as JSON, so that the browser sends a preflight first.
  */
-function requireReadableBody(headers: RequestHeaders, hasBody: boolean): void {
-  const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding !== '' && String(encoding).toLowerCase() !== 'identity') {
+function requireReadable({ req: { headers } }: Context, bytesMax: number): void {
+  const isChunked = headers['transfer-encoding'] !== undefined;
+  const declaredBytes = isChunked ? null : Number(headers['content-length'] ?? 0);
+  if (declaredBytes !== null && declaredBytes > bytesMax) throw describeTooLarge(bytesMax);
+  if (!['', 'identity'].includes((headers['content-encoding'] ?? '').toLowerCase())) {
     throw new Problem(
       'unsupported_media_type',
       'Compressed bodies are not read. Send the body without Content-Encoding.',
     );
   }
-  if (hasBody && headers.origin !== undefined && !isJsonType(headers['content-type'])) {
+  if (declaredBytes !== 0 && headers.origin !== undefined && !isJsonType(headers['content-type'])) {
     throw new Problem(
       'unsupported_media_type',
       'A request with an Origin must declare its body as JSON. Send it with Content-Type: application/json.',
     );
   }
+  if (declaredBytes === 0) throw missingBody();
+  headers['content-type'] = 'application/json';
+  headers['content-encoding'] = 'identity';
 }
 
 function isJsonType(contentType: string | undefined): boolean {
@@ -85,8 +157,10 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const GROWTH_MAX = 21 / 4;
 const EXPONENT = /\d[eE]/;
 
-function parseBody({ bytes, isLarge, release }: CollectedBody, bodyBytesMax: number): BodyRead {
-  if (bytes.length === 0) throw missingBody();
+/** Replaces the bytes of the body by their value. */
+function parse({ request, state }: Context, bytesMax: number): void {
+  const bytes: unknown = request.body;
+  if (!Buffer.isBuffer(bytes) || bytes.length === 0) throw missingBody();
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     throw malformed('The body begins with a byte-order mark. Send it as UTF-8 without one.');
   }
@@ -96,9 +170,9 @@ function parseBody({ bytes, isLarge, release }: CollectedBody, bodyBytesMax: num
   } catch {
     throw malformed('The body is not UTF-8. Send a JSON object as UTF-8 without a byte-order mark.');
   }
+  state.mayGrow = bytes.length * GROWTH_MAX > bytesMax && EXPONENT.test(text);
   try {
-    const mayGrow = bytes.length * GROWTH_MAX > bodyBytesMax && EXPONENT.test(text);
-    return { value: JSON.parse(text), mayGrow, isLarge, release };
+    request.body = JSON.parse(text);
   } catch {
     throw malformed('The body is not JSON. Send a JSON object as UTF-8 without a byte-order mark.');
   }
@@ -115,10 +189,24 @@ export function requireStorable(body: unknown, field: string, bytesMax: number):
 }
 
 /** The problem of a body beyond the limit. */
-export function describeTooLarge(bodyBytesMax: number): Problem {
+export function describeTooLarge(bytesMax: number): Problem {
   return new Problem(
     'payload_too_large',
-    `The body is larger than ${bodyBytesMax} bytes. Keep large data elsewhere and send a reference to it.`,
+    `The body is larger than ${bytesMax} bytes. Keep large data elsewhere and send a reference to it.`,
+  );
+}
+
+function tooMany(): Problem {
+  return new Problem(
+    'busy',
+    'Too many large bodies are arriving right now. Send the request again after `Retry-After`.',
+  );
+}
+
+function tooSlow(largeBodyMs: number): Problem {
+  return new Problem(
+    'request_timeout',
+    `A body above 64 KiB must arrive at 64 KiB a second at least, after its first ${largeBodyMs / 1_000} seconds. Send it again over a faster connection, or send less.`,
   );
 }
 

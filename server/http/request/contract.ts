@@ -4,12 +4,12 @@
  * validators run. To compile them takes longer than all else at the start, so that happens when an operation
  * is first used, or before, in `prepare()`.
  */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { operations } from '@task-gateway/contract';
 import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { type Document, OpenAPIBackend } from 'openapi-backend';
-import type { RequestHeaders } from '../answers.ts';
 import type { FieldError } from '../problems.ts';
 import { buildBounds, emptyArrays, findTooLong, leaveOut } from './array-lengths.ts';
 import { createErrorDescriber, mergeErrors, type Parameter } from './field-errors.ts';
@@ -24,9 +24,7 @@ type SecretLocation =
   /** The query or the `Authorization` header, always. */
   | 'required'
   /** As `required`, but it may be absent: the body has it, or needs none. */
-  | 'optional'
-  /** The body alone; one that stands in the query must be right all the same. */
-  | 'body';
+  | 'optional';
 
 /** A parameter's decoded text; null when it is not percent-encoded UTF-8. */
 type QueryValue = string | null;
@@ -40,7 +38,7 @@ export type Query = ReadonlyMap<string, readonly QueryValue[]>;
 export type RequestParts = {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Record<string, unknown>;
-  readonly header: RequestHeaders;
+  readonly header: IncomingHttpHeaders;
   readonly requestBody?: unknown;
 };
 
@@ -150,7 +148,7 @@ function buildOperation(
     operationId,
     method: declared.method,
     path: declared.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    secret: findSecret(declared.security, bodySchema),
+    secret: findSecret(declared.security),
     isAdminAccepted: listSchemes(declared.security).includes('AdminAuth'),
     body: bodySchema ? describeBody(bodySchema, declared.security) : null,
     readQuery: (query) => readDeclared(queryParameters, query),
@@ -196,10 +194,8 @@ function listSchemes(security: DeclaredOperation['security']): readonly string[]
   return security.flatMap((requirement) => Object.keys(requirement));
 }
 
-function findSecret(security: DeclaredOperation['security'], bodySchema: Schema | undefined): SecretLocation {
-  const schemes = listSchemes(security);
-  if (schemes.length === 1 && schemes[0] === 'AdminAuth') return 'admin';
-  if (!schemes.includes('QueryAuth')) return bodySchema && !isAuthRequired(bodySchema) ? 'optional' : 'body';
+function findSecret(security: DeclaredOperation['security']): SecretLocation {
+  if (!listSchemes(security).includes('QueryAuth')) return 'admin';
   return security.some((requirement) => Object.keys(requirement).length === 0) ? 'optional' : 'required';
 }
 

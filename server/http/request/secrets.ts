@@ -4,8 +4,8 @@
  * secret can be changed without an interruption. An empty secret never matches.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { isObject } from '../../domain/json-value.ts';
-import type { RequestHeaders } from '../answers.ts';
 import { type FieldError, Problem } from '../problems.ts';
 import type { Operation, Query } from './contract.ts';
 
@@ -72,7 +72,7 @@ export function requireSecret(
   secrets: Secrets,
   operation: Pick<Operation, 'secret' | 'isAdminAccepted'>,
   query: Query,
-  headers: RequestHeaders,
+  headers: IncomingHttpHeaders,
 ): SentSecrets {
   const { secret } = operation;
   const sent = operation.isAdminAccepted ? readHeader(headers, 'X-Admin-Auth') : undefined;
@@ -93,10 +93,10 @@ function hasGatewaySecret(
   secrets: Secrets,
   secret: Operation['secret'],
   query: Query,
-  headers: RequestHeaders,
+  headers: IncomingHttpHeaders,
 ): boolean {
   const inQuery = query.get('auth');
-  const bearer = inQuery || secret === 'body' ? undefined : readBearer(headers);
+  const bearer = inQuery ? undefined : readBearer(headers);
   if (inQuery) {
     // A repeated secret is not a right one.
     if (inQuery.length === 1 && secrets.isGatewaySecret(inQuery[0])) return true;
@@ -116,7 +116,7 @@ function hasGatewaySecret(
  * For a page of the administrator, which a scraper reads that can send Bearer alone. Where both headers are
  * sent, both must be right.
  */
-export function hasAdminSecret(secrets: Secrets, headers: RequestHeaders): boolean {
+export function hasAdminSecret(secrets: Secrets, headers: IncomingHttpHeaders): boolean {
   const sent = [readHeader(headers, 'X-Admin-Auth'), readBearer(headers)].filter(
     (secret) => secret !== undefined,
   );
@@ -124,7 +124,7 @@ export function hasAdminSecret(secrets: Secrets, headers: RequestHeaders): boole
 }
 
 /** Throws a 401 where a page of the administrator is asked for without that secret. */
-export function requireAdminSecret(secrets: Secrets, headers: RequestHeaders): void {
+export function requireAdminSecret(secrets: Secrets, headers: IncomingHttpHeaders): void {
   if (hasAdminSecret(secrets, headers)) return;
   throw unauthorized(
     'Send the administrator’s secret as Authorization: Bearer or in the header X-Admin-Auth.',
@@ -175,11 +175,11 @@ function unauthorized(detail: string, scheme = 'Bearer'): Problem {
 }
 
 /** A header by its name; of several with the name, all. */
-export function readHeader(headers: RequestHeaders, name: string): string | undefined {
+export function readHeader(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name.toLowerCase()];
   return typeof value === 'object' ? value.join(', ') : value;
 }
 
-function readBearer({ authorization }: RequestHeaders): string | undefined {
+function readBearer({ authorization }: IncomingHttpHeaders): string | undefined {
   return authorization === undefined ? undefined : /^bearer +(.*)$/i.exec(authorization)?.[1];
 }

@@ -1,34 +1,43 @@
 /**
- * Responses that a caller reads again and again: each has an `ETag` over its content without `time`, and one
- * that has not changed since is 304 without a body. The tag is weak, because `time` differs.
+ * Responses that a caller reads again and again: each has an `ETag` over its content without `time`. The tag
+ * is weak, because `time` differs.
  */
 import { createHash } from 'node:crypto';
 
 /** The reply to a read that may be conditional. */
-export type TaggedReply =
-  | { readonly status: 304; readonly headers: Readonly<Record<string, string>> }
-  | {
-      readonly status: 200;
-      readonly rendered: Buffer;
-      readonly headers: Readonly<Record<string, string>>;
-    };
+type TaggedReply = {
+  readonly status: 200;
+  readonly rendered: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+};
 
-/** Renders a body, or replies that the caller has it already. `time` comes first in what is rendered. */
-export function replyTagged(
-  { time, ...content }: { readonly time: number; readonly [field: string]: unknown },
-  ifNoneMatch: string | undefined,
-): TaggedReply {
+/** Renders a body and its tag. `time` comes first in what is rendered. */
+export function replyTagged({
+  time,
+  ...content
+}: {
+  readonly time: number;
+  readonly [field: string]: unknown;
+}): TaggedReply {
   const text = JSON.stringify(content);
-  const tag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
-  const headers = { ETag: `W/${tag}`, 'Cache-Control': 'no-cache' };
-  if (matchesTag(ifNoneMatch, tag)) return { status: 304, headers };
-  return { status: 200, rendered: Buffer.from(`{"time":${time},${text.slice(1)}`), headers };
+  return {
+    status: 200,
+    rendered: Buffer.from(`{"time":${time},${text.slice(1)}`),
+    headers: { ETag: `W/${buildTag(text)}`, 'Cache-Control': 'no-cache' },
+  };
+}
+
+/** The tag of a content, in its quotes. */
+export function buildTag(content: string | Buffer): string {
+  return `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
 }
 
 /**
- * Whether `If-None-Match` names a tag, given in its quotes. The comparison is weak (RFC 9110): `*` or a list
- * of tags, with or without `W/`.
+ * Whether `If-None-Match` names a tag. The comparison is weak (RFC 9110): `*` or a list of tags, with or
+ * without `W/`.
  */
-export function matchesTag(ifNoneMatch: string | undefined, tag: string): boolean {
-  return ifNoneMatch?.trim() === '*' || (ifNoneMatch?.match(/"[^"]*"/g)?.includes(tag) ?? false);
+export function matchesTag(ifNoneMatch: string, tag: string): boolean {
+  return (
+    ifNoneMatch.trim() === '*' || (ifNoneMatch.match(/"[^"]*"/g)?.includes(tag.replace(/^W\//, '')) ?? false)
+  );
 }

@@ -3,8 +3,8 @@
  * session or task.
  */
 import { createAmounts } from '../../async/amounts.ts';
-import type { EventSource } from '../answers.ts';
 import { Problem } from '../problems.ts';
+import type { EventSource } from './event-frames.ts';
 
 export type StreamLimits = {
   readonly streamsMax: number;

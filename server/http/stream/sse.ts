@@ -1,46 +1,38 @@
 /**
- * The open event streams: each is a cursor into its session's feed or its task's output, never a queue. Both
- * are read only as fast as the reader takes the bytes, so a slow reader costs one event, or one page of
- * output.
+ * The open event streams: each is a cursor into its session's feed or its task's output, never a queue.
+ * Node's streams read it only as fast as the reader takes the bytes, so a slow reader costs one event, or one
+ * page of output.
  *
- * A stream ends when its reader disconnects, takes too little for thirty seconds or falls behind what is
- * kept, and when the server drains. The parts: `admission` holds the open streams within their limits,
- * `createPingTimer()` visits them, and this file follows the frames of each. As every response they are
- * written by the writers of `response/`, which also disconnect those who do not read.
+ * A stream ends when its reader disconnects, takes nothing for a time (`response/readers.ts`) or falls behind
+ * what is kept, and when the server drains.
  */
-import type { ServerResponse } from 'node:http';
-import { createVisits, type Visits } from '../../async/visits.ts';
+import { Readable } from 'node:stream';
+import type { Context } from 'koa';
+import { createVisits } from '../../async/visits.ts';
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { FeedTrimmed, StoreUnavailable } from '../../ports/store.ts';
-import type { EventSource, HeaderList } from '../answers.ts';
-import { createResponseWriter, type ResponseWriter, type WriterDeps } from '../response/response-writer.ts';
+import { CallerGone } from '../problems.ts';
+import { onClose } from '../response/left.ts';
+import type { Readers } from '../response/readers.ts';
 import { createAdmission, type StreamLimits } from './admission.ts';
-import { OPENING, PING, renderRetry } from './event-frames.ts';
+import { type EventSource, OPENING, PING, renderRetry } from './event-frames.ts';
+
+export type { StreamLimits } from './admission.ts';
 
 export type Streams = {
   /**
-   * Responds with the stream and these headers, and resolves when it has begun.
-   * Rejects, with nothing written, with a `Problem` (429) when there are too many streams, or with what the
-   * feed throws at once.
+   * Responds with a stream. Rejects with a `Problem` (429) when there are too many, or with what the feed
+   * throws at once.
    */
-  serve(source: EventSource, response: ServerResponse, headers: HeaderList): Promise<void>;
-  /**
-   * Ends every stream that has begun. Each reader learns when to reconnect, at a random time within a few
-   * seconds; but if it has half an event, its connection is cut.
-   */
+  serve(ctx: Context, source: EventSource): Promise<void>;
+  /** Ends every open stream. Each reader learns when to reconnect, at a random time within a few seconds. */
   endOpen(): void;
   /** Does the same, also to each stream that begins from now on. */
   end(): void;
   /** How many are open. */
   count(): number;
-};
-
-/** One open stream. */
-type OpenStream = Pick<EventSource, 'of'> & {
-  readonly response: ServerResponse;
-  readonly writer: ResponseWriter;
 };
 
 type Deps = {
@@ -49,7 +41,7 @@ type Deps = {
   readonly log: Log;
   readonly limits: StreamLimits;
   readonly pingIntervalMs: number;
-  readonly writers: WriterDeps;
+  readonly readers?: Readers;
 };
 
 /**
@@ -58,97 +50,147 @@ type Deps = {
 const RECONNECT_MIN_MS = 1_000;
 const RECONNECT_SPREAD_MS = 4_000;
 
-/** Creates it with no stream open. Its timer runs only while there are any. */
-export function createStreams(deps: Deps): Streams {
-  const { clock, random, log, limits, pingIntervalMs, writers } = deps;
-  const admission = createAdmission<OpenStream>(limits);
-  const pings = createPingTimer(clock, pingIntervalMs, admission.streams);
+const HEADERS = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-store, no-transform',
+  'X-Accel-Buffering': 'no',
+};
 
+/** Creates it with no stream open. Its timer runs only while there are any. */
+export function createStreams({ clock, random, log, limits, pingIntervalMs, readers }: Deps): Streams {
+  const admission = createAdmission<EventStream>(limits);
+  const pings = createVisits(clock, pingIntervalMs, admission.streams, (stream) => stream.ping());
   let isEnding = false;
 
-  /** Within a frame the connection is cut: with what is appended, half a frame would pass for a whole one. */
-  function endWithRetry({ response, writer }: OpenStream): void {
-    const retryMs = RECONNECT_MIN_MS + Math.floor(random() * RECONNECT_SPREAD_MS);
-    if (writer.isWithin()) response.destroy();
-    else if (response.headersSent && !response.writableEnded) response.end(renderRetry(retryMs));
-    writer.stop();
+  function endWithRetry(stream: EventStream): void {
+    stream.end(renderRetry(RECONNECT_MIN_MS + Math.floor(random() * RECONNECT_SPREAD_MS)));
   }
 
   function endOpen(): void {
-    for (const stream of admission.streams) if (stream.response.headersSent) endWithRetry(stream);
+    for (const stream of admission.streams) endWithRetry(stream);
   }
 
-  function release(stream: OpenStream): void {
-    admission.release(stream);
-    if (admission.streams.size === 0) pings.stop();
+  function noteEnd(error: unknown): void {
+    // The reader reconnects with its last id: it gets what it missed, or a gap.
+    const isExpected = error instanceof FeedTrimmed || error instanceof StoreUnavailable;
+    log[isExpected ? 'debug' : 'error']({ err: error }, 'a stream ended early');
   }
 
   return {
-    async serve({ of, open }, response, headers) {
-      const writer = createResponseWriter(response, writers);
-      const stream: OpenStream = { of, response, writer };
+    async serve(ctx, source) {
+      if (ctx.method === 'HEAD') {
+        ctx.set(HEADERS);
+        ctx.status = 200;
+        return;
+      }
+      const hold = (bytes: number): void => readers?.hold(ctx.res, bytes);
+      const stream = new EventStream(source, hold, noteEnd);
       admission.admit(stream);
       pings.start();
-      response.on('close', () => release(stream));
-      const frames = open(writer.signal)[Symbol.asyncIterator]();
-      const first = frames.next();
+      stream.once('close', () => {
+        admission.release(stream);
+        if (admission.streams.size === 0) pings.stop();
+      });
       try {
-        // A feed that fails at once fails before the status is written.
-        await Promise.race([first, yieldToEventLoop()]);
+        await stream.begin();
       } catch (error) {
-        release(stream);
+        stream.destroy();
         throw error;
       }
-      // By themselves, but in one piece with what follows: joined with it Node would keep their 36 parts.
-      response.cork();
-      response.writeHead(200, [...headers]).flushHeaders();
-      response.write(OPENING);
-      response.uncork();
+      onClose(ctx, () => stream.destroy());
+      ctx.set(HEADERS);
+      ctx.body = stream;
       if (isEnding) endWithRetry(stream);
-      void follow(stream, frames, first, log);
     },
-
     endOpen,
     end() {
       isEnding = true;
       endOpen();
     },
-
     count: () => admission.streams.size,
   };
 }
 
-/** Writes frames until the feed ends, which it does when the writer stops. Never rejects. */
-async function follow(
-  { response, writer }: OpenStream,
-  frames: AsyncIterator<Buffer>,
-  first: Promise<IteratorResult<Buffer>>,
-  log: Log,
-): Promise<void> {
-  try {
-    for (let next = await first; !next.done; next = await frames.next()) {
-      await writer.write(next.value);
-      if (writer.signal.aborted) break;
-    }
-    await frames.return?.();
-  } catch (error) {
-    // The reader reconnects with its last id: it gets what it missed, or a gap.
-    const isExpected = error instanceof FeedTrimmed || error instanceof StoreUnavailable;
-    log[isExpected ? 'debug' : 'error']({ err: error }, 'a stream ended early');
-  }
-  if (!response.writableEnded) response.end();
-}
+/** Frames of one stream before everything else goes on: a replay to a quick reader waits for nothing. */
+const FRAMES_PER_TICK = 8;
 
-/**
- * Creates the one timer of all open streams, which pings the readers that have nothing left to take; it does
- * not run yet.
- */
-export function createPingTimer(
-  clock: Clock,
-  pingIntervalMs: number,
-  streams: Iterable<Pick<OpenStream, 'response' | 'writer'>>,
-): Visits {
-  return createVisits(clock, pingIntervalMs, streams, ({ response, writer }) => {
-    if (response.headersSent && response.writableLength === 0 && !writer.isWithin()) response.write(PING);
-  });
+/** The frames of a source as a stream, whose reader sets the pace. */
+class EventStream extends Readable {
+  readonly of: EventSource['of'];
+  readonly #gone = new AbortController();
+  readonly #frames: AsyncIterator<Buffer>;
+  readonly #hold: (bytes: number) => void;
+  readonly #noteEnd: (error: unknown) => void;
+  #first: Promise<IteratorResult<Buffer>> | undefined;
+  #isReading = false;
+  #isOver = false;
+  #count = 0;
+
+  constructor({ of, open }: EventSource, hold: (bytes: number) => void, noteEnd: (error: unknown) => void) {
+    super();
+    this.of = of;
+    this.#frames = open(this.#gone.signal)[Symbol.asyncIterator]();
+    this.#hold = hold;
+    this.#noteEnd = noteEnd;
+  }
+
+  /** Rejects if the source fails at once: then no status has been written. */
+  async begin(): Promise<void> {
+    this.#first = this.#frames.next();
+    await Promise.race([this.#first, yieldToEventLoop()]);
+    this.push(OPENING);
+  }
+
+  /** Pings a reader that has nothing left to take. */
+  ping(): void {
+    if (this.readableLength === 0) this.#add(PING);
+  }
+
+  /** Adds the last bytes. */
+  end(bytes: string): void {
+    this.#add(bytes);
+    this.#finish();
+  }
+
+  override _read(): void {
+    // A ping or the end may be added while a frame is waited for.
+    if (this.#isReading) return;
+    this.#isReading = true;
+    void this.#readFrame();
+  }
+
+  async #readFrame(): Promise<void> {
+    try {
+      this.#count += 1;
+      if (this.#count % FRAMES_PER_TICK === 0) await yieldToEventLoop();
+      const { done, value } = await (this.#first ?? this.#frames.next());
+      this.#first = undefined;
+      this.#isReading = false;
+      if (done) this.#finish();
+      else this.#add(value);
+    } catch (error) {
+      if (error instanceof CallerGone) this.destroy(error);
+      if (!this.destroyed) this.#noteEnd(error);
+      this.#finish();
+    }
+  }
+
+  #add(bytes: Buffer | string): void {
+    if (this.#isOver || this.destroyed) return;
+    this.#hold(bytes.length);
+    this.push(bytes);
+  }
+
+  #finish(): void {
+    if (this.#isOver || this.destroyed) return;
+    this.#isOver = true;
+    this.push(null);
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#gone.abort('closed');
+    // A source that waits for the next call ends now; what it throws comes too late for the reader.
+    this.#frames.return?.().catch(() => undefined);
+    done(error);
+  }
 }
