@@ -41,8 +41,9 @@ import {
 } from './request/secrets.ts';
 import { signalLeft } from './response/left.ts';
 import type { Readers } from './response/readers.ts';
+import type { StreamLimits } from './stream/admission.ts';
 import type { EventSource } from './stream/event-frames.ts';
-import type { StreamLimits, Streams } from './stream/sse.ts';
+import type { Streams } from './stream/sse.ts';
 
 export type ApiLimits = JsonLimits &
   BodyLimits &
@@ -275,8 +276,9 @@ function callHandler(deps: ApiDeps, operation: Operation, handler: AnyHandler): 
 const PART_CHARS = 131_072;
 
 /**
- * A body in parts, as fast as its reader takes it: memory holds two of them, however long it is. A body that
- * fits into the first part is whole. Rejects when the first part can't be rendered.
+ * Joins pieces to a body in parts, which its reader takes at its own pace: memory holds two of them, however
+ * long the body is. If it fits into the first part, it is returned whole. Rejects when the first part can't
+ * be rendered.
  */
 async function streamParts(pieces: AsyncIterable<string>): Promise<Readable | string> {
   const parts = joinShort(pieces);

@@ -55,8 +55,6 @@ export type HttpSettings = {
   readonly console?: ConsoleMode;
 };
 
-const PING_INTERVAL_MS = 15_000;
-
 export type HttpDeps = {
   readonly gateway: Gateway;
   /** The secrets that are accepted: two of each while one is being changed, else one. */
@@ -97,7 +95,7 @@ export type Http = {
 /** Assembles the server; it does not listen yet. Throws when an operation of the document has no handler. */
 export async function createHttp(deps: HttpDeps): Promise<Http> {
   const { limits, settings, log } = deps;
-  const { trustedProxies = [], corsOrigins, pingIntervalMs = PING_INTERVAL_MS } = settings;
+  const { trustedProxies = [], corsOrigins, pingIntervalMs } = settings;
   const contract = await loadContract(readWholeDocument());
   const [ending, draining] = [new AbortController(), new AbortController()];
   const readers = createReaders(limits, (unreadBytes) =>

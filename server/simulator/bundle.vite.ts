@@ -2,8 +2,9 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
-/** Of these files the bundle has others: the reason for which they are as they are ends with the bundle. */
+/** The bundle has other text in place of these files. */
 const INSTEAD: readonly (readonly [RegExp, string])[] = [
+  // It loads the router at run time, from a folder that the bundle does not have.
   [
     /server\/http\/node-http\.ts$/,
     `export { default as Router } from '@koa/router'; export const http = process.getBuiltinModule('node:http');`,

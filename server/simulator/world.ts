@@ -92,7 +92,6 @@ const UNOBSERVED: Observer = {
   noteRequest() {},
 };
 const PUSHES_MAX = 1_000;
-const PING_INTERVAL_MS = 15_000;
 /** Tasks and events are kept for a day of the world's time, as by default. */
 const RETENTION = { keepTasksMs: 24 * 3_600_000, sessionEventsMax: 1_000, outputBytesMax: 2 ** 28 } as const;
 
@@ -186,13 +185,7 @@ async function openWorld(parts: WorldParts): Promise<OpenedWorld> {
     },
   });
   const { corsOrigins, isAgentAuthRequired } = settings;
-  const streams = createStreams({
-    clock,
-    random: seeded.random,
-    log: SILENT,
-    limits: API_LIMITS,
-    pingIntervalMs: PING_INTERVAL_MS,
-  });
+  const streams = createStreams({ clock, random: seeded.random, log: SILENT, limits: API_LIMITS });
   const app = createApp({
     contract: await contract(),
     gateway,

@@ -1,6 +1,10 @@
 /** What bounds a body: depth and parts, the memory of all bodies together, time, and what is stored. */
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import Koa from 'koa';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createLargeWork, type LargeWork } from '../../server/async/large-work.ts';
+import { createBodyReader } from '../../server/http/request/body.ts';
 import { buildCall } from '../contract/usual-calls.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
@@ -214,6 +218,16 @@ describe('bodies that arrive at the same time', () => {
     open.close();
     await expect.poll(refused, { interval: 20 }).toBe(undefined);
     await tight.stop();
+  });
+
+  test('one whose chunks come in one tick is refused once, and what is behind is dropped', async () => {
+    const limits = { bodiesBytesMax: LARGE, largeBodyMs: 5_000 };
+    const read = createBodyReader({ limits, clock: createFakeClock(), largeWork: createLargeWork() });
+    const req = Object.assign(new IncomingMessage(new Socket()), { method: 'POST' });
+    req.headers = { 'transfer-encoding': 'chunked' };
+    for (const _ of [1, 2, 3, 4]) req.push(Buffer.alloc(LARGE));
+    const reading = read(1_000_000)(new Koa().createContext(req, new ServerResponse(req)), async () => {});
+    await expect(reading).rejects.toMatchObject({ code: 'busy' });
   });
 
   test('a refused body leaves its connection open', async () => {

@@ -52,8 +52,9 @@ export function createBodyReader({ limits, clock, largeWork }: Deps): (bytesMax:
       }
     }
 
-    /** Its reader gives up, and what still arrives is dropped. */
+    /** The reader of the body gives up, once, and what still arrives is dropped. */
     function fail(problem: Problem): void {
+      isOver = true;
       req.emit('error', problem);
       req.resume();
     }

@@ -19,8 +19,6 @@ import type { Readers } from '../response/readers.ts';
 import { createAdmission, type StreamLimits } from './admission.ts';
 import { type EventSource, OPENING, PING, renderRetry } from './event-frames.ts';
 
-export type { StreamLimits } from './admission.ts';
-
 export type Streams = {
   /**
    * Responds with a stream. Rejects with a `Problem` (429) when there are too many, or with what the feed
@@ -40,7 +38,8 @@ type Deps = {
   readonly random: Random;
   readonly log: Log;
   readonly limits: StreamLimits;
-  readonly pingIntervalMs: number;
+  /** Time between two pings of a stream; default 15 s. */
+  readonly pingIntervalMs?: number | undefined;
   readonly readers?: Readers;
 };
 
@@ -50,6 +49,8 @@ type Deps = {
 const RECONNECT_MIN_MS = 1_000;
 const RECONNECT_SPREAD_MS = 4_000;
 
+const PING_INTERVAL_MS = 15_000;
+
 const HEADERS = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-store, no-transform',
@@ -57,7 +58,8 @@ const HEADERS = {
 };
 
 /** Creates it with no stream open. Its timer runs only while there are any. */
-export function createStreams({ clock, random, log, limits, pingIntervalMs, readers }: Deps): Streams {
+export function createStreams(deps: Deps): Streams {
+  const { clock, random, log, limits, readers, pingIntervalMs = PING_INTERVAL_MS } = deps;
   const admission = createAdmission<EventStream>(limits);
   const pings = createVisits(clock, pingIntervalMs, admission.streams, (stream) => stream.ping());
   let isEnding = false;
