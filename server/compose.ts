@@ -44,7 +44,7 @@ export type RunningGateway = {
 };
 
 /** The share of a shutdown's time that requests and pushes in progress get to finish. */
-const GRACE_SHARE = 0.4;
+export const GRACE_SHARE = 0.4;
 
 /** From the start until what it has left out is done, unless it is needed before. */
 const PREPARE_AFTER_MS = 1_000;
@@ -170,7 +170,7 @@ async function startOnStore(
 
   async function stop(): Promise<void> {
     const graceMs = config.shutdownMs * GRACE_SHARE;
-    const drained = http.drain(graceMs);
+    const drained = http.drain({ graceMs, keepsIdle: config.drainMs > 0 });
     // At once: it renews the leases of the pushes that it awaits, which the duties no longer do.
     const pushed = duties.drainPushes(graceMs);
     await runningDuties.stop();

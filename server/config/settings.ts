@@ -166,7 +166,7 @@ export const settings = {
     0,
     0,
     600,
-    'How long calls are still answered after SIGTERM, while /readyz is 503 and each connection closes after its response; then it shuts down.',
+    'How long after SIGTERM connections are still accepted, while /readyz is 503; then it shuts down, and each connection closes after its next response.',
   ),
   SHUTDOWN_SECONDS: defineNumber('seconds', 5, 1, 600, 'Longest time a shutdown may take.'),
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;

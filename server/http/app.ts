@@ -36,13 +36,11 @@ export type AppDeps = Omit<ApiDeps, 'requireHost'> & {
   readonly corsOrigins: CorsOrigins;
   /** Networks of proxies that name the caller in `X-Forwarded-For` or `Forwarded`. */
   readonly trustedProxies: readonly string[];
-  /** Fires when the server's end is announced: each connection closes after its response. */
-  readonly ending: AbortSignal;
 };
 
 /** Puts the application together. Throws when an operation of the document has no handler. */
 export function createApp(deps: AppDeps): Koa {
-  const { contract, pages, log, hostRule, readers, ending } = deps;
+  const { contract, pages, log, hostRule, readers, draining } = deps;
   // Two, since each looks at all its routes for each request.
   const [operationRouter, pageRouter] = [createRouter(), createRouter()];
   registerOperations(operationRouter, { ...deps, requireHost: hostRule.withoutSecret });
@@ -52,7 +50,7 @@ export function createApp(deps: AppDeps): Koa {
   const app = new Koa();
   app.on('error', (error, ctx) => noteCutResponse(log, error, ctx));
   app.use(observe(deps));
-  app.use(setHeaders(describeHeaders(contract.version), ending));
+  app.use(setHeaders(describeHeaders(contract.version), draining));
   app.use(turnErrorsIntoProblems(log));
   app.use(requireHost(hostRule, openPaths));
   app.use(createCors(deps.corsOrigins, openPaths));
@@ -96,11 +94,11 @@ export function describeHeaders(version: string): Readonly<Record<string, string
   };
 }
 
-function setHeaders(headers: Readonly<Record<string, string>>, ending: AbortSignal): Middleware {
+function setHeaders(headers: Readonly<Record<string, string>>, draining: AbortSignal): Middleware {
   return async (ctx, next) => {
     ctx.set(headers);
     await next();
-    if (ending.aborted) ctx.set('Connection', 'close');
+    if (draining.aborted) ctx.set('Connection', 'close');
   };
 }
 

@@ -20,7 +20,7 @@ import { createRemoteAddresses } from './remote-address.ts';
 import { loadContract } from './request/contract.ts';
 import { createSecrets } from './request/secrets.ts';
 import { createReaders, type ReaderLimits } from './response/readers.ts';
-import { createServer, type ServerLimits } from './server.ts';
+import { createServer, type DrainOptions, type ServerLimits } from './server.ts';
 import { createStreams } from './stream/sse.ts';
 
 export type HttpLimits = ApiLimits & Omit<ServerLimits, 'addressOf'> & ReaderLimits;
@@ -76,16 +76,16 @@ export type Http = {
   /** Each compiles a piece of what has not been needed yet. */
   readonly preparations: readonly (() => void)[];
   /**
-   * From now on readiness is a 503 and each connection closes after its response, and all calls are answered.
-   * Open streams end with a time to reconnect; later ones go on. Idempotent.
+   * From now on readiness is a 503, and all calls are answered. Open streams end with a time to reconnect;
+   * later ones go on. Idempotent.
    */
   announceEnd(): void;
   /**
-   * Stops accepting connections and reports 503 as readiness; long polls return at once, and streams end with
-   * a time to reconnect. Resolves when every connection has closed; those still open after `graceMs` are
-   * closed then. Idempotent.
+   * Stops accepting connections: those that are open close after their next response, and all that are
+   * left after `graceMs`. Long polls return at once, and streams end with a time to reconnect.
+   * Resolves when every connection has closed. Idempotent.
    */
-  drain(graceMs: number): Promise<void>;
+  drain(options: DrainOptions): Promise<void>;
   /** How many event streams are open. */
   streamCount(): number;
   /** The version of the contract, which is the gateway's. */
@@ -106,7 +106,6 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     contract,
     secrets: createSecrets(deps.secrets),
     hostRule: createHostRule({ isSecretPublic: false, allowedHosts: [], ...settings }),
-    ending: ending.signal,
   };
   const app = createApp({
     ...deps,
@@ -116,7 +115,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     corsOrigins,
     trustedProxies,
     draining: draining.signal,
-    pages: listPages(deps, shared),
+    pages: listPages(deps, { ...shared, ending: ending.signal }),
   });
   const addressOf = createRemoteAddresses(trustedProxies).ofConnection;
   const server = createServer(app.callback(), { ...limits, addressOf }, describeHeaders(contract.version));
@@ -128,8 +127,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       ending.abort();
       streams.endOpen();
     },
-    drain: (graceMs) =>
-      server.drain(graceMs, () => {
+    drain: (options) =>
+      server.drain(options, () => {
         ending.abort();
         draining.abort();
         streams.end();
@@ -139,7 +138,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   };
 }
 
-type Shared = Pick<Parameters<typeof createApp>[0], 'contract' | 'secrets' | 'hostRule' | 'ending'>;
+type Shared = Pick<Parameters<typeof createApp>[0], 'contract' | 'secrets' | 'hostRule'> & {
+  /** Fires when the server's end is announced. */
+  readonly ending: AbortSignal;
+};
 
 /** The pages beside the operations. */
 function listPages(

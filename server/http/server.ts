@@ -3,7 +3,7 @@
  * to bytes that are not valid HTTP. It is started once and ended once.
  */
 import type { RequestListener, Server, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { createAmounts } from '../async/amounts.ts';
 import { http } from './node-http.ts';
 import { describeProblem, Problem } from './problems.ts';
@@ -17,10 +17,6 @@ const CHECK_MS = 1_000;
  */
 const KEEP_ALIVE_MS = 75_000;
 const IDLE_CHECK_MS = 20;
-/** A tick in which nothing arrives takes less than this. */
-const QUIET_MS = 0.1;
-const QUIET_PAUSE_MS = 5;
-const QUIET_TRIES = 20;
 /**
  * A connection without traffic for this long is closed: longer than the longest poll and the longest ping
  * interval.
@@ -37,14 +33,20 @@ export type ServerLimits = {
   readonly addressOf: (socket: Socket) => string | null;
 };
 
+export type DrainOptions = {
+  /** After this long every connection is closed. */
+  readonly graceMs: number;
+  /** Whether an idle connection stays until then, for a call that may be on its way. */
+  readonly keepsIdle: boolean;
+};
+
 export type HttpServer = {
   /** Starts to listen; resolves with the address. Port 0 selects a free one. */
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
   /**
-   * Calls `onStop`, stops listening, and waits until every connection has closed; it closes those left after
-   * `graceMs`.
+   * Stops listening, calls `onStop`, and waits until every connection has closed.
    */
-  drain(graceMs: number, onStop: () => void): Promise<void>;
+  drain(options: DrainOptions, onStop: () => void): Promise<void>;
 };
 
 /** Creates the server around a listener; `headers` are those of the responses that it sends by itself. */
@@ -92,8 +94,8 @@ export function createServer(
           else resolve(address);
         });
       }),
-    drain(graceMs, onStop) {
-      drained ??= close(server, graceMs, onStop);
+    drain(options, onStop) {
+      drained ??= close(server, options, onStop);
       return drained;
     },
   };
@@ -172,32 +174,26 @@ function classifyPosition(last: ServerResponse | undefined): 'alone' | 'behind' 
   return last.socket === null ? 'within' : 'alone';
 }
 
-async function close(server: Server, graceMs: number, onStop: () => void): Promise<void> {
+/**
+ * When a process stops listening, the kernel resets the connections that still wait to be accepted, and when
+ * it closes an idle one, a call may be on its way there. A proxy keeps connections for its next calls, so few
+ * wait while those are left open; afterwards each closes behind a response, or is closed by the proxy.
+ */
+async function close(
+  server: Server,
+  { graceMs, keepsIdle }: DrainOptions,
+  onStop: () => void,
+): Promise<void> {
   if (!server.listening) return;
+  // The close() of node:http would close the idle connections, too.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   onStop();
-  server.closeIdleConnections();
-  await untilQuiet();
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   // A connection becomes idle only when its last response has been sent.
-  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+  const idle = setInterval(() => keepsIdle || server.closeIdleConnections(), IDLE_CHECK_MS);
   const grace = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
   clearInterval(idle);
   clearTimeout(grace);
-}
-
-/**
- * Resolves in a tick in which nothing arrived, or after some that had work. When a process stops listening,
- * the kernel resets the connections that still wait for it, and a proxy may have sent a request on one of
- * them. Right behind a pause the process is seldom interrupted before it goes on.
- */
-async function untilQuiet(): Promise<void> {
-  for (let tried = 0; tried < QUIET_TRIES; tried += 1) {
-    await new Promise((resolve) => setTimeout(resolve, QUIET_PAUSE_MS));
-    const startedMs = performance.now();
-    await new Promise((resolve) => setImmediate(resolve));
-    if (performance.now() - startedMs < QUIET_MS) return;
-  }
 }
 
 function renderInvalid(problem: Problem, common: Readonly<Record<string, string>>): string {

@@ -201,7 +201,6 @@ async function openWorld(parts: WorldParts): Promise<OpenedWorld> {
     observer: UNOBSERVED,
     largeWork,
     streams,
-    ending: closing,
     draining: closing,
     surroundings: faults.surroundings,
   });

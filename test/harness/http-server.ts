@@ -24,7 +24,7 @@ export type TestServer = {
   /** Announces its end, as a gateway does that waits before it drains. */
   announceEnd(): void;
   /** Drains; connections still open after `graceMs` are closed. */
-  stop(graceMs?: number): Promise<void>;
+  stop(graceMs?: number, keepsIdle?: boolean): Promise<void>;
 };
 
 export type TestServerOptions = {
@@ -92,6 +92,6 @@ export async function startTestServer(
     logged,
     streamCount: http.streamCount,
     announceEnd: http.announceEnd,
-    stop: (graceMs = 1_000) => http.drain(graceMs),
+    stop: (graceMs = 1_000, keepsIdle = false) => http.drain({ graceMs, keepsIdle }),
   };
 }

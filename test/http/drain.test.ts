@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { buildCall, send } from '../contract/usual-calls.ts';
 import { ADMIN_SECRET, SECRET, startTestServer } from '../harness/http-server.ts';
 import { createFakeGateway, FOUND } from './fake-gateway.ts';
-import { exchange, openConnection } from './raw-connection.ts';
+import { openConnection } from './raw-connection.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const AUTH = encodeURIComponent(SECRET);
@@ -19,7 +19,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-test('Once its end is announced it is not ready, and answers all calls, each on its last connection.', async () => {
+test('Once its end is announced it is not ready, and answers all calls, and keeps their connections.', async () => {
   let finish = (): void => {};
   const gateway = createFakeGateway({
     claimTask: () => new Promise((resolve) => (finish = () => resolve(null))),
@@ -32,23 +32,18 @@ test('Once its end is announced it is not ready, and answers all calls, each on 
   const poll = send(server.url, buildCall('claimTask', secrets, { wait: 60 }));
   await expect.poll(() => gateway.calls.length).toBe(2);
   server.announceEnd();
-  // A stream ends, and its connection serves one more call.
+  // A stream ends, and its connection serves further calls.
   expect(await stream.readUntil(/\r\n0\r\n\r\n$/)).toMatch(STREAM_END);
-  stream.write(ask(`/api/cli/tasks/task-1?auth=${AUTH}`));
-  const answers = [
-    (await stream.readAll()).split(STREAM_END)[2],
-    await exchange(server.port, ask('/livez')),
-    await exchange(server.port, ask('/readyz')),
-  ];
-  expect(answers.map((text) => text?.slice(9, 12))).toEqual(['200', '200', '503']);
+  stream.write([`/api/cli/tasks/task-1?auth=${AUTH}`, '/livez', '/readyz'].map(ask).join(''));
+  const [, ...answers] = (await stream.readUntil(/"draining".*\}/)).split('HTTP/1.1 ').slice(1);
+  expect(answers.map((text) => text.slice(0, 3))).toEqual(['200', '200', '503']);
   expect(answers[2]).toContain('"reason":"draining"');
-  for (const text of answers) expect(text).toMatch(/\r\nConnection: close\r\n/);
+  for (const text of answers) expect(text).toMatch(/\r\nConnection: keep-alive\r\n/);
   // A poll goes on, and a stream that begins now: ended at once, they would come back at once.
   later.write(ask(EVENTS));
-  expect(await later.readUntil(/: ready\n\n/)).toMatch(/\r\nConnection: close\r\n/);
+  await later.readUntil(/: ready\n\n/);
   finish();
-  const { status, headers } = await poll;
-  expect([status, headers.get('connection')]).toEqual([204, 'close']);
+  expect((await poll).status).toBe(204);
   expect(server.streamCount()).toBe(1);
   await server.stop(60_000);
   expect(await later.readAll()).toMatch(STREAM_END);
@@ -154,14 +149,22 @@ describe('draining', () => {
     await stopped;
   });
 
-  test('an idle connection is closed at once', async () => {
-    const server = await startTestServer(createFakeGateway());
-    const connection = await openConnection(server.port);
-    connection.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n');
-    await connection.readUntil(/"ok"/);
-    await server.stop(60_000);
-    await connection.readAll();
-    expect(connection.isClosed()).toBe(true);
+  test('an idle connection is closed at once, or serves one call more where it is kept', async () => {
+    const call = 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n';
+    for (const keepsIdle of [false, true]) {
+      const server = await startTestServer(createFakeGateway());
+      const connection = await openConnection(server.port);
+      connection.write(call);
+      await connection.readUntil(/"ok"/);
+      const stopped = server.stop(60_000, keepsIdle);
+      await expect.poll(() => fetch(`${server.url}/livez`).catch(() => 'refused')).toBe('refused');
+      if (keepsIdle) connection.write(call);
+      const text = await connection.readAll();
+      await stopped;
+      expect(text.match(/"ok"/g)).toHaveLength(keepsIdle ? 2 : 1);
+      expect(/\r\nConnection: close\r\n/.test(text)).toBe(keepsIdle);
+      expect(connection.isClosed()).toBe(true);
+    }
   });
 
   test('a call that does not end is closed after the grace period, and draining is idempotent', async () => {
@@ -191,7 +194,7 @@ describe('draining', () => {
       observer: UNOBSERVED,
       renderMetrics: async () => ({ contentType: 'text/plain', text: '' }),
     });
-    await http.drain(10);
+    await http.drain({ graceMs: 10, keepsIdle: false });
     expect(http.streamCount()).toBe(0);
   });
 
