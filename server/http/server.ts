@@ -67,7 +67,9 @@ export function createServer(
     },
     (req, res) => {
       req.url = toOriginForm(req.url);
-      listener(req, res);
+      // Behind another response of its connection nothing is rendered before its turn.
+      if (res.socket === null) res.once('socket', () => listener(req, res));
+      else listener(req, res);
     },
   );
   server.maxConnections = limits.connectionsMax;
