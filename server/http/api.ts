@@ -8,6 +8,7 @@
 import { Readable } from 'node:stream';
 import type { Router } from '@koa/router';
 import type { Context, Middleware } from 'koa';
+import compose from 'koa-compose';
 import type { LargeWork } from '../async/large-work.ts';
 import { yieldToEventLoop } from '../async/waiting.ts';
 import { renderJson, writeJson } from '../domain/json-text.ts';
@@ -163,7 +164,8 @@ export function registerOperations(router: Router, deps: ApiDeps): void {
       checkRequest(deps, operation, bytesMax),
       callHandler(deps, operation, handler),
     ];
-    router.register(path, [method], chain, { name });
+    // Composed once: the router would do it at each call.
+    router.register(path, [method], compose(chain), { name });
   }
 }
 
@@ -251,7 +253,7 @@ function callHandler(deps: ApiDeps, operation: Operation, handler: AnyHandler): 
       header: (name) => readHeader(ctx.req.headers, name),
       body: operation.body?.pickDeclared(ctx.request.body),
       isTrusted: ctx.state.isTrusted ?? false,
-      signal: () => AbortSignal.any([signalLeft(ctx), draining]),
+      signal: () => AbortSignal.any([signalLeft(ctx.res), draining]),
     });
     const { status, headers, body = {}, rendered, parts, events } = reply;
     if (events) {

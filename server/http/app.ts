@@ -95,8 +95,9 @@ export function describeHeaders(version: string): Readonly<Record<string, string
 }
 
 function setHeaders(headers: Readonly<Record<string, string>>, draining: AbortSignal): Middleware {
+  const entries = Object.entries(headers);
   return async (ctx, next) => {
-    ctx.set(headers);
+    for (const [name, value] of entries) ctx.res.setHeader(name, value);
     await next();
     if (draining.aborted) ctx.set('Connection', 'close');
   };

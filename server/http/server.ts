@@ -67,7 +67,7 @@ export function createServer(
     },
     (req, res) => {
       req.url = toOriginForm(req.url);
-      // Behind another response of its connection nothing is rendered before its turn.
+      // Behind another response of its connection nothing is rendered until that one has been sent.
       if (res.socket === null) res.once('socket', () => listener(req, res));
       else listener(req, res);
     },

@@ -3,8 +3,7 @@
  * application decides everything that a caller sees; light-my-request calls it in process. This file carries
  * the rest: bodies, streams, callers that leave.
  */
-import type { EventEmitter } from 'node:events';
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import inject from 'light-my-request';
 import { describeHeaders, type Transcript } from './transcript.ts';
@@ -38,15 +37,15 @@ export function createAnswerRequest({ listener, transcript, activity }: Deps): A
       transcript.note(Object.assign({ kind, call }, fields));
     };
     const { promise: left, reject } = Promise.withResolvers<never>();
-    let connection: EventEmitter | undefined;
+    let response: ServerResponse | undefined;
     const leave = (): void => {
       reject(signal.reason);
-      connection?.emit('close');
+      response?.destroy();
     };
     signal.addEventListener('abort', leave);
     left.catch(() => undefined);
     const serve: RequestListener = (req, res) => {
-      connection = req.socket;
+      response = res;
       res.once('close', () => signal.removeEventListener('abort', leave));
       listener(req, res);
     };
@@ -85,7 +84,7 @@ export function createAnswerRequest({ listener, transcript, activity }: Deps): A
       const body = stream();
       if (method !== 'HEAD' && received['content-type'] === 'text/event-stream') {
         note('response', head);
-        const hangUp = (): void => void connection?.emit('close');
+        const hangUp = (): void => void response?.destroy();
         return new Response(followPieces(body, { signal, note, hangUp }), init);
       }
       const whole = await activity.track(readWhole(body));

@@ -106,7 +106,7 @@ export function createFaults(clock: Clock): FaultStage {
     surroundings: {
       async call(name, ctx, next) {
         const delay = placed.take(['delay'], name);
-        if (delay) await clock.sleep((delay.seconds ?? 1) * 1_000, signalLeft(ctx));
+        if (delay) await clock.sleep((delay.seconds ?? 1) * 1_000, signalLeft(ctx.res));
         const fault = placed.take(['no_response', 'unauthorized', 'busy', 'too_many_streams'], name);
         if (fault) throw describeFailure(fault);
         const refusal = await next().then(

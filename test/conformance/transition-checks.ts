@@ -108,7 +108,9 @@ async function cancelled(kit: Kit) {
 
 /** A pending task without an agent, as it waits and as it ends. */
 async function unmatched(kit: Kit) {
-  const request_id = await waiting(kit, { queue_timeout: 0.5 });
+  const request_id = await waiting(kit, { queue_timeout: 1 });
+  // Without `queue_timeout` it would have failed by now.
+  await kit.pause(0.3);
   return { before: await kit.get(request_id), request_id, done: await awaitEnd(kit, request_id) };
 }
 

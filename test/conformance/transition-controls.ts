@@ -32,7 +32,7 @@ export const TRANSITION_CONTROLS: Readonly<Record<string, Control>> = {
   'task-life.pending-no-agent-qualifies': {
     fault: '`queue_timeout` is ignored.',
     plant: changeRequests(SUBMIT, ({ queue_timeout, ...body }) =>
-      queue_timeout === 0.5 ? body : { ...body, queue_timeout },
+      queue_timeout === 1 ? body : { ...body, queue_timeout },
     ),
   },
   'task-life.pending-canceltask-failed-null': {

@@ -109,7 +109,7 @@ export function createBodyReader({ limits, clock, largeWork }: Deps): (bytesMax:
         });
       } finally {
         arrival.end();
-        ctx.req.resume();
+        if (!ctx.req.readableEnded) ctx.req.resume();
       }
     };
   };

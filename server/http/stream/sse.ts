@@ -14,7 +14,6 @@ import type { Clock, Random } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { FeedTrimmed, StoreUnavailable } from '../../ports/store.ts';
 import { CallerGone } from '../problems.ts';
-import { onClose } from '../response/left.ts';
 import type { Readers } from '../response/readers.ts';
 import { createAdmission, type StreamLimits } from './admission.ts';
 import { type EventSource, OPENING, PING, renderRetry } from './event-frames.ts';
@@ -99,7 +98,8 @@ export function createStreams(deps: Deps): Streams {
         stream.destroy();
         throw error;
       }
-      onClose(ctx, () => stream.destroy());
+      if (ctx.res.destroyed) stream.destroy();
+      else ctx.res.once('close', () => stream.destroy());
       ctx.set(HEADERS);
       ctx.body = stream;
       if (isEnding) endWithRetry(stream);
@@ -156,31 +156,37 @@ class EventStream extends Readable {
 
   override _read(): void {
     // A ping or the end may be added while a frame is waited for.
-    if (this.#isReading) return;
-    this.#isReading = true;
-    void this.#readFrame();
+    if (!this.#isReading) void this.#readFrames();
   }
 
-  async #readFrame(): Promise<void> {
+  /** Reads while the reader keeps pace: what is there at once is sent in one piece. */
+  async #readFrames(): Promise<void> {
+    this.#isReading = true;
     try {
-      this.#count += 1;
-      if (this.#count % FRAMES_PER_TICK === 0) await yieldToEventLoop();
-      const { done, value } = await (this.#first ?? this.#frames.next());
-      this.#first = undefined;
-      this.#isReading = false;
-      if (done) this.#finish();
-      else this.#add(value);
+      while (this.#isReading) {
+        this.#count += 1;
+        if (this.#count % FRAMES_PER_TICK === 0) await yieldToEventLoop();
+        const { done, value } = await (this.#first ?? this.#frames.next());
+        this.#first = undefined;
+        this.#isReading = !done && this.#add(value);
+        if (done) this.#finish();
+      }
     } catch (error) {
-      if (error instanceof CallerGone) this.destroy(error);
+      if (error instanceof CallerGone) {
+        // All that has been added is sent first.
+        await yieldToEventLoop();
+        this.destroy(error);
+      }
       if (!this.destroyed) this.#noteEnd(error);
       this.#finish();
     }
   }
 
-  #add(bytes: Buffer | string): void {
-    if (this.#isOver || this.destroyed) return;
+  /** Returns whether the reader takes more. */
+  #add(bytes: Buffer | string): boolean {
+    if (this.#isOver || this.destroyed) return false;
     this.#hold(bytes.length);
-    this.push(bytes);
+    return this.push(bytes);
   }
 
   #finish(): void {
