@@ -10,6 +10,7 @@ import {
   requireObject,
   walkObjects,
 } from './document.ts';
+import { nameProblems } from './shared-parts.ts';
 
 const versionHeader = 'Task-Gateway-Version';
 
@@ -78,6 +79,15 @@ export function correctSimulatorDocument(document: Json, gateway: Json): Json {
     ({ operation }) => operation.operationId,
   );
   return simulator;
+}
+
+/** Corrects the document of the probes; their problems are those of the document that they come into. */
+export function correctProbesDocument(document: Json): Json {
+  const probes = stripNamespace(document, 'TaskGateway.');
+  nameExamples(probes);
+  declareVersionHeader(probes);
+  nameProblems(probes);
+  return probes;
 }
 
 /**

@@ -16,6 +16,7 @@ import { buildConsoleFiles } from './console-files.ts';
 import {
   correctAgentDocument,
   correctGatewayDocument,
+  correctProbesDocument,
   correctSimulatorDocument,
   correctStreamedDocument,
   mergePush,
@@ -24,7 +25,7 @@ import { readDocsFiles } from './docs-files.ts';
 import { type Json, requireObject } from './document.ts';
 import { writeForGenerators } from './generator-forms.ts';
 import { addLinks } from './links.ts';
-import { cutAdminDocument, cutClientDocument, requireUnion } from './published-documents.ts';
+import { addProbes, cutAdminDocument, cutClientDocument, requireUnion } from './published-documents.ts';
 import { buildRequirements } from './requirements.ts';
 import { shareParts } from './shared-parts.ts';
 import { buildStates } from './states.ts';
@@ -57,12 +58,13 @@ function generateFiles(): ReadonlyMap<string, string> {
     files.set('openapi/task-gateway.3.1.json', writeJson(whole));
     files.set('openapi/task-gateway.3.2.json', writeJson(wholeStreamed));
     const admin = cutAdminDocument(whole);
+    const probes = correctProbesDocument(readDocument('3.1', 'TaskGatewayProbes'));
     for (const [version, document] of [['3.1', whole] as const, ['3.2', wholeStreamed] as const]) {
       const clients = cutClientDocument(document);
       requireUnion(document, [clients, { ...admin, openapi: document.openapi }]);
       addDocument(files, `clients-and-agents.${version}`, clients);
     }
-    addDocument(files, 'admin.3.1', admin);
+    addDocument(files, 'admin.3.1', addProbes(admin, probes));
     addDocument(files, 'agent.3.1', agent);
     addDocument(files, 'agent.3.2', readAgent('3.2'));
     const simulator = correctSimulatorDocument(readDocument('3.1', 'TaskGatewaySimulator'), whole);

@@ -62,6 +62,27 @@ export function cutAdminDocument(whole: Json): Json {
 }
 
 /**
+ * Returns the administrator's document with the probes and the metrics, a service of their own. Throws if one
+ * of their problems is not in the document.
+ */
+export function addProbes(admin: Json, probes: Json): Json {
+  const { components, paths, tags, ...head } = structuredClone(admin);
+  const document: Json = {
+    ...head,
+    tags: [...listTags({ tags }), ...listTags(probes)],
+    paths: { ...(isJson(paths) && paths), ...requireObject(probes, 'paths') },
+    components,
+  };
+  for (const { operation } of listOperations(probes))
+    requireObject(operation, 'responses')['400'] = { $ref: '#/components/responses/OtherProblem' };
+  for (const part of findReachableParts(document)) {
+    const [kind = '', name = ''] = part.split('/');
+    requireObject(document, 'components', kind)[name] ??= requireObject(probes, 'components', kind, name);
+  }
+  return document;
+}
+
+/**
  * Throws if the two documents joined are not the whole: something is in neither, is in one otherwise than in
  * the whole, or is a path in both.
  */

@@ -21,15 +21,9 @@ export function shareParts(document: Json): void {
 function shareResponses(document: Json): void {
   const schemas = requireObject(document, 'components', 'schemas');
   const shared: Json = {};
-  for (const { operation } of listOperations(document)) {
-    const responses = requireObject(operation, 'responses');
-    for (const [status, response] of Object.entries(responses)) {
-      const name = findProblemName(response);
-      if (name === undefined || !isJson(response)) continue;
-      requireSame(name, shared[name] ?? response, response);
-      shared[name] = response;
-      responses[status] = { $ref: `#/components/responses/${name}` };
-    }
+  for (const [name, response] of nameProblems(document)) {
+    requireSame(name, shared[name] ?? response, response);
+    shared[name] = response;
   }
   for (const [name, response] of Object.entries(shared)) {
     const schema = requireObject(schemas, name);
@@ -43,6 +37,21 @@ function shareResponses(document: Json): void {
     schemas[name] = rest;
   }
   requireObject(document, 'components').responses = sortKeys(shared);
+}
+
+/** Has each operation refer to its error responses by their names. Returns what stood there. */
+export function nameProblems(document: Json): readonly (readonly [name: string, response: Json])[] {
+  const named: [string, Json][] = [];
+  for (const { operation } of listOperations(document)) {
+    const responses = requireObject(operation, 'responses');
+    for (const [status, response] of Object.entries(responses)) {
+      const name = findProblemName(response);
+      if (name === undefined || !isJson(response)) continue;
+      named.push([name, response]);
+      responses[status] = { $ref: `#/components/responses/${name}` };
+    }
+  }
+  return named;
 }
 
 /** Every operation may respond with an error that it does not list: before it begins, or later. */

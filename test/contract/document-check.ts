@@ -119,9 +119,9 @@ export function createDocumentCheck(document: Json = readDocument()): DocumentCh
       const { $ref } = (content[type]?.schema ?? {}) as Json;
       return validateFrames(text, compile(...String($ref).split('/').slice(1), 'contentSchema'));
     }
-    let body: unknown;
+    let body: unknown = text;
     try {
-      body = JSON.parse(text);
+      if (type !== 'text/plain') body = JSON.parse(text);
     } catch {
       return ['the body is not JSON'];
     }

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../server/ports/gateway.ts';
 import { StoreUnavailable } from '../../server/ports/store.ts';
+import { createDocumentCheck } from '../contract/document-check.ts';
 import { buildCall } from '../contract/usual-calls.ts';
 import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
 import { sendChecked } from './checked-call.ts';
@@ -76,6 +77,28 @@ describe('pages', () => {
     expect((await fetch(`${unhealthy.url}/livez`)).status).toBe(200);
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
     await unhealthy.stop();
+  });
+
+  test('probes and metrics are as the administrator’s document has them', async () => {
+    const { findDeviations } = createDocumentCheck(
+      JSON.parse(await (await fetch(`${server.url}/openapi.admin.json`)).text()),
+    );
+    const outage = new StoreUnavailable('The disk fails', { kind: 'disk_fails' });
+    const states = [{ ok: false, outage }, { ok: true }, { ok: true, warning: 'a clock is wrong' }] as const;
+    const statuses: number[] = [];
+    for (const state of states) {
+      const probed = await startTestServer(createFakeGateway({ health: () => state }));
+      for (const path of ['/livez', '/readyz', '/metrics'])
+        for (const secret of ['', ADMIN_SECRET]) {
+          const response = await fetch(probed.url + path, { headers: { authorization: `Bearer ${secret}` } });
+          const { status, headers } = response;
+          statuses.push(status);
+          const received = { method: 'GET', path, status, headers, text: await response.text() };
+          expect(findDeviations(received)).toEqual([]);
+        }
+      await probed.stop();
+    }
+    expect(statuses.slice(0, 6)).toEqual([200, 200, 503, 503, 401, 200]);
   });
 
   test('readiness stays 200 with a warning, because calls succeed', async () => {
