@@ -47,7 +47,8 @@ export function createAnswerRequest({ listener, transcript, activity }: Deps): A
     const serve: RequestListener = (req, res) => {
       response = res;
       res.once('close', () => signal.removeEventListener('abort', leave));
-      listener(req, res);
+      if (signal.aborted) res.destroy();
+      else listener(req, res);
     };
     try {
       const reading = request.body === null ? null : activity.track(request.arrayBuffer());
@@ -68,13 +69,13 @@ export function createAnswerRequest({ listener, transcript, activity }: Deps): A
           method: method as 'GET',
           url: `${path}${search}`,
           headers: sent,
-          signal,
           payloadAsStream: true,
           validate: false,
           ...(bytes && { payload: bytes }),
         }),
         left,
       ]);
+      signal.throwIfAborted();
       const kept = Object.entries(received).filter(([name]) => !OF_CONNECTION.test(name));
       const init = {
         status: statusCode,
@@ -88,6 +89,7 @@ export function createAnswerRequest({ listener, transcript, activity }: Deps): A
         return new Response(followPieces(body, { signal, note, hangUp }), init);
       }
       const whole = await activity.track(readWhole(body));
+      signal.throwIfAborted();
       const isEmpty = method === 'HEAD' || BODILESS.has(statusCode);
       note('response', isEmpty ? head : Object.assign(head, { body: whole.toString('utf8') }));
       return new Response(isEmpty ? null : new Uint8Array(whole), init);
@@ -119,6 +121,9 @@ function followPieces(body: Readable, { signal, note, hangUp }: Reading): Readab
   const decoder = new TextDecoder();
   return new ReadableStream<Uint8Array>({
     start(controller) {
+      const leave = (): void => void body.destroy(new Error('The caller has left.'));
+      signal.addEventListener('abort', leave);
+      body.once('close', () => signal.removeEventListener('abort', leave));
       body.on('data', (piece: Buffer) => {
         note('piece', { text: decoder.decode(piece) });
         controller.enqueue(piece);
