@@ -31,14 +31,13 @@ export type RunningGateway = {
   readonly address: AddressInfo;
   /**
    * Serves all calls for the configured time, and meanwhile sends callers elsewhere: `/readyz` responds 503,
-   * each connection closes after its response, and open event streams end with a time to reconnect. Then
-   * stop it.
+   * and open event streams end with a time to reconnect. Connections stay open. Then stop it.
    */
   drain(): Promise<void>;
   /**
-   * Shuts down within the configured time: `/readyz` responds 503, new connections are refused, long polls
-   * get their response, event streams end with a time to reconnect, pushes in progress get the grace period,
-   * and everything committed is written. Idempotent.
+   * Shuts down within the configured time: new connections are refused, each open one closes behind its next
+   * response, long polls get theirs, event streams end with a time to reconnect, pushes in progress get the
+   * grace period, and everything committed is written. Idempotent.
    */
   stop(): Promise<void>;
 };

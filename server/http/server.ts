@@ -44,7 +44,7 @@ export type HttpServer = {
   /** Starts to listen; resolves with the address. Port 0 selects a free one. */
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
   /**
-   * Stops listening, calls `onStop`, and waits until every connection has closed.
+   * Stops listening, calls `onStop`, and waits until every connection has closed. Idempotent.
    */
   drain(options: DrainOptions, onStop: () => void): Promise<void>;
 };
@@ -191,7 +191,7 @@ async function close(
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   onStop();
   // A connection becomes idle only when its last response has been sent.
-  const idle = setInterval(() => keepsIdle || server.closeIdleConnections(), IDLE_CHECK_MS);
+  const idle = keepsIdle ? undefined : setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const grace = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
   clearInterval(idle);
