@@ -9,6 +9,9 @@ import { setFlagsFromString } from 'node:v8';
 // Every file and folder that this process creates is its owner's alone: they hold payloads and results.
 process.umask(0o077);
 
+// Names of agents are looked up on these threads: one whose server does not reply holds a thread for up to 40 s.
+process.env.UV_THREADPOOL_SIZE ??= '16';
+
 // At a steady load V8 would let its heap grow to four times what is in use before it collects. Each
 // collection costs what is in use, so twice the growth is half the cost, and more memory: with as much again
 // the gateway stays below 250 MB at 100 tasks a second.

@@ -5,6 +5,7 @@
  *
  * undici is a seventh of all modules and is loaded when it is first needed, or before, in `prepare()`.
  */
+import { lookup } from 'node:dns';
 import type { Agent } from 'undici';
 import { loadOnce } from '../async/load-once.ts';
 import { parseEndpoint } from '../net/endpoint.ts';
@@ -15,7 +16,6 @@ import { createAddressValidation } from './address.ts';
 import { ABANDONED_EARLY, createAttempt } from './attempt.ts';
 import { createConnector, type Resolve } from './connector.ts';
 import { PUSH_LIMITS, type PushLimits } from './limits.ts';
-import { createNameResolver } from './names.ts';
 import { buildPushRequest } from './push-request.ts';
 import { createRequestBody } from './request-body.ts';
 import { buildUntaken } from './response-outcome.ts';
@@ -38,11 +38,16 @@ export type PusherDeps = {
   readonly limits?: Partial<PushLimits>;
   /** The time of this host; the real one by default. */
   readonly wallMs?: () => number;
-  /** Resolves names in place of `names.ts`. */
+  /** Resolves names in place of the system's resolver. */
   readonly resolve?: Resolve;
 };
 
 const MISSING_CLIENT = 'the gateway cannot load its HTTP client; its log says why';
+
+/** The system's resolver, on one of the threads that `process-setup.js` asks for. */
+const lookUp: Resolve = (hostname, done) => {
+  lookup(hostname, { all: true }, (error, addresses = []) => done(error, addresses));
+};
 
 /** A pusher that may load what it needs before its first push: some 50 ms of work. */
 export type PreparedPusher = Pusher & { prepare(): Promise<void> };
@@ -52,11 +57,10 @@ export function createPusher(deps: PusherDeps): PreparedPusher {
   const { clock, wallMs = Date.now } = deps;
   const limits = { ...PUSH_LIMITS, ...deps.limits };
   const sign = createSigner(deps.secrets);
-  const names = createNameResolver(deps);
   const connector = createConnector({
     validateAddress: createAddressValidation(deps),
     connectWithinMs: limits.connectWithinMs,
-    resolve: deps.resolve ?? names.resolve,
+    resolve: deps.resolve ?? lookUp,
   });
   let agent: Agent | null = null;
   let isMissing = false;
@@ -106,7 +110,6 @@ export function createPusher(deps: PusherDeps): PreparedPusher {
     },
 
     close() {
-      names.close();
       closing ??= (async () => {
         await agent?.destroy();
         await connector.destroyAll();

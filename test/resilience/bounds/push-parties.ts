@@ -32,8 +32,6 @@ type Options = {
   readonly baseUrl: string;
   /** Length of the text in the payloads of B. */
   readonly textLength?: number;
-  /** Host of B's endpoint, by default an address. */
-  readonly host?: string;
   readonly seconds?: number;
   /** Party A; resolves when it holds all it can take, with what ends it. */
   readonly takeAll: (caller: Caller) => Promise<() => Promise<unknown>>;
@@ -41,14 +39,14 @@ type Options = {
 
 /** Measures B's pushes alone and then beside A; ends A, also when something fails. */
 export async function measurePushesBeside(options: Options): Promise<Measured> {
-  const { baseUrl, name, textLength = 100, host = '127.0.0.1', seconds = 3 } = options;
+  const { baseUrl, name, textLength = 100, seconds = 3 } = options;
   const payload = { text: 'x'.repeat(textLength) };
   const push = (lengthSeconds: number): Promise<Sample> =>
     runHealthyAgent({
       baseUrl,
       secret: SECRET,
       name,
-      host,
+      host: '127.0.0.1',
       payload,
       everyMs: EVERY_MS,
       seconds: lengthSeconds,
