@@ -15,8 +15,8 @@
  * 6. Due entries are taken with a lease. If a commit names a lease, it fails when the entry was re-timed
  *    since.
  * 7. The submitted input is written once, apart from the state.
- * 8. `nowMs()` is the time of all that is stored. While a gateway runs it advances as monotonic clocks do,
- *    whatever wall clocks do.
+ * 8. `nowMs()` is the time of all that is stored. In one process it advances as the monotonic clock does,
+ *    whatever wall clocks do; of several it is that of their store. Stamps of events and endings never fall.
  * 9. Retention follows that clock, in bounded passes, and never scans everything.
  * 10. A piece of output is stored once under one number, which is never used again. No number is missing
  *    between two that are shown, and a task that settled gets no more.
@@ -215,7 +215,7 @@ export type Health =
 
 /** The port. All but `nowMs` and `close` may throw `StoreUnavailable`, reads of values `StoreDamaged`. */
 export type Store = {
-  /** Milliseconds since the Unix epoch by the store's clock. Never falls while the process runs. */
+  /** Milliseconds since the Unix epoch by the store's clock. */
   nowMs(): number;
   /** Values above 64 KiB are read one at a time. */
   get<K extends keyof Kinds>(kind: K, id: string): Promise<Stored<Kinds[K]> | undefined>;

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { STEP_MS, STEP_TAGS_MAX, STEPS_MAX } from '../../server/domain/activity.ts';
-import { CLOCK_STEP_MS, CONTACT_GRAIN_MS, scripts } from '../../server/engines/redis/scripts.ts';
+import { CONTACT_GRAIN_MS, scripts } from '../../server/engines/redis/scripts.ts';
 import { LEASE_GAP_MS } from '../../server/engines/redis/spared-leases.ts';
 import { HANDED_OUT_MAX, STORE_LIMITS, TIME_BUDGETS } from '../../server/ports/limits.ts';
 
@@ -54,12 +54,12 @@ describe('the scripts of Redis', () => {
         'local LEASE_MS, LEASE_GAP_MS, SWEEP_GAP_MS, UNREPORTED_MS, REMOVED_AGENTS_MAX, ENDED_MAX, ' +
           'OUTPUT_BYTES_MAX, OUTPUT_PIECE_BYTES, OUTPUT_RESERVE_BYTES, OUTPUT_REPLACED_MAX, OUTPUT_PAGE_BYTES, ' +
           'OUTPUT_FILLED_SHARE_MAX, HANDED_OUT_MAX, CONTACT_GRAIN_MS, ' +
-          `CLOCK_STEP_MS, STEP_MS, STEPS_MAX, STEP_TAGS_MAX = ${leaseMs}, ${LEASE_GAP_MS}, ` +
+          `STEP_MS, STEPS_MAX, STEP_TAGS_MAX = ${leaseMs}, ${LEASE_GAP_MS}, ` +
           `${sweepGapMs}, ${unreportedMs}, ` +
           `${removedAgentsMax}, ${endedMax}, ${outputBytesMax}, ${outputPieceBytes}, ${outputReserveBytes}, ` +
           `${outputReplacedMax}, ${outputPageBytes}, ${outputFilledShareMax}, ${HANDED_OUT_MAX}, ` +
           `${CONTACT_GRAIN_MS}, ` +
-          `${CLOCK_STEP_MS}, ${STEP_MS}, ${STEPS_MAX}, ${STEP_TAGS_MAX}`,
+          `${STEP_MS}, ${STEPS_MAX}, ${STEP_TAGS_MAX}`,
       );
     }
   });

@@ -30,7 +30,6 @@ test('calls under way have at most 64 MiB of arguments, whatever they are writte
     log: SILENT,
     prefix: 'p:',
     timeArgument: () => '',
-    guardTime: (call) => call,
     open: async () => ({ client, notifications: client, barrier: NO_BARRIER, epoch: 'e' }),
     onReopened: () => undefined,
   });

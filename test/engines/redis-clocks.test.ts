@@ -1,6 +1,6 @@
 /**
- * Replicas whose own clocks differ use that of Redis: they agree on the time, and on what is due. One whose
- * monotonic clock stood still takes the time of the others.
+ * Replicas whose own clocks differ use that of Redis: they agree on the time, and on what is due, also when it
+ * steps. One whose monotonic clock stood still takes the time of the others.
  * @module-tag redis
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -11,7 +11,7 @@ import type { Store } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { type SteppedRedis, startSteppedRedis } from '../harness/stepped-redis.ts';
-import { agentRef, must, register, until } from './store-under-test.ts';
+import { agentRef, cursorsOf, finish, idsOf, must, readFeed, register, until } from './store-under-test.ts';
 
 const APART_MS = 5_000;
 /** How wrong the wall clock of this process is: a time that is taken from it is far from that of Redis. */
@@ -64,27 +64,31 @@ test('two replicas with clocks five seconds apart agree on the time, and neither
   }
 });
 
-/** No gateway ran for this long, as far as the store knows. */
-const STOPPED_MS = 86_400_000;
+const DAY_MS = 86_400_000;
 
-test('a store goes on from its last time by an offset, while the clocks of Redis and of the gateway disagree', async () => {
-  const redisMs = (): number => performance.timeOrigin + performance.now();
-  const lastMs = Math.floor(redisMs()) - STOPPED_MS;
-  await redis.send(`HSET {offset}:meta swept ${lastMs}`);
-  const store = await open({ ms: 0 }, '{offset}:');
+test('when the clock of Redis steps, what is due follows it, stamps of events rise, and no contact seems old', {
+  tags: 'faketime',
+}, async () => {
+  const store = await open({ ms: 0 }, '{stepped}:');
   await register(store, 'A');
-  const passedMs = store.nowMs() - lastMs;
-  expect(passedMs).toBeGreaterThanOrEqual(0);
-  expect(passedMs).toBeLessThan(STOPPED_MS / 2);
-  const atMs = store.nowMs() - 1;
-  must(await store.commit({ writes: [], due: [{ ref: agentRef('A'), atMs }] }));
-  // Its offset follows round trips, of which a slow one sets its time back a little.
-  const taken: unknown[] = [];
-  await until('the entry is due', async () => {
-    taken.push(...(await store.takeDue(10)).map(({ ref }) => ref));
-    return taken.length > 0;
-  });
-  expect(taken).toEqual([agentRef('A')]);
+  must(await store.commit({ writes: [], due: [{ ref: agentRef('A'), atMs: store.nowMs() + DAY_MS / 2 }] }));
+  const taken: number[] = [];
+  for (const shiftMs of [0, DAY_MS, -DAY_MS]) {
+    redis.setClock(shiftMs);
+    taken.push((await store.takeDue(10)).filter(({ ref }) => ref === agentRef('A')).length);
+    const aheadMs = store.nowMs() - (performance.timeOrigin + performance.now());
+    expect(Math.abs(aheadMs - shiftMs)).toBeLessThan(SLACK_MS);
+    const { contact } = (await store.getAgentStatus('A')) ?? expect.fail('The agent is gone.');
+    expect(contact.contactMs).toBeGreaterThan(store.nowMs() - SLACK_MS);
+    await finish(store, `t${shiftMs}`);
+  }
+  expect(taken).toEqual([0, 1, 0]);
+  expect(store.health()).toMatchObject({ ok: true, warning: expect.stringContaining('clock of Redis') });
+  const items = await readFeed(store, 's', null, 3);
+  expect(idsOf(items)).toEqual(['t0', `t${DAY_MS}`, `t${-DAY_MS}`]);
+  const times = cursorsOf(items).map((cursor) => Number(cursor.split('-')[0]));
+  expect(times).toEqual(times.toSorted((one, other) => one - other));
+  redis.setClock(0);
 });
 
 /** For this long a virtual machine was suspended: its monotonic clock goes on where it was. */
@@ -103,12 +107,11 @@ test('a replica that was suspended takes the time of the others, and they keep i
   await running.takeDue(1);
   // What it was about to commit comes too late: its caller gave up twenty seconds ago.
   await expect(register(suspended, 'A')).rejects.toThrow(/after its caller had given up/);
-  await register(suspended, 'A');
+  // With its next sweep it knows the time.
   for (const store of [suspended, running]) await store.takeDue(1);
+  await register(suspended, 'A');
   const nowMs = performance.timeOrigin + performance.now() + SUSPENDED_MS;
   for (const store of [suspended, running]) {
     expect(Math.abs(store.nowMs() - nowMs)).toBeLessThan(SLACK_MS);
-    expect(store.health()).toEqual({ ok: true });
   }
-  expect(await redis.send('HGET {suspended}:meta offset')).toBe('$-1\r\n');
 });

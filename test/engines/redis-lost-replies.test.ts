@@ -156,7 +156,6 @@ test('a call that is sent again has no more time than one that is sent once; a l
     log: SILENT,
     prefix: PREFIX,
     timeArgument: () => '',
-    guardTime: (call) => call,
     async open() {
       opened += 1;
       const isFirst = opened === 1;

@@ -3,8 +3,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { createDeadlineSet } from '../../server/async/deadline-set.ts';
-import { createStoreTime } from '../../server/engines/redis/clock/store-time.ts';
-import { CLOCK_STEP_MS } from '../../server/engines/redis/scripts.ts';
+import { createStoreTime } from '../../server/engines/redis/store-time.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { createRandom, drawSeed, follow, until } from './store-under-test.ts';
 
@@ -13,7 +12,7 @@ describe('the time of Redis', () => {
     const random = createRandom(drawSeed());
     const clock = createFakeClock();
     const OFFSET_MS = 1_234_567_890_123;
-    const time = createStoreTime(clock);
+    const time = createStoreTime(clock, () => 0);
     for (let replies = 0; replies < 200; replies += 1) {
       const sentMs = clock.monotonicMs();
       const isQuick = replies % 10 === 0;
@@ -21,61 +20,39 @@ describe('the time of Redis', () => {
       await clock.advance(isQuick ? 0 : requestMs);
       const redisMs = OFFSET_MS + clock.monotonicMs();
       await clock.advance(replyMs);
-      time.learn({ storeMs: redisMs, sentMs });
+      time.learn(redisMs, sentMs);
     }
     const errorMs = time.nowMs() - (OFFSET_MS + clock.monotonicMs());
     expect(Math.abs(errorMs), `seed ${random.seed}`).toBeLessThanOrEqual(1);
   });
 
-  test('advances with the clock of the process, and never falls when that of Redis is set back', async () => {
+  test('advances with the clock of the process, never falls by what the network adds, and follows a step', async () => {
     const clock = createFakeClock();
-    const time = createStoreTime(clock);
-    time.learn({ storeMs: 10_000, sentMs: clock.monotonicMs() });
-    const startMs = time.nowMs();
+    const time = createStoreTime(clock, () => 0);
+    time.learn(10_000, clock.monotonicMs());
     await clock.advance(500);
-    expect(time.nowMs()).toBe(startMs + 500);
-    time.learn({ storeMs: 3_000, sentMs: clock.monotonicMs() });
-    expect(time.nowMs()).toBe(startMs + 500);
-    await clock.advance(10_000);
-    // Redis reports whole milliseconds: its time may be almost one more.
-    expect(time.nowMs() - 13_000).toBeLessThanOrEqual(1);
-    expect(time.nowMs()).toBeGreaterThanOrEqual(13_000);
+    expect(time.nowMs()).toBe(10_500);
+    time.learn(10_000, clock.monotonicMs());
+    expect(time.nowMs()).toBe(10_500);
+    time.learn(3_000, clock.monotonicMs());
+    expect([3_000, 3_001]).toContain(time.nowMs());
+    time.learn(90_000_000, clock.monotonicMs());
+    expect([90_000_000, 90_000_001]).toContain(time.nowMs());
   });
 
-  test('has bounds that hold for a call on its way, and a step is what lies outside of them', async () => {
+  test('more than a minute from that of this host is a warning', () => {
     const clock = createFakeClock();
-    const time = createStoreTime(clock);
-    expect(time.bounds()).toBeNull();
-    await clock.advance(100);
-    time.learn({ storeMs: 10_050, sentMs: 0 });
-    // The time was read between 0 and 100 on the monotonic clock; the next call may take as long.
-    expect(time.bounds()).toEqual({ earliestMs: 10_050, latestMs: 10_151 + CLOCK_STEP_MS + 101 });
-    await clock.advance(5_000);
-    const sentMs = clock.monotonicMs();
-    for (const [offMs, stepMs] of [
-      [0, 0],
-      [CLOCK_STEP_MS, 0],
-      [-CLOCK_STEP_MS, 0],
-      [86_400_000, 86_400_000],
-      [-20_000, -20_000],
-    ] as const) {
-      const measuredMs = time.measureStep({ storeMs: 15_100 + offMs, sentMs });
-      expect(Math.abs(measuredMs - stepMs), String(offMs)).toBeLessThanOrEqual(1);
-    }
-    // A reply that took long is no step, however late the time in it seems.
-    await clock.advance(4_000);
-    expect(time.measureStep({ storeMs: 18_900, sentMs })).toBe(0);
-  });
-
-  test('widens its bounds while nothing is learned, because monotonic clocks drift apart', async () => {
-    const clock = createFakeClock();
-    const time = createStoreTime(clock);
-    time.learn({ storeMs: 0, sentMs: 0 });
-    const HOUR_MS = 3_600_000;
-    await clock.advance(HOUR_MS);
-    const { earliestMs, latestMs } = time.bounds() ?? { earliestMs: 0, latestMs: 0 };
-    expect(HOUR_MS - earliestMs).toBe(1_800);
-    expect(latestMs - HOUR_MS).toBe(1_800 + CLOCK_STEP_MS + 2);
+    let wallMs = 0;
+    const time = createStoreTime(clock, () => wallMs);
+    const warningAt = (ms: number): string | null => {
+      wallMs = ms;
+      time.learn(1_000_000, clock.monotonicMs());
+      return time.warning();
+    };
+    expect(time.warning()).toBeNull();
+    for (const ms of [940_000, 1_000_000, 1_060_000]) expect(warningAt(ms)).toBeNull();
+    expect(warningAt(939_000)).toMatch(/^The clock of Redis is 61 s ahead of that of this host/);
+    expect(warningAt(4_600_000)).toMatch(/is 3600 s behind that of this host/);
   });
 });
 

@@ -16,7 +16,6 @@ import {
   Unreachable,
 } from './client/client.ts';
 import { type Durability, validateServer } from './client/durability.ts';
-import { createStoreClock, createTestClock, type StoreClock } from './clock/store-clock.ts';
 import { createCommitGroups } from './commit/commit-groups.ts';
 import { createBarrier, NO_BARRIER } from './connection/barrier.ts';
 import { openConnection } from './connection/connection.ts';
@@ -33,6 +32,7 @@ import { createWrittenTasks } from './reads/written-tasks.ts';
 import { loadScripts, runScript, scripts } from './scripts.ts';
 import { createSparedLeases } from './spared-leases.ts';
 import { createRedisStore, type Engine } from './store.ts';
+import { createStoreTime, createTestTime, type StoreTime } from './store-time.ts';
 
 export type RedisDeps = {
   readonly address: RedisAddress;
@@ -61,7 +61,7 @@ const LEAVE_TO_OTHERS_MS = 100;
 /** Opens the store; rejects with one sentence when it cannot be used. */
 export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const { clock, log, testMs, outputEveryMs = 0, prefix = PREFIX, wallMs = Date.now } = deps;
-  const time = testMs ? createTestClock(testMs) : createStoreClock({ clock, log, wallMs });
+  const time = testMs ? createTestTime(testMs) : createStoreTime(clock, wallMs);
   const notifications = createNotifications();
   const slices = createSharedReads<Slice>();
   const nextDue = createNextDue();
@@ -95,7 +95,6 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
     log,
     prefix,
     timeArgument: time.argument,
-    guardTime: time.guard,
     open: createOpener({ ...deps, prefix, time, channel, ownChannel, onMessage, onReadable }),
     onReopened() {
       sparedLeases.noteReopened();
@@ -175,7 +174,7 @@ type OpenerDeps = RedisDeps & {
   readonly prefix: string;
   readonly channel: string;
   readonly ownChannel: string;
-  readonly time: StoreClock;
+  readonly time: StoreTime;
   onMessage(message: string): void;
   onReadable(): void;
 };
@@ -236,11 +235,9 @@ function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) =
     const sentMs = clock.monotonicMs();
     const args = ['1', prefix, epoch, time.argument(), createUniqueName(), String(FORMAT)];
     const reply = (await runScript(client, scripts.open, args)) as readonly Reply[];
-    const [format, reading, openedEpoch] = reply;
+    const [format, redisMs, openedEpoch] = reply;
     requireFormat(Number(format), client.peer, deps.address.database);
-    await time.begin(reading, sentMs, (setting) =>
-      runScript(client, scripts.setClock, ['1', prefix, String(openedEpoch), '', ...setting]),
-    );
+    time.learn(Number(redisMs), sentMs);
     return String(openedEpoch);
   }
 

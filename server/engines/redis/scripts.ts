@@ -11,10 +11,8 @@
  *                       outputBytes, outputBytesMax (of all output together, as retention last had it),
  *                       step (the step of time that began last), eventMs, eventNumber (of the last event),
  *                       grants, changes (counters), forgotten (up to which change number removals are
- *                       forgotten), swept (last sweep, by a process whose clock agreed), resumed (when
- *                       sweeping began, or went on after a gap); of the clock (`clock/store-clock.ts`):
- *                       offset (what is added to TIME), offsetNumber (how often it was set), leftOut (1
- *                       while time is left out)
+ *                       forgotten), swept (last sweep), resumed (when sweeping began, or went on after a
+ *                       gap)
  *   task:<id>           hash: s, r (state, its revision), i, ir (input, its revision), o (1 while open, then
  *                       its outcome), c (created), n (session), a (assignees), e (cursor of its
  *                       event), w (its output: how many pieces the writer has stored, the last number,
@@ -83,9 +81,6 @@ export type Script = {
  */
 type Flag = 'no-writes' | 'allow-oom' | null;
 
-/** A clock that is off by less than this is followed. A larger difference is a step. */
-export const CLOCK_STEP_MS = 1_000;
-
 /** A contact is exact to this. */
 export const CONTACT_GRAIN_MS = 250;
 
@@ -105,7 +100,6 @@ const LIMITS = {
   OUTPUT_FILLED_SHARE_MAX: STORE_LIMITS.outputFilledShareMax,
   HANDED_OUT_MAX,
   CONTACT_GRAIN_MS,
-  CLOCK_STEP_MS,
   STEP_MS,
   STEPS_MAX,
   STEP_TAGS_MAX,
@@ -124,10 +118,9 @@ function readPart(part: string): string {
   return text.replaceAll(/\bbyte\('(\w)'\)/g, (_, letter: string) => String(letter.charCodeAt(0)));
 }
 
-/** The condition under which a script writes: its caller's clock must agree. */
-const AGREED = ['prelude', 'epoch', 'time', 'agreement'];
+const TIMED = ['prelude', 'epoch', 'time'];
 const COMMIT_PARTS = [
-  ...AGREED,
+  ...TIMED,
   'damage',
   'notifications',
   'deferred',
@@ -136,11 +129,9 @@ const COMMIT_PARTS = [
   'rare_operations',
 ];
 const OUTPUT_PARTS = [...COMMIT_PARTS, 'output_operations'];
-const TIMED = ['prelude', 'epoch', 'time'];
 
 export const scripts = {
   open: readScript('open', 'allow-oom', ['prelude', 'time']),
-  setClock: readScript('set_clock', 'allow-oom', TIMED),
   reads: readScript('reads', 'no-writes', [...TIMED, 'agents']),
   agentChanges: readScript('agent_changes', 'no-writes', [...TIMED, 'agents']),
   list: readScript('list', 'no-writes', [...TIMED, 'agents']),
@@ -158,10 +149,10 @@ export const scripts = {
   /** The same where one of them changes an output. */
   admitOutput: readScript('commit', null, OUTPUT_PARTS),
   commitOutput: readScript('commit', 'allow-oom', OUTPUT_PARTS),
-  takeDue: readScript('take_due', 'allow-oom', AGREED),
-  renewLeases: readScript('renew_leases', 'allow-oom', AGREED),
-  touches: readScript('touches', 'allow-oom', [...AGREED, 'agents']),
-  trim: readScript('trim', 'allow-oom', [...AGREED, 'damage']),
+  takeDue: readScript('take_due', 'allow-oom', TIMED),
+  renewLeases: readScript('renew_leases', 'allow-oom', TIMED),
+  touches: readScript('touches', 'allow-oom', [...TIMED, 'agents']),
+  trim: readScript('trim', 'allow-oom', [...TIMED, 'damage']),
   barrier: readScript('barrier', 'allow-oom', []),
 } as const satisfies Readonly<Record<string, Script>>;
 

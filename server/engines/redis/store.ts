@@ -41,7 +41,6 @@ import type { Notifications } from '../notifications.ts';
 import { parseValue } from '../single-values.ts';
 import { watchTopic } from '../watch.ts';
 import type { Reply } from './client/client.ts';
-import type { StoreClock } from './clock/store-clock.ts';
 import { encodeCommit } from './commit/commit-arguments.ts';
 import type { CommitGroups } from './commit/commit-groups.ts';
 import type { Connection } from './connection/connection.ts';
@@ -58,6 +57,7 @@ import type { Values } from './reads/values.ts';
 import type { WrittenTasks } from './reads/written-tasks.ts';
 import { scripts } from './scripts.ts';
 import type { SparedLeases } from './spared-leases.ts';
+import type { StoreTime } from './store-time.ts';
 
 /** The parts of a running engine. */
 export type Engine = {
@@ -72,7 +72,7 @@ export type Engine = {
   readonly slices: SharedReads<Slice>;
   readonly dueTimer: DueTimer;
   readonly clock: Clock;
-  readonly time: StoreClock;
+  readonly time: StoreTime;
   readonly nextDue: NextDue;
   readonly sparedLeases: SparedLeases;
   readonly noteDamage: DamageLog;
@@ -193,8 +193,8 @@ function createWrites(
         throw error;
       });
       sparedLeases.noteSwept(sentMs);
-      const [reading, nextMs, taken] = reply as readonly Reply[];
-      time.learn(reading, sentMs, (setting) => connection.call(scripts.setClock, setting));
+      const [redisMs, nextMs, taken] = reply as readonly Reply[];
+      time.learn(Number(redisMs), sentMs);
       noteNext(nextMs === '' ? undefined : Number(nextMs));
       dueTimer.update();
       await inspected;

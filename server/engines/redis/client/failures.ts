@@ -11,19 +11,6 @@ import { UnusableServer } from './durability.ts';
 /** The connection broke before the reply came: the call may have had its effect. */
 export class ReplyLost extends StoreUnavailable {}
 
-/** The call had no effect, because the clocks of Redis and of this process disagree. */
-export class ClockDisagreement extends Error {
-  /** The clock as the script knows it. */
-  readonly reading: string;
-
-  constructor(reading: string) {
-    super('The clocks of Redis and of this process disagree.');
-    this.reading = reading;
-  }
-}
-
-const CLOCK_ERROR = 'CLOCK ';
-
 export type CallFailure = {
   /** The call rejects with this. */
   readonly error: unknown;
@@ -38,8 +25,6 @@ export type CallFailure = {
  */
 export function explainCallFailure(error: unknown): CallFailure {
   const message = messageOf(error);
-  if (isErrorReply(error) && message.startsWith(CLOCK_ERROR))
-    return { error: new ClockDisagreement(message.slice(CLOCK_ERROR.length)), lostBecause: null };
   const isDefect = error instanceof TypeError || /^(ERR|WRONGTYPE)\b/.test(message);
   if (error instanceof StoreUnavailable || isDefect) return { error, lostBecause: null };
   if (!isErrorReply(error)) return { error: replyLost(explainOutage(error)), lostBecause: error };

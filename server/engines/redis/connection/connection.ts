@@ -20,8 +20,7 @@ import type { Log } from '../../../ports/log.ts';
 import { StoreRefused, StoreUnavailable } from '../../../ports/store.ts';
 import type { Reply } from '../client/client.ts';
 import { explainCallFailure, ReplyLost, replyLost } from '../client/failures.ts';
-import type { SetClock } from '../clock/clock-agreement.ts';
-import { runScript, type Script, scripts } from '../scripts.ts';
+import { runScript, type Script } from '../scripts.ts';
 import { type Barrier, NO_BARRIER } from './barrier.ts';
 import {
   type ConnectionState,
@@ -51,10 +50,8 @@ export type Connection = {
 export type ConnectionDeps = Omit<ConnectionStateDeps, 'onLost'> & {
   /** The names of all keys begin with this. */
   readonly prefix: string;
-  /** The time argument of each script (`clock/store-clock.ts`). */
+  /** The time argument of each script (`store-time.ts`). */
   timeArgument(): string;
-  /** Returns the call, resolving disagreements about the time; it sets the clock by the call itself. */
-  guardTime(call: Connection['call'], setClock: SetClock): Connection['call'];
 };
 
 /** A call whose reply was lost is sent again within this time after it began. */
@@ -75,14 +72,11 @@ export async function openConnection(deps: ConnectionDeps): Promise<Connection> 
     signal: state.closed,
   });
   const { writeFailure, ...calls } = createCalls(deps, state, underWay);
-  const guard = (call: Connection['call']): Connection['call'] =>
-    deps.guardTime(call, (args) => calls.call(scripts.setClock, args));
   await state.start();
   let closed: Promise<void> | null = null;
   return {
     ...calls,
-    call: guard(calls.call),
-    callRepeatable: guard((script, args) => callWithRetry(deps, state, () => calls.call(script, args))),
+    callRepeatable: (script, args) => callWithRetry(deps, state, () => calls.call(script, args)),
     requireUp: () => void state.requireUp(),
     health() {
       const outage = state.outage() ?? writeFailure();

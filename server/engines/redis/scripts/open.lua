@@ -1,6 +1,6 @@
 -- Opens the store, and creates it where there is none. ARGV[1] the epoch the caller knows, empty at its first
 -- call; ARGV[3] the epoch of a new store; ARGV[4] the format that the caller writes and reads. Returns the
--- format of the store, what is known of the clock, and the epoch; of another format only that, and changes
+-- format of the store, the time, and the epoch; of another format only that, and changes
 -- nothing.
 
 local epoch = redis.call('GET', PREFIX .. 'epoch')
@@ -16,4 +16,4 @@ if not epoch then
   redis.call('MSET', PREFIX .. 'epoch', epoch, PREFIX .. 'format', ARGV[4])
 end
 redis.call('HSETNX', PREFIX .. 'meta', 'resumed', digits(now))
-return { ARGV[4], clock_reading(), epoch }
+return { ARGV[4], digits(now), epoch }

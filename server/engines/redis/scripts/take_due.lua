@@ -1,8 +1,8 @@
 -- Takes what is due. ARGV[3] is how many entries at most of those due for longest, ARGV[4] what the
 -- names of the leases begin with, ARGV[5] how many at most of those due last, ARGV[6] when the caller began;
 -- it is empty if the call may be late.
--- Each call is a sweep; after a long gap without one it notes when sweeping resumed, because no agent's
--- contact counts as older than that. Returns what is known of the clock, the time of the next entry (empty
+-- Each call is a sweep; after a long gap without one, or a step of the clock, it notes when sweeping resumed,
+-- because no agent's contact counts as older than that. Returns the time, that of the next entry (empty
 -- without one), then each ref and its lease. A call that was on its way for so long that leases may have run
 -- out meanwhile takes nothing: their holders could not renew them either.
 
@@ -11,7 +11,7 @@ local SWEEP_NOTE_MS = 1000
 
 local lease_prefix = ARGV[4]
 local swept = tonumber(redis.call('HGET', PREFIX .. 'meta', 'swept') or '')
-if not swept or now - swept > SWEEP_GAP_MS then
+if not swept or math.abs(now - swept) > SWEEP_GAP_MS then
   redis.call('HSET', PREFIX .. 'meta', 'resumed', digits(now))
 end
 if not swept or math.abs(now - swept) >= SWEEP_NOTE_MS then
@@ -19,7 +19,7 @@ if not swept or math.abs(now - swept) >= SWEEP_NOTE_MS then
 end
 
 if ARGV[6] ~= '' and now - ARGV[6] >= LEASE_GAP_MS then
-  return { clock_reading(), '', {} }
+  return { digits(now), '', {} }
 end
 
 local taken = {}
@@ -38,4 +38,4 @@ for index = #latest, 1, -1 do
   take(latest[index])
 end
 local next_due = redis.call('ZRANGE', PREFIX .. 'due', 0, 0, 'WITHSCORES')
-return { clock_reading(), next_due[2] or '', taken }
+return { digits(now), next_due[2] or '', taken }
