@@ -3,8 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Reply } from '../../server/engines/redis/client/client.ts';
 import type { Connection } from '../../server/engines/redis/connection/connection.ts';
 import { createValues } from '../../server/engines/redis/reads/values.ts';
-import { StoreRefused, StoreUnavailable } from '../../server/ports/store.ts';
-import { createFakeClock } from '../harness/fake-clock.ts';
+import { StoreUnavailable } from '../../server/ports/store.ts';
 
 type Replies = { readonly read: readonly (Reply | Error)[]; readonly call: readonly (Reply | Error)[] };
 
@@ -28,9 +27,8 @@ function createReads(given: Replies, size: Reply | Error = 100_000) {
       return [reply];
     },
   };
-  const clock = createFakeClock();
-  const values = createValues({ connection: connection as unknown as Connection, clock, prefix: '{p}:' });
-  return { values, sent, clock };
+  const values = createValues({ connection: connection as unknown as Connection, prefix: '{p}:' });
+  return { values, sent };
 }
 
 describe('a large value', () => {
@@ -72,22 +70,4 @@ test('A read that fails is an outage of its call, whatever the size of the value
   await expect(small.values.read('input', 'T')).rejects.toBe(cut);
   const large = createReads({ read: [cut], call: [] });
   await expect(large.values.read('input', 'T')).rejects.toBe(cut);
-});
-
-test('Large writes that fail give back the bytes that they held while they waited.', async () => {
-  const { values } = createReads({ read: [], call: [] });
-  const failing = { bytes: 60 * 2 ** 20, send: () => Promise.reject(new StoreUnavailable('cut')) };
-  // 128 MiB may wait.
-  for (const _ of [1, 2, 3]) await expect(values.writeLarge(failing)).rejects.toThrow('cut');
-});
-
-test('A large write that was not sent in time is refused; whether one that was sent had its effect is unknown.', async () => {
-  const { values, clock } = createReads({ read: [], call: [] });
-  const write = { bytes: 2 ** 21, send: () => new Promise<never>(() => undefined) };
-  const late = [1, 2].map(() => values.writeLarge(write).catch((error: unknown) => error));
-  await clock.advance(5_000);
-  const [sent, waiting] = await Promise.all(late);
-  expect(sent).toBeInstanceOf(StoreUnavailable);
-  expect(sent).not.toBeInstanceOf(StoreRefused);
-  expect(waiting).toBeInstanceOf(StoreRefused);
 });

@@ -101,7 +101,7 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
       onReadable();
     },
   });
-  const values = createValues({ connection, clock, prefix });
+  const values = createValues({ connection, prefix });
   const onApplied = createApplyHandler(parts);
   const noteDamage = createDamageLog(log);
   const groups = createCommitGroups(

@@ -12,15 +12,14 @@
  * - Notifications come over a connection of their own, which is up only together with that of the calls
  *   (`connection/connection-state.ts`). After they were lost, every listener is notified, feeds continue from
  *   their positions, and cursors of `readAgentChanges` are refused.
- * - Every reply is bounded: pages of agents by their bytes, listings and feeds by their number of ids. Few
- *   large values are on their way at once (`reads/values.ts`).
+ * - Every reply is bounded: pages of agents by their bytes, listings and feeds by their number of ids. One
+ *   value above 64 KiB is read at a time (`reads/values.ts`).
  * - What ends a task or frees memory is written also when the memory of Redis is full; new tasks, agents
  *   and output are refused before that (`connection/server-inspection.ts`).
  */
 
 import type { SharedReads } from '../../async/shared-reads.ts';
 import type { TaskState } from '../../domain/task.ts';
-import { SMALL_LENGTH_MAX } from '../../domain/value-size.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { countLatestDue, TIME_BUDGETS } from '../../ports/limits.ts';
 import type { OutputConflict, OutputHead } from '../../ports/output.ts';
@@ -148,7 +147,7 @@ function createReads(
 function createWrites(
   engine: Engine,
 ): Pick<Store, 'commit' | 'appendOutput' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
-  const { connection, values, groups, inspection, dueTimer, clock, time, nextDue } = engine;
+  const { connection, groups, inspection, dueTimer, clock, time, nextDue } = engine;
   const { processName, writtenTasks, sparedLeases } = engine;
   let names = 0;
   /** A name that was never used before, for a revision or for leases. */
@@ -164,10 +163,7 @@ function createWrites(
     const commit = encodeCommit(batch, { revision, notAfterMs });
     if (commit.isAdmission) inspection.requireMemory();
     const noteResult = writtenTasks.begin(batch, commit.size);
-    const send = () => groups.run(commit);
-    const isLarge = commit.size > SMALL_LENGTH_MAX;
-    const result = await (isLarge ? values.writeLarge({ bytes: commit.size, send }) : send());
-    const parsed = parseCommitResult(result, revision);
+    const parsed = parseCommitResult(await groups.run(commit), revision);
     noteResult(parsed);
     return parsed;
   }
