@@ -9,7 +9,8 @@ import { setFlagsFromString } from 'node:v8';
 // Every file and folder that this process creates is its owner's alone: they hold payloads and results.
 process.umask(0o077);
 
-// Names of agents are looked up on these threads: one whose server does not reply holds a thread for up to 40 s.
+// Names of agents are looked up on these threads: one whose server does not reply holds a thread for up to
+// 40 s.
 process.env.UV_THREADPOOL_SIZE ??= '16';
 
 // At a steady load V8 would let its heap grow to four times what is in use before it collects. Each

@@ -1,6 +1,6 @@
 /**
- * Replicas whose own clocks differ use that of Redis: they agree on the time, and on what is due, also when it
- * steps. One whose monotonic clock stood still takes the time of the others.
+ * Replicas whose own clocks differ use that of Redis: they agree on the time, and on what is due, also when
+ * it steps. One whose monotonic clock stood still takes the time of the others.
  * @module-tag redis
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -75,6 +75,8 @@ test('when the clock of Redis steps, what is due follows it, stamps of events ri
   const taken: number[] = [];
   for (const shiftMs of [0, DAY_MS, -DAY_MS]) {
     redis.setClock(shiftMs);
+    // A process that finds its time off by so much takes nothing at first.
+    await store.takeDue(10);
     taken.push((await store.takeDue(10)).filter(({ ref }) => ref === agentRef('A')).length);
     const aheadMs = store.nowMs() - (performance.timeOrigin + performance.now());
     expect(Math.abs(aheadMs - shiftMs)).toBeLessThan(SLACK_MS);
