@@ -114,6 +114,7 @@ export function describeDurability(context: SuiteContext): void {
         store().commit(writeTask('t1', before, { ...before.value, progress }));
       disk.hold();
       const earlier = write(first, 1);
+      await until('the write is held', disk.isHolding);
       const read = store().getForCommit('t1');
       if (disk.readsWaitForWrites) disk.release();
       const undurable = await read;
@@ -121,7 +122,6 @@ export function describeDurability(context: SuiteContext): void {
       if (disk.readsShowDurable) {
         // The commit that was decided on the state before it is a conflict, and decided again.
         const early = write(undurable, 2);
-        await until('the write is held', disk.isHolding);
         disk.release();
         must(await earlier);
         expect(await early).toEqual({ ok: false, conflict: 'revision' });
@@ -131,7 +131,6 @@ export function describeDurability(context: SuiteContext): void {
       const later = write(undurable, 2);
       const both = follow(Promise.all([earlier, later]));
       if (!disk.readsWaitForWrites) {
-        await until('the write is held', disk.isHolding);
         await waitSomeTurns();
         expect(both.now()).toBe('waiting');
         disk.release();
@@ -154,9 +153,9 @@ export function describeDurability(context: SuiteContext): void {
       must(await granted);
       disk.hold();
       const registered = store().commit(writeAgent('A', revision, buildAgent('A', { max_concurrent: 3 })));
+      await until('the write is held', disk.isHolding);
       const touched = store().touch('A', { by: 'call' });
       const shown = follow(touched);
-      await until('the write is held', disk.isHolding);
       await waitSomeTurns();
       expect(shown.now()).toBe(disk.readsShowDurable ? 'done' : 'waiting');
       disk.release();

@@ -25,13 +25,9 @@ function createSubject() {
       requireUp: () => undefined,
       async call(_script, args) {
         if (agent.isOut) throw new StoreUnavailable('out');
-        const replies: string[][] = [];
-        for (let at = 0; at < args.length; at += 4) {
-          const [id = '', kind = '', , outcome = ''] = args.slice(at, at + 4);
-          noted.push([clock.nowMs(), id, outcome === '' ? kind : String(JSON.parse(outcome).status)]);
-          replies.push([String(nowMs()), JSON.stringify(agent.record), 'r']);
-        }
-        return replies;
+        const [id = '', kind = '', , outcome = ''] = args;
+        noted.push([clock.nowMs(), id, outcome === '' ? kind : String(JSON.parse(outcome).status)]);
+        return [String(nowMs()), JSON.stringify(agent.record), 'r'];
       },
     },
     values: {

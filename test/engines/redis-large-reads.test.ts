@@ -24,7 +24,7 @@ function createReads(given: Replies, size: Reply | Error = 100_000) {
       sent.push(`script ${args.slice(1).join(' ')}`);
       const reply = replies.shift() ?? null;
       if (reply instanceof Error) throw reply;
-      return [reply];
+      return reply;
     },
   };
   const values = createValues({ connection: connection as unknown as Connection, prefix: '{p}:' });

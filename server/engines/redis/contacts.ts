@@ -1,6 +1,6 @@
 /**
- * Contacts of agents. Those of one tick are noted in Redis together. For a quarter of a second after a note
- * on an agent, this process spares others on the same agent:
+ * Contacts of agents. For a quarter of a second after a note on an agent in Redis, this process spares others
+ * on the same agent:
  *
  *   a call                 only reads the agent's record; with `mayBeLate` it does not even do that
  *   a push that was taken  with `mayBeLate`, if its outcome is the one noted last: one note for all of them
@@ -18,7 +18,6 @@ import type { Touch } from '../../ports/store.ts';
 import type { Reply } from './client/client.ts';
 import type { Connection } from './connection/connection.ts';
 import type { AgentStatuses } from './reads/agent-status.ts';
-import { createCallBatches } from './reads/call-batches.ts';
 import type { Values } from './reads/values.ts';
 import { CONTACT_GRAIN_MS, scripts } from './scripts.ts';
 
@@ -47,14 +46,14 @@ type Deps = {
 /** Creates it; `nowMs` is the store's time. */
 export function createContacts(deps: Deps): Contacts {
   const { connection, values, statuses, nowMs } = deps;
-  const batches = createCallBatches(
-    async (args) => (await connection.call(scripts.touches, args)) as readonly Reply[],
-  );
   const recent = createRecentNotes(nowMs);
   const laterPushes = createLaterPushes(deps.clock, note);
 
   async function note(agent_id: string, encoded: EncodedTouch): Promise<AgentRecord | undefined> {
-    const [contactMs, value, revision] = (await batches.run([agent_id, ...encoded])) as readonly Reply[];
+    const [contactMs, value, revision] = (await connection.call(scripts.touch, [
+      agent_id,
+      ...encoded,
+    ])) as readonly Reply[];
     const record = statuses.parseRecord(agent_id, value, revision);
     const lateRecord = record?.offlineMs === null ? record : undefined;
     if (contactMs) recent.add(agent_id, { contactMs: Number(contactMs), lateRecord });

@@ -132,7 +132,7 @@ const OUTPUT_PARTS = [...COMMIT_PARTS, 'output_operations'];
 
 export const scripts = {
   open: readScript('open', 'allow-oom', ['prelude', 'time']),
-  reads: readScript('reads', 'no-writes', [...TIMED, 'agents']),
+  read: readScript('read', 'no-writes', [...TIMED, 'agents']),
   agentChanges: readScript('agent_changes', 'no-writes', [...TIMED, 'agents']),
   list: readScript('list', 'no-writes', [...TIMED, 'agents']),
   feed: readScript('feed', 'no-writes', ['prelude', 'epoch']),
@@ -140,7 +140,7 @@ export const scripts = {
   findSlots: readScript('find_slots', 'no-writes', ['prelude', 'epoch']),
   counts: readScript('counts', 'no-writes', ['prelude', 'epoch']),
   activity: readScript('activity', 'no-writes', TIMED),
-  outputPages: readScript('output_pages', 'no-writes', ['prelude', 'epoch']),
+  outputPage: readScript('output_page', 'no-writes', ['prelude', 'epoch']),
   lastEnded: readScript('last_ended', 'no-writes', ['prelude', 'epoch']),
   /** Commits of which one adds a task or an agent. */
   admit: readScript('commit', null, COMMIT_PARTS),
@@ -151,7 +151,7 @@ export const scripts = {
   commitOutput: readScript('commit', 'allow-oom', OUTPUT_PARTS),
   takeDue: readScript('take_due', 'allow-oom', TIMED),
   renewLeases: readScript('renew_leases', 'allow-oom', TIMED),
-  touches: readScript('touches', 'allow-oom', [...TIMED, 'agents']),
+  touch: readScript('touch', 'allow-oom', [...TIMED, 'agents']),
   trim: readScript('trim', 'allow-oom', [...TIMED, 'damage']),
   barrier: readScript('barrier', 'allow-oom', []),
 } as const satisfies Readonly<Record<string, Script>>;

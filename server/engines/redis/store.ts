@@ -19,7 +19,6 @@
  */
 
 import type { SharedReads } from '../../async/shared-reads.ts';
-import type { TaskState } from '../../domain/task.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { countLatestDue, TIME_BUDGETS } from '../../ports/limits.ts';
 import type { OutputConflict, OutputHead } from '../../ports/output.ts';
@@ -273,21 +272,10 @@ function pairsOf(texts: readonly string[]): readonly (readonly [string, string])
 }
 
 function createWatching(engine: Engine): Pick<Store, 'feed' | 'watch'> {
-  const { connection, notifications, slices, dueTimer, values } = engine;
+  const { connection, notifications, slices, dueTimer } = engine;
   const { requireUp } = connection;
-  /** If a value can't be read here, its own read fails. */
-  const readShort = async (request_id: string): Promise<TaskState | undefined> => {
-    try {
-      const found = await values.readShort('task', request_id);
-      return found && parseValue('task', request_id, found.json);
-    } catch {
-      return undefined;
-    }
-  };
-
-  const deps = { connection, notifications, slices, readShort };
   return {
     watch: (topic, signal) => watchTopic({ notifications, dueTimer, requireUp }, topic, signal),
-    feed: (session, after, signal) => readFeed(deps, session, after, signal),
+    feed: (session, after, signal) => readFeed({ connection, notifications, slices }, session, after, signal),
   };
 }

@@ -12,22 +12,22 @@ import type { SharedReads } from '../../../async/shared-reads.ts';
 import type { TaskState } from '../../../domain/task.ts';
 import { type Cursor, type FeedItem, FeedTrimmed, StoreUnavailable } from '../../../ports/store.ts';
 import type { Notifications } from '../../notifications.ts';
+import { parseValue } from '../../single-values.ts';
 import type { Reply } from '../client/client.ts';
 import type { Connection } from '../connection/connection.ts';
 import { scripts } from '../scripts.ts';
 
-/** Events of a slice; the next slice is read when the reader has taken this one. */
-const SLICE = 100;
-/** So many tasks of a full slice are read together. A reader who stands still keeps these values alone. */
-const TOGETHER = 20;
+/**
+ * Events of a slice; the next slice is read when the reader has taken this one. A reader who stands still
+ * keeps this many short states.
+ */
+const SLICE = 20;
 const CURSOR = /^\d{1,15}-\d{1,15}$/;
 
 type FeedDeps = {
   readonly connection: Connection;
   readonly notifications: Notifications;
   readonly slices: SharedReads<Slice>;
-  /** The state of a task if it is short; undefined if it must be read by itself. Never rejects. */
-  readonly readShort: (request_id: string) => Promise<TaskState | undefined>;
 };
 /** A stored event. All readers of a slice get the same object, so it is rendered once for all of them. */
 type StoredEvent = Omit<Extract<FeedItem, { gap: false }>, 'state'> & { state?: TaskState | undefined };
@@ -59,8 +59,7 @@ export async function* readFeed(
       if (slice && slice !== first && hasMissed(slice, position)) throw feedTrimmed(session);
       const events = slice?.events ?? [];
       const isFull = events.length === SLICE;
-      for (const [index, event] of events.entries()) {
-        if (isFull && index % TOGETHER === 0) await readStates(deps, events.slice(index, index + TOGETHER));
+      for (const event of events) {
         if (signal.aborted) return;
         position = event.cursor;
         yield event;
@@ -71,14 +70,6 @@ export async function* readFeed(
   } finally {
     listener.close();
   }
-}
-
-/** Reads the tasks of these events at once, so that a long replay needs no call of Redis for each. */
-async function readStates({ readShort }: FeedDeps, events: readonly StoredEvent[]): Promise<void> {
-  const read = async (event: StoredEvent): Promise<void> => {
-    event.state = await readShort(event.request_id);
-  };
-  await Promise.all(events.map(read));
 }
 
 /** The next slice; undefined in an outage. */
@@ -104,10 +95,21 @@ async function readSlice(
   const [isStored, trimmed, entries] = reply;
   const texts = entries as readonly string[];
   const events: StoredEvent[] = [];
-  for (let index = 0; index + 1 < texts.length; index += 2) {
-    events.push({ gap: false, cursor: texts[index] ?? '', request_id: texts[index + 1] ?? '' });
+  for (let index = 0; index + 2 < texts.length; index += 3) {
+    const [cursor = '', request_id = '', state = ''] = texts.slice(index, index + 3);
+    events.push({ gap: false, cursor, request_id, state: parseState(request_id, state) });
   }
   return { isStored: isStored === 1, trimmed: trimmed === null ? null : String(trimmed), events };
+}
+
+/** The state of a task that came with its event; undefined if it must be read by itself. */
+function parseState(request_id: string, json: string): TaskState | undefined {
+  try {
+    return json === '' ? undefined : parseValue('task', request_id, json);
+  } catch {
+    // Its own read fails, and says why.
+    return undefined;
+  }
 }
 
 /** Whether events after the position were trimmed away. */

@@ -1,35 +1,38 @@
-/**
- * Pages of output. Those that callers want in one tick come in one reply, which is bounded: a page that found
- * no room in it is read again.
- */
+/** Pages of output, at most 16 of 256 KiB at once: others wait until one of them has come. */
 import type { OutputPage } from '../../../ports/output.ts';
 import { StoreDamaged } from '../../../ports/store.ts';
 import { splitPieces } from '../../pieces.ts';
 import type { Connection } from '../connection/connection.ts';
 import { scripts } from '../scripts.ts';
-import { createCallBatches } from './call-batches.ts';
 
-/** As `scripts/output_pages.lua` has a page. */
+/** As `scripts/output_page.lua` has a page. */
 type PageReply = readonly [revision: string | null, output: string | null, entries: readonly string[]];
 
-/** If nothing of a page came in this many replies, it is not there: a reply has the pages asked for first. */
-const TRIES_MAX = 1_000;
+const UNDER_WAY_MAX = 16;
 
 /** Creates the reads over the connection. */
 export function createOutputReads(connection: Connection) {
-  const batches = createCallBatches<PageReply>(async (args) => {
-    return (await connection.call(scripts.outputPages, args)) as unknown as readonly PageReply[];
-  });
+  let underWay = 0;
+  const waiting: (() => void)[] = [];
+
+  async function read(args: readonly string[]): Promise<PageReply> {
+    if (underWay < UNDER_WAY_MAX) underWay += 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return (await connection.call(scripts.outputPage, args)) as unknown as PageReply;
+    } finally {
+      // The one that waits takes the place of this one.
+      const next = waiting.shift();
+      if (next) next();
+      else underWay -= 1;
+    }
+  }
 
   return async (request_id: string, after: number, limit: number): Promise<OutputPage> => {
     connection.requireUp();
-    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-      const reply = await batches.run([request_id, String(after), String(limit)]);
-      const page = parsePage(reply, after, limit);
-      if (page.last <= after || page.missing === 'removed') return page;
-      if (page.pieces.some(({ n }, index) => n !== after + 1 + index)) break;
-      if (page.pieces.length > 0) return page;
-    }
+    const page = parsePage(await read([request_id, String(after), String(limit)]), after, limit);
+    if (page.last <= after || page.missing === 'removed') return page;
+    if (page.pieces.length > 0 && page.pieces.every(({ n }, index) => n === after + 1 + index)) return page;
     throw new StoreDamaged(`The store is damaged: it lacks output of ${request_id} behind piece ${after}.`);
   };
 }

@@ -1,7 +1,6 @@
 /**
- * Reads of single values: all of a tick of the event loop together. If a value is above 64 KiB its size comes
- * instead of it, and it is read when those before it are: so a thousand reads of 1 MiB at once do not hold
- * them all.
+ * Reads of single values. If a value is above 64 KiB its size comes instead of it, and it is read when those
+ * before it are: so a thousand reads of 1 MiB at once do not hold them all.
  */
 import { createLargeWork } from '../../../async/large-work.ts';
 import { SMALL_LENGTH_MAX } from '../../../domain/value-size.ts';
@@ -10,22 +9,17 @@ import { createSingleValues, type ReadValue, type StoredText } from '../../singl
 import type { Reply } from '../client/client.ts';
 import type { Connection } from '../connection/connection.ts';
 import { scripts } from '../scripts.ts';
-import { createCallBatches } from './call-batches.ts';
 
 /** Undefined if nothing is stored. */
 type Found = StoredText | undefined;
 
 export type Values = {
   read(kind: keyof Kinds, id: string): Promise<Found>;
-  /** The same of a short value; undefined if it is longer. */
-  readShort(kind: keyof Kinds, id: string): Promise<Found>;
   /** The reply of the reads' script about the status of an agent. */
   readStatus(agent_id: string): Promise<Reply>;
 };
 
-/** A reader that stands still may keep some values up to this length. */
-const SHORT_CHARS_MAX = 2_048;
-/** As in `scripts/reads.lua`: what the key of a value begins with, and the fields of it and its revision. */
+/** As in `scripts/read.lua`: what the key of a value begins with, and the fields of it and its revision. */
 const PLACES = {
   task: ['task:', 's', 'r'],
   input: ['task:', 'i', 'ir'],
@@ -42,7 +36,7 @@ export function createValues({
   readonly connection: Connection;
   readonly prefix: string;
 }): Values {
-  const { batches, readSmall, readLarge } = createReads(connection, prefix);
+  const { callRead, readSmall, readLarge } = createReads(connection, prefix);
   const largeReads = createLargeWork();
   return {
     async read(kind, id) {
@@ -50,26 +44,19 @@ export function createValues({
       const found = await readSmall(kind, id);
       return typeof found === 'number' ? await largeReads.run(() => readLarge(kind, id)) : found;
     },
-    async readShort(kind, id) {
-      connection.requireUp();
-      const found = await readSmall(kind, id);
-      return typeof found === 'object' && found.json.length <= SHORT_CHARS_MAX ? found : undefined;
-    },
     async readStatus(agent_id) {
       connection.requireUp();
-      return await batches.run(['status', agent_id]);
+      return await callRead('status', agent_id);
     },
   };
 }
 
 /** The reads by the script, and of one large value. */
 function createReads(connection: Connection, prefix: string) {
-  const batches = createCallBatches(
-    async (args) =>
-      (await connection.call(scripts.reads, [String(SMALL_LENGTH_MAX), ...args])) as readonly Reply[],
-  );
+  const callRead = (kind: string, id: string): Promise<Reply> =>
+    connection.call(scripts.read, [String(SMALL_LENGTH_MAX), kind, id]);
   /** Reads a value, or its size if it is large. */
-  const readSmall = createSingleValues(async (kind, id) => parseReply(await batches.run([kind, id])));
+  const readSmall = createSingleValues(async (kind, id) => parseReply(await callRead(kind, id)));
   /**
    * Reads a large value. Without a script: Lua would look at every byte while Redis serves no other call. But
    * if nothing is found, a script must say whether the store is still the same.
@@ -82,11 +69,11 @@ function createReads(connection: Connection, prefix: string) {
     const found = await readSmall(kind, id);
     return typeof found === 'number' ? await readLarge(kind, id) : found;
   });
-  return { batches, readSmall, readLarge };
+  return { callRead, readSmall, readLarge };
 }
 
 /** A reply of the reads' script: a value, its size if it is large, or nothing. */
-function parseReply(reply: Reply | undefined): StoredText | number | undefined {
+function parseReply(reply: Reply): StoredText | number | undefined {
   if (typeof reply === 'number') return reply;
   const [json, revision] = reply as readonly string[];
   return json === undefined ? undefined : { revision: revision ?? '', json };

@@ -1,6 +1,6 @@
--- Notes contacts of agents. From ARGV[3] on come for each: the agent, the kind of contact, and of a push
--- whether it is a contact, and its outcome (both empty for others). Only pushes count as a change of the
--- agent: ranking reads no other statistic. Returns for each the time of the agent's last contact, its record
+-- Notes a contact of an agent. ARGV[3] is the agent, ARGV[4] the kind of contact; of a push, ARGV[5] says
+-- whether it is a contact, and ARGV[6] is its outcome (both empty for others). Only pushes count as a change
+-- of the agent: ranking reads no other statistic. Returns the time of the agent's last contact, its record
 -- and the revision of that; nothing where it has no record.
 
 -- Every note is a write, which may wait for the disk; a second one within `CONTACT_GRAIN_MS` adds nothing.
@@ -36,17 +36,12 @@ local function note_push(id, is_contact, outcome)
   end
 end
 
-local replies = {}
-for index = 3, #ARGV, 4 do
-  local id, kind, is_contact, outcome = ARGV[index], ARGV[index + 1], ARGV[index + 2] ~= '0', ARGV[index + 3]
-  if redis.call('EXISTS', PREFIX .. 'agent:' .. id) == 1 then
-    note_contact(id, kind, is_contact)
-    if kind == 'push' then
-      note_push(id, is_contact, outcome)
-    end
-    replies[#replies + 1] = redis.call('HMGET', PREFIX .. 'agent:' .. id, 'cm', 'v', 'r')
-  else
-    replies[#replies + 1] = {}
-  end
+local id, kind, is_contact, outcome = ARGV[3], ARGV[4], ARGV[5] ~= '0', ARGV[6]
+if redis.call('EXISTS', PREFIX .. 'agent:' .. id) == 0 then
+  return {}
 end
-return replies
+note_contact(id, kind, is_contact)
+if kind == 'push' then
+  note_push(id, is_contact, outcome)
+end
+return redis.call('HMGET', PREFIX .. 'agent:' .. id, 'cm', 'v', 'r')
