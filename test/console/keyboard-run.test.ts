@@ -181,7 +181,7 @@ describe('without a pointer', () => {
     while ((await page.evaluate(() => document.activeElement?.id)) !== 'payload') await press('Tab');
     await press('Control+A');
     await page.keyboard.type('{"of":"another",}');
-    await page.getByText('Line 1: a comma before the closing brace. JSON allows none there.').waitFor();
+    await page.getByText('Line 1: Expected double-quoted property name.').waitFor();
     await press('Control+Enter');
     await press('Control+A');
     await page.keyboard.type('{"of":"another"}');

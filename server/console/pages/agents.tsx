@@ -1,14 +1,14 @@
 /** The agents: which is full, silent, or does not take its pushes? */
 import type { VNode } from 'preact';
-import { useRef, useState } from 'preact/hooks';
 import { useConsole, useWatch } from '../gateway/console.ts';
 import type { AgentPage, ListedAgent } from '../gateway/shapes.ts';
 import { CopyButton, copyText } from '../parts/copy-button.tsx';
 import { FilterBar } from '../parts/filter-bar.tsx';
 import { formatNumber } from '../parts/format.ts';
-import { type FrozenList, showRows, updateRows } from '../parts/frozen-list.ts';
+import { type FrozenList, useFrozenList } from '../parts/frozen-list.ts';
 import { Icon } from '../parts/icon.tsx';
 import { LiveNote } from '../parts/live-note.tsx';
+import { NewRows } from '../parts/new-rows.tsx';
 import { usePageTitle } from '../parts/page-title.ts';
 import { PartFailed } from '../parts/part-failed.tsx';
 import { readTokens, type Token, writeTokens } from '../routing/filter.ts';
@@ -31,7 +31,7 @@ export function AgentsPage(): VNode {
   const watch = useWatch(key, client.readAgents(query));
   const page = watch.value.value;
   const failure = watch.failure.value;
-  const { list, showNew } = useFrozenAgents(key, page);
+  const { list = NO_ROWS, showNew } = useFrozenList(key, page, { rowsOf, idOf, size: PAGE_SIZE });
   const slots = overview.value.value?.slots;
   const change = (next: readonly Token[]): void => changeSearch(writeTokens(next, AGENT_KEYS));
   return (
@@ -71,9 +71,7 @@ export function AgentsPage(): VNode {
       </FilterBar>
       <div class="barline">
         <AgentSwitches tokens={tokens} counts={page?.counts} onChange={change} />
-        <button class={`btn small newrows${list.newCount > 0 ? ' on' : ''}`} type="button" onClick={showNew}>
-          {formatNumber(list.newCount)} new, show them
-        </button>
+        <NewRows count={list.newCount} onShow={showNew} />
         <span class="grow" />
         <LiveNote watch={watch} order="Trouble first" />
       </div>
@@ -98,29 +96,5 @@ function suggestTokens(tags: readonly { readonly tag: string }[]): readonly stri
 }
 
 const idOf = ({ agent_id }: ListedAgent): string => agent_id;
+const rowsOf = ({ agents, next_cursor }: AgentPage) => ({ rows: agents, isComplete: next_cursor === null });
 const NO_ROWS: FrozenList<ListedAgent> = { shown: [], newCount: 0, hasMissing: false };
-
-/** The rows in the order in which they were first read with these filters, until the reader asks for more. */
-function useFrozenAgents(
-  key: string,
-  page: AgentPage | undefined,
-): { readonly list: FrozenList<ListedAgent>; readonly showNew: () => void } {
-  const shown = useRef<{ key: string; page: AgentPage; list: FrozenList<ListedAgent> } | null>(null);
-  const [, redraw] = useState(0);
-  const before = shown.current;
-  if (page && before?.page !== page) {
-    const isComplete = page.next_cursor === null;
-    const list =
-      before?.key === key
-        ? updateRows(before.list, page.agents, idOf, { size: PAGE_SIZE, isComplete })
-        : showRows(page.agents, idOf, PAGE_SIZE);
-    shown.current = { key, page, list };
-  }
-  const showNew = (): void => {
-    if (!shown.current) return;
-    const { page: current } = shown.current;
-    shown.current = { key, page: current, list: showRows(current.agents, idOf, PAGE_SIZE) };
-    redraw((count) => count + 1);
-  };
-  return { list: shown.current?.list ?? NO_ROWS, showNew };
-}

@@ -1,7 +1,8 @@
 /**
  * Rows that stay where they are while data changes: cells change in the row, new rows wait until a person
- * shows them, rows that left the filter stay, dimmed, until then. Pure.
+ * shows them, rows that left the filter stay, dimmed, until then.
  */
+import { useRef, useState } from 'preact/hooks';
 
 /** A row that is shown; `isMissing` where the last read no longer had it. */
 export type ShownRow<Row> = { readonly id: string; readonly row: Row; readonly isMissing: boolean };
@@ -13,7 +14,7 @@ export type FrozenList<Row> = {
   readonly hasMissing: boolean;
 };
 
-/** Shows the first `size` of the rows that were read, as they are. */
+/** Shows the first `size` of the rows that were read, as they are. Pure. */
 export function showRows<Row>(
   rows: readonly Row[],
   idOf: (row: Row) => string,
@@ -27,7 +28,7 @@ export function showRows<Row>(
  * The list behind a further read, in its frozen order. `rows` begin where the first read began, in the order
  * of the listing, and should be more than `size`. `isComplete` says that no row follows behind them: only
  * then, or before the last shown row that was read, is a row that was not read missing from the filter
- * rather than beyond the read.
+ * rather than beyond the read. Pure.
  */
 export function updateRows<Row>(
   list: FrozenList<Row>,
@@ -49,4 +50,39 @@ export function updateRows<Row>(
   const isFull = list.shown.length >= size && lastAt >= 0;
   const added = rows.filter((row, index) => !ids.has(idOf(row)) && (!isFull || index < lastAt));
   return { shown, newCount: added.length, hasMissing: shown.some(({ isMissing }) => isMissing) };
+}
+
+/** The rows of a page, and whether none follows behind them. */
+type PageRows<Row> = { readonly rows: readonly Row[]; readonly isComplete: boolean };
+
+/**
+ * The rows of a listing that is read again and again; undefined before the first read of its filter, which
+ * `key` names.
+ */
+export function useFrozenList<Row, Page>(
+  key: string,
+  page: Page | undefined,
+  read: {
+    readonly rowsOf: (page: Page) => PageRows<Row>;
+    readonly idOf: (row: Row) => string;
+    readonly size: number;
+  },
+): { readonly list: FrozenList<Row> | undefined; readonly showNew: () => void } {
+  const { rowsOf, idOf, size } = read;
+  const frozen = useRef<{ key: string; page: Page; list: FrozenList<Row> } | null>(null);
+  const [, redraw] = useState(0);
+  if (page !== undefined && (frozen.current?.page !== page || frozen.current.key !== key)) {
+    const { rows, isComplete } = rowsOf(page);
+    const list =
+      frozen.current?.key === key
+        ? updateRows(frozen.current.list, rows, idOf, { size, isComplete })
+        : showRows(rows, idOf, size);
+    frozen.current = { key, page, list };
+  }
+  const showNew = (): void => {
+    if (page === undefined) return;
+    frozen.current = { key, page, list: showRows(rowsOf(page).rows, idOf, size) };
+    redraw((count) => count + 1);
+  };
+  return { list: frozen.current?.key === key ? frozen.current.list : undefined, showNew };
 }

@@ -4,7 +4,6 @@
  */
 import { findChangedNumber } from '../../../../sdk/numbers.ts';
 import type { Submission } from '../submission/copy-as.ts';
-import { describeJsonFault } from './json-fault.ts';
 
 /** The fields as they are typed. */
 export type Draft = {
@@ -93,8 +92,12 @@ function readSeconds(text: string): number | undefined | null {
 }
 
 function readPayload(text: string): { readonly value: object | null; readonly fault: string | null } {
-  const fault = describeJsonFault(text);
-  if (fault !== null) return { value: null, fault };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { value: null, fault: text.trim() === '' ? EMPTY_PAYLOAD : describeFault(String(error)) };
+  }
   const changed = findChangedNumber(text);
   if (changed !== undefined) {
     const arrives = JSON.stringify(Number(changed));
@@ -103,8 +106,17 @@ function readPayload(text: string): { readonly value: object | null; readonly fa
       fault: `${changed} would arrive as ${arrives}. Put it in double quotes, as a text.`,
     };
   }
-  const value: unknown = JSON.parse(text);
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  if (isObject) return { value, fault: null };
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { value, fault: null };
   return { value: null, fault: 'A payload is an object: begin with { and end with }.' };
+}
+
+const EMPTY_PAYLOAD = 'Nothing is here. Write {} for an empty payload.';
+
+/** What the browser's parser says, with the line if it names one: `Line 2: Expected ':' after property name.` */
+export function describeFault(said: string): string {
+  const line = /\bline (\d+)/.exec(said)?.[1];
+  const words = said
+    .replace(/^SyntaxError: (?:JSON\.parse: |JSON Parse error: )?/, '')
+    .replace(/(?: in JSON)? at (?:position|line) \d+.*$/s, '');
+  return `${line === undefined ? 'Not JSON' : `Line ${line}`}: ${words}.`;
 }

@@ -8,7 +8,7 @@ import { useConsole, useWatch } from '../../gateway/console.ts';
 import type { Read, Watch } from '../../gateway/polling.ts';
 import type { TaskCounts, TaskPage, TaskQuery, TaskRow } from '../../gateway/shapes.ts';
 import { stateOf } from '../../parts/chip.tsx';
-import { type FrozenList, showRows, updateRows } from '../../parts/frozen-list.ts';
+import { type FrozenList, useFrozenList } from '../../parts/frozen-list.ts';
 import { buildTaskQuery, type Token } from '../../routing/filter.ts';
 
 /** Rows of one page. */
@@ -38,6 +38,7 @@ export function stateOfRow(row: TaskRow): string {
 }
 
 const idOf = (row: TaskRow): string => row.request_id;
+const rowsOf = ({ tasks, next_cursor }: TaskPage) => ({ rows: tasks, isComplete: next_cursor === null });
 
 /** The rows and counts of a filter, from a cursor on, while the page is shown. */
 export function useTaskList(tokens: readonly Token[], cursor: string | null): TaskList {
@@ -62,26 +63,22 @@ export function useTaskList(tokens: readonly Token[], cursor: string | null): Ta
     COUNTS_MS,
   );
   const page = watch.value.value;
-  const frozen = useRef<Frozen | null>(null);
+  const frozen = useFrozenList(key, page, { rowsOf, idOf, size: PAGE_SIZE });
   const [, redraw] = useState(0);
-  frozen.current = page === undefined ? null : freeze(frozen.current, key, page);
   const cancelled = useRef<ReadonlyMap<string, number>>(new Map());
-  const list = frozen.current && patchCancelled(frozen.current.list, cancelled.current);
+  const list = frozen.list && patchCancelled(frozen.list, cancelled.current);
   return {
     page,
     watch,
     counts,
-    list: list ?? undefined,
+    list,
     noteCancelled(ids) {
       if (ids.length === 0) return;
       const now = time.now.peek();
       cancelled.current = new Map([...cancelled.current, ...ids.map((id) => [id, now] as const)]);
       redraw((count) => count + 1);
     },
-    showNew() {
-      if (page) frozen.current = freeze(null, key, page);
-      redraw((count) => count + 1);
-    },
+    showNew: frozen.showNew,
     hasOlder:
       page !== undefined && (page.next_cursor !== null || page.tasks.length > (list?.shown.length ?? 0)),
   };
@@ -101,16 +98,6 @@ export function patchCancelled(
     return { ...one, row: { ...one.row, ...end, ...waits, ended_time } };
   });
   return { ...list, shown };
-}
-
-/** The list of a key, as of the page that was read last. */
-type Frozen = { readonly key: string; readonly page: TaskPage; readonly list: FrozenList<TaskRow> };
-
-function freeze(before: Frozen | null, key: string, page: TaskPage): Frozen {
-  if (before?.key !== key) return { key, page, list: showRows(page.tasks, idOf, PAGE_SIZE) };
-  if (before.page === page) return before;
-  const options = { size: PAGE_SIZE, isComplete: page.next_cursor === null };
-  return { key, page, list: updateRows(before.list, page.tasks, idOf, options) };
 }
 
 /** A read that goes on with the next cursor until a page is full, or enough calls were made. */
