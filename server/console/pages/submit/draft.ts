@@ -112,7 +112,7 @@ function readPayload(text: string): { readonly value: object | null; readonly fa
 
 const EMPTY_PAYLOAD = 'Nothing is here. Write {} for an empty payload.';
 
-/** What the browser's parser says, with the line if it names one: `Line 2: Expected ':' after property name.` */
+/** The words of the browser's parser, with the line if it names one: `Line 2: Expected ':' after …`. */
 export function describeFault(said: string): string {
   const line = /\bline (\d+)/.exec(said)?.[1];
   const words = said
