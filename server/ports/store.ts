@@ -220,9 +220,9 @@ export type Store = {
   /** Values above 64 KiB are read one at a time. */
   get<K extends keyof Kinds>(kind: K, id: string): Promise<Stored<Kinds[K]> | undefined>;
   /**
-   * A task as the next commit may find it, which may not be durable yet. It is read to decide a commit and
-   * is never shown; what it leads to is shown only after that commit. A refusal that rests on it is decided
-   * again on a read by `get`.
+   * A task as this process knows it: its state may be old, or not durable yet. It is read to decide a commit
+   * and is never shown. A commit that rests on an old state is a conflict, and a refusal is decided again on
+   * a read by `get`. It spares Redis a read for most commits.
    */
   getForCommit(request_id: string): Promise<Stored<TaskState> | undefined>;
   /** An agent's record and counts; undefined when it has none. One that is damaged is removed on Redis. */

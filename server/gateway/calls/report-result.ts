@@ -64,12 +64,10 @@ async function noteContact(
   if (agent && status !== 'running') recentReports.note(agent_id, store.nowMs());
 }
 
-async function commitReport({ store, commits, largeWork }: Deps, report: Report): Promise<AdvanceResult> {
-  const { request_id } = report;
+async function commitReport({ commits, largeWork }: Deps, report: Report): Promise<AdvanceResult> {
   const passed = passOver(largeWork, report.result, (isLarge) => toTrigger(report, isLarge));
   const trigger = passed instanceof Promise ? await passed : passed;
-  const lastRead = await store.getForCommit(request_id);
-  return await commits.advanceTask(request_id, trigger, {}, lastRead);
+  return await commits.advanceTask(report.request_id, trigger);
 }
 
 /** Takes the properties of the body one by one. A large result is rendered here, for the last time. */

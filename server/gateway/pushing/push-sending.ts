@@ -7,6 +7,7 @@
  *                    ╰── longer than 30 s: not taken
  */
 
+import { createLargeWork } from '../../async/large-work.ts';
 import { createTimeQueue } from '../../async/time-queue.ts';
 import { PUSH_RESPONSE_WITHIN_MS } from '../../domain/delivery.ts';
 import { describeTask, type TaskInput, type TaskState } from '../../domain/task.ts';
@@ -111,7 +112,7 @@ export function isNotSent(outcome: PushOutcome): boolean {
 export function createPushSending(deps: Deps): PushSending {
   const smallPermits = createPushPermits(SMALL_PUSHES_MAX);
   const largePermits = createPushPermits(LARGE_PUSH_BYTES_MAX);
-  const readLarge = createQueue();
+  const readLarge = createLargeWork();
   const times = createTimeQueue(deps.clock);
 
   return {
@@ -126,7 +127,7 @@ export function createPushSending(deps: Deps): PushSending {
         if (end === null) return push.stop.signal.aborted || push.lease === null ? null : NOT_SENT;
         const outcome = isSmall
           ? startSending(deps, push, end)
-          : readLarge(() => startSending(deps, push, end));
+          : readLarge.run(() => startSending(deps, push, end));
         return await (await outcome).promise;
       } finally {
         end?.();
@@ -232,14 +233,4 @@ export async function giveBackLease(
   push.lease = null;
   const due = [{ ref: taskRef(attempt.request_id), atMs: store.nowMs(), lease }];
   await commits.reschedule(due).catch(() => undefined);
-}
-
-/** Runs one piece of work after the other. */
-function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const done = last.then(work);
-    last = done.catch(() => undefined);
-    return done;
-  };
 }

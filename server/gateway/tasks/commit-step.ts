@@ -67,17 +67,10 @@ export type TaskCommits = {
   ): Promise<CommitResult>;
   /**
    * Reads the task and commits a step, again after each conflict: at most 8 tries, then `busy` (503). The
-   * first try rests on a read that may not be durable yet, or on `lastRead`, what the caller read last; when
-   * it commits nothing, the step is decided again on a new, durable read. For example, when the first read
-   * shows a cancel that may not be durable yet, a report is refused only if a durable read shows the cancel
-   * too.
+   * first try rests on what this process knows of the task, which may be old: when it commits nothing, the
+   * step is decided again on a new read.
    */
-  advanceTask(
-    request_id: string,
-    trigger: Trigger,
-    options?: CommitOptions,
-    lastRead?: Stored<TaskState>,
-  ): Promise<AdvanceResult>;
+  advanceTask(request_id: string, trigger: Trigger, options?: CommitOptions): Promise<AdvanceResult>;
   /**
    * Re-times due entries and changes nothing else. `noneFree` makes it fail while such an agent has a free
    * slot.
@@ -167,14 +160,13 @@ export function createTaskCommits(deps: Deps): TaskCommits {
       return result;
     },
     reschedule: (due, noneFree) => store.commit({ writes: [], due, ...(noneFree && { noneFree }) }),
-    advanceTask(request_id, trigger, options, lastRead) {
-      let mayBeUndurable = true;
+    advanceTask(request_id, trigger, options) {
+      let isFirst = true;
       return retryCommit<AdvanceResult>(async (notAfterMs) => {
-        const isFirst = mayBeUndurable;
-        mayBeUndurable = false;
-        const first = isFirst ? (lastRead ?? (await store.getForCommit(request_id))) : undefined;
-        if (first) {
-          const result = await commitStep(request_id, first, trigger, { ...options, notAfterMs });
+        const known = isFirst ? await store.getForCommit(request_id) : undefined;
+        isFirst = false;
+        if (known) {
+          const result = await commitStep(request_id, known, trigger, { ...options, notAfterMs });
           if (result.kind === 'committed') return result;
         }
         const before = await store.get('task', request_id);

@@ -89,8 +89,7 @@ export type CommitOptions = {
   readonly noneWaiting?: readonly string[];
   /** The commit fails when the agent had a contact after this time. */
   readonly noContactAfter?: NonNullable<Batch['noContactAfter']>;
-  /** For whom the commit is made. */
-  /** The commit fails beyond these limits, or where the state grows and the memory has no room for it. */
+  /** The commit fails beyond these limits. */
   readonly atMost?: NonNullable<Batch['atMost']>;
   /** The agents the decision saw, if the task is abandoned. */
   readonly seenMatch?: MatchRecord;
