@@ -5,6 +5,8 @@ import type {
   FreeForm,
   JsonObject,
   JsonResult,
+  OutputPiece,
+  OutputStatus,
   RequestId,
   SessionId,
   SuccessfulTask,
@@ -13,7 +15,7 @@ import type {
 } from './contract.ts';
 import { requireId } from './ids.ts';
 import { CALL_OPTION_NAMES, CLIENT_OPTION_NAMES, warnOfUnknownNames } from './option-names.ts';
-import type { RunOptions, RunTask } from './run.ts';
+import type { FollowOptions, RunOptions, Runs } from './run.ts';
 import { type ClientOptions, readSettings } from './settings.ts';
 import type { OutputReading, ReadOutputOptions } from './stream/output.ts';
 import { createSubscription, type EventSubscription, type SubscribeOptions } from './stream/subscription.ts';
@@ -31,6 +33,10 @@ export type TaskGatewayClient = Calls & {
    * agent writes them, across reconnections. The last item is the `end`; then the loop ends. With `follow:
    * false` it ends where the output ends now. The first loop loads its code, as `subscribeEvents` does.
    */
+  readOutput(
+    request_id: RequestId,
+    options: ReadOutputOptions & { readonly withStatus: true },
+  ): OutputReading<OutputPiece | OutputStatus>;
   readOutput(request_id: RequestId, options?: ReadOutputOptions): OutputReading;
   /**
    * Submits a task, waits by stream or by polling until it reaches a terminal state, and returns it. A
@@ -46,6 +52,16 @@ export type TaskGatewayClient = Calls & {
     submission: TaskSubmission<Payload>,
     options?: RunOptions,
   ): Promise<SuccessfulTask<Payload, Result>>;
+  /**
+   * Follows a task that there is until it reaches a terminal state, and returns it, as `runTask` does; for
+   * example a page that is loaded again follows the task that it began. `onProgress` is called with the task
+   * as it is found, `onOutput` with the pieces behind `after`, and `onQuestion` with the questions that are
+   * open, also those before `after`. The signal ends the following; the task goes on.
+   */
+  followTask<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
+    request_id: RequestId,
+    options?: FollowOptions,
+  ): Promise<SuccessfulTask<Payload, Result>>;
 };
 
 /**
@@ -55,7 +71,14 @@ export type TaskGatewayClient = Calls & {
 export function createClient(options: ClientOptions = {}): TaskGatewayClient {
   warnOfUnknownNames('The options of clients', options, CLIENT_OPTION_NAMES);
   const { streams, ...calls } = createCalls(readSettings(options));
-  let runTask: RunTask | undefined;
+  let runs: Runs | undefined;
+  /** All runs of this client share its streams. */
+  async function loadRuns(signal: AbortSignal | undefined): Promise<Runs> {
+    const part = await loadChunk(() => import('./run.ts'), signal);
+    runs ??= part.createRuns(calls, streams, loadOutput);
+    return runs;
+  }
+
   return {
     ...calls,
     subscribeEvents(session, subscribing = {}) {
@@ -69,16 +92,19 @@ export function createClient(options: ClientOptions = {}): TaskGatewayClient {
       warnOfUnknownNames('The options of calls', reading, CALL_OPTION_NAMES);
       const lastEventId = `${reading.after ?? 0}`;
       requireId(request_id);
+      // The overload of the options says whether statuses are among the items.
       return createSubscription({ signal: reading.signal, lastEventId }, async (at) => {
         const part = await loadOutput(at.signal);
         return part.readOutput(streams, request_id, { ...reading, ...at });
-      });
+      }) as OutputReading;
     },
     async runTask(submission, running) {
-      const part = await loadChunk(() => import('./run.ts'), running?.signal);
-      // All runs of this client share its streams.
-      runTask ??= part.createRunTask(calls, streams, loadOutput);
-      return await runTask(submission, running);
+      return await (await loadRuns(running?.signal)).runTask(submission, running);
+    },
+    async followTask(request_id, following) {
+      warnOfUnknownNames('The options of calls', following, CALL_OPTION_NAMES);
+      requireId(request_id);
+      return await (await loadRuns(following?.signal)).followTask(request_id, following);
     },
   };
 }

@@ -209,6 +209,10 @@ export type OutputEnd = Piece<{
   readonly outcome: TaskOutcome;
   readonly missing: MissingOutput | null;
 }>;
+/** How an open task stands. It is no piece: it has no number. */
+export type OutputStatus = Omit<Piece<{ readonly status: TaskStatus; readonly progress: number }>, 'n'> & {
+  readonly n?: undefined;
+};
 /** A piece of a task's output, or its end. */
 export type OutputPiece = TextPiece | DataPiece | QuestionPiece | AnswerPiece | ResetPiece | OutputEnd;
 /** The body of an unregistration. The client adds the secret. */

@@ -9,6 +9,7 @@ import type {
   JsonObject,
   JsonResult,
   OutputPiece,
+  OutputStatus,
   RequestId,
   SuccessfulTask,
   Task,
@@ -18,7 +19,7 @@ import { AbortError, ApiError, ConnectionError, TaskGatewayError } from './error
 import { runCallback } from './log.ts';
 import { readEnd } from './responses.ts';
 import { isSettled, outcomeOf } from './settled.ts';
-import type { createRunOutput, OutputStatus, RunOutput, RunOutputOptions } from './stream/output.ts';
+import type { createRunOutput, RunOutput, RunOutputOptions } from './stream/output.ts';
 import type { OnQuestion } from './stream/questions.ts';
 import type { StreamDeps } from './stream/session.ts';
 import type { StreamWatch } from './stream/watch.ts';
@@ -90,12 +91,12 @@ export async function followTask<Payload extends JsonObject, Result extends Json
   submitted: Task<Payload, Result>,
   watch: StreamWatch,
   {
-    onProgress,
-    onOutput,
-    onQuestion,
     call,
     part,
+    after = 0,
+    ...callbacks
   }: RunCallbacks & {
+    readonly after?: number | undefined;
     readonly call: CallOptions;
     /** The part that reads outputs, of a run that shows how its task goes. */
     readonly part: OutputPart | undefined;
@@ -113,7 +114,7 @@ export async function followTask<Payload extends JsonObject, Result extends Json
   let status: OutputStatus | undefined;
   /** The error of a question, which ends the run before its task. */
   let failure: { readonly error: unknown } | undefined;
-  const notify = (): void => runCallback('onProgress', () => onProgress?.(task as unknown as Task));
+  const notify = (): void => runCallback('onProgress', () => callbacks.onProgress?.(task as unknown as Task));
   /** Takes the task as it was read, or as its stream says that it stands since. */
   function take(read: Task<Payload, Result>): void {
     const before = task;
@@ -124,8 +125,9 @@ export async function followTask<Payload extends JsonObject, Result extends Json
   notify();
   const output = openOutput(deps, part, task.request_id, {
     watch,
-    onOutput,
-    onQuestion,
+    after,
+    onOutput: callbacks.onOutput,
+    onQuestion: callbacks.onQuestion,
     answerTask: calls.answerTask,
     call,
     onFailed(error) {

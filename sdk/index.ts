@@ -31,7 +31,7 @@ export {
   ValidationError,
 } from './errors.ts';
 export type { Logger, LogLevel } from './log.ts';
-export type { RunOptions } from './run.ts';
+export type { FollowOptions, RunOptions } from './run.ts';
 export type { Secret } from './secrets.ts';
 export type { ClientOptions } from './settings.ts';
 export type { FeedNotice } from './stream/follow.ts';

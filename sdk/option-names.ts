@@ -13,7 +13,7 @@ export const CALL_OPTION_NAMES = [
   ...(['signal', 'timeoutMs', 'maxRetries', 'headers', 'onResponse', 'idempotencyKey', 'wait'] as const),
   ...(['traceparent', 'tracestate'] as const),
   ...(['onProgress', 'cancelOnAbort', 'lastEventId', 'onNotice', 'idleMs'] as const),
-  ...(['onOutput', 'onQuestion', 'after', 'follow'] as const),
+  ...(['onOutput', 'onQuestion', 'after', 'follow', 'withStatus'] as const),
 ] as const;
 /** The fields of a submission. */
 export const SUBMISSION_FIELD_NAMES = [

@@ -47,11 +47,24 @@ export type RunOptions = CallOptions &
     readonly cancelOnAbort?: boolean | undefined;
   };
 
-/** Runs a task until it is settled: `TaskGatewayClient.runTask`. */
-export type RunTask = <Payload extends JsonObject, Result extends JsonResult>(
-  submission: TaskSubmission<Payload>,
-  options?: RunOptions,
-) => Promise<SuccessfulTask<Payload, Result>>;
+/** The options of `followTask`. `timeoutMs` and `maxRetries` apply to each of its calls. */
+export type FollowOptions = CallOptions &
+  RunCallbacks & {
+    /** `onOutput` gets what is behind the piece of this number: 0, the default, is the beginning. */
+    readonly after?: number | undefined;
+  };
+
+/** Runs a task, and follows one that there is: `TaskGatewayClient.runTask` and `followTask`. */
+export type Runs = {
+  runTask<Payload extends JsonObject, Result extends JsonResult>(
+    submission: TaskSubmission<Payload>,
+    options?: RunOptions,
+  ): Promise<SuccessfulTask<Payload, Result>>;
+  followTask<Payload extends JsonObject, Result extends JsonResult>(
+    request_id: RequestId,
+    options?: FollowOptions,
+  ): Promise<SuccessfulTask<Payload, Result>>;
+};
 
 type RunDeps = FollowDeps & {
   readonly feeds: SharedFeeds;
@@ -69,8 +82,8 @@ const QUEUE_SECONDS = 30;
 const CANCEL_MAX_MS = 10_000;
 const CANCEL_TIMEOUT_MS = 4_000;
 
-/** Creates the function that runs tasks; all of its runs share one stream. */
-export function createRunTask(calls: RunDeps['calls'], streams: StreamDeps, loadOutput: LoadOutput): RunTask {
+/** Creates the functions for runs; all of these share one stream. */
+export function createRuns(calls: RunDeps['calls'], streams: StreamDeps, loadOutput: LoadOutput): Runs {
   const feeds = createSharedFeeds((session, cursor, signal) =>
     followSession(streams, session, { cursor, signal }),
   );
@@ -82,7 +95,10 @@ export function createRunTask(calls: RunDeps['calls'], streams: StreamDeps, load
     ownSession: `sdk-${createId()}`,
     calling: { held: 0 },
   };
-  return (submission, options) => runTask(deps, submission, options);
+  return {
+    runTask: (submission, options) => runTask(deps, submission, options),
+    followTask: (request_id, options) => followStored(deps, request_id, options),
+  };
 }
 
 /** A run's task, as far as the run knows it. */
@@ -130,6 +146,28 @@ async function runTask<Payload extends JsonObject, Result extends JsonResult>(
   } finally {
     ending.release();
     stopListening?.();
+  }
+}
+
+/** Follows a task that there is, until it is settled. Throws as `runTask` does; it never cancels the task. */
+async function followStored<Payload extends JsonObject, Result extends JsonResult>(
+  deps: RunDeps,
+  request_id: RequestId,
+  { onProgress, onOutput, onQuestion, after, ...call }: FollowOptions = {},
+): Promise<SuccessfulTask<Payload, Result>> {
+  const { signal } = call;
+  const callbacks = { onProgress, onOutput, onQuestion };
+  const follows = Boolean(onProgress ?? onOutput ?? onQuestion);
+  const watch = createStreamWatch(deps.streams.clock, signal, follows);
+  try {
+    return await untilAborted(signal, async () => {
+      const part = follows ? await deps.loadOutput(signal) : undefined;
+      const task = await deps.calls.getTask<Payload, Result>(request_id, call);
+      watch.watchTask(request_id);
+      return await followTask(deps, task, watch, { ...callbacks, after, call, part });
+    });
+  } catch (error) {
+    throw nameTask(error, { request_id });
   }
 }
 

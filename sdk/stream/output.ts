@@ -3,7 +3,7 @@
  * the stored pieces and then new ones, and how the task stands; where there is none, pages bring the pieces
  * that are stored.
  */
-import type { OutputEnd, OutputPiece, RequestId, TaskStatus } from '../contract.ts';
+import type { OutputEnd, OutputPiece, OutputStatus, RequestId } from '../contract.ts';
 import { ApiError } from '../errors.ts';
 import type { LaterCalls } from '../later-calls.ts';
 import { runCallback } from '../log.ts';
@@ -22,13 +22,15 @@ export type ReadOutputOptions = Omit<SubscribeOptions, 'lastEventId'> & {
   readonly after?: number | undefined;
   /** Whether to wait for what is written later. Default: true. */
   readonly follow?: boolean | undefined;
+  /**
+   * Whether the loop also gets `{ status, progress }`, while it follows: first, and whenever the task stands
+   * otherwise. Default: false, so that each item has a number.
+   */
+  readonly withStatus?: boolean | undefined;
 };
 
 /** The output of a task, for one `for await` loop; see `EventSubscription`. */
-export type OutputReading = AsyncIterable<OutputPiece> & Pick<EventSubscription, 'close'>;
-
-/** How a task stands. It has no number, and moves no cursor. */
-export type OutputStatus = { readonly status: TaskStatus; readonly progress: number };
+export type OutputReading<Item = OutputPiece> = AsyncIterable<Item> & Pick<EventSubscription, 'close'>;
 
 type OutputPage = Pick<OutputEnd, 'outcome' | 'missing'> & {
   readonly status: string;
@@ -54,15 +56,15 @@ const isPage = createGuard<OutputPage>({
 export async function* readOutput(
   deps: StreamDeps,
   request_id: RequestId,
-  { onNotice, follow = true, ...options }: Omit<ReadOutputOptions, 'signal'> & Reading,
-): AsyncGenerator<OutputPiece, void, undefined> {
+  { onNotice, follow = true, withStatus = false, ...options }: Omit<ReadOutputOptions, 'signal'> & Reading,
+): AsyncGenerator<OutputPiece | OutputStatus, void, undefined> {
   if (!follow) {
     yield* readPages(deps, request_id, Number(options.cursor.lastEventId), options);
     return;
   }
   for await (const item of followOutput(deps, request_id, options)) {
     if (item.kind !== 'event') runCallback('onNotice', () => onNotice?.(item));
-    else if (isPiece(item.event)) yield item.event;
+    else if (withStatus || isPiece(item.event)) yield item.event;
   }
 }
 
@@ -128,6 +130,8 @@ export type RunOutput = {
 export type RunOutputOptions = {
   /** Gets what the stream says of itself, and asks for the task when it may have changed. */
   readonly watch: Pick<StreamWatch, 'onItem' | 'requestCheck'>;
+  /** The number of the last piece that `onOutput` had before; 0 without one. */
+  readonly after: number;
   /** Whether to follow the task's stream. */
   readonly follows: boolean;
   readonly onOutput: ((piece: OutputPiece) => void) | undefined;
@@ -148,7 +152,7 @@ export function createRunOutput(
   request_id: RequestId,
   options: RunOutputOptions,
 ): RunOutput {
-  const { watch, follows, onOutput, onQuestion, onStatus, call, signal } = options;
+  const { watch, after, follows, onOutput, onQuestion, onStatus, call, signal } = options;
   const reading = { ...call, signal };
   const questions =
     onQuestion &&
@@ -159,7 +163,8 @@ export function createRunOutput(
       readBehind: (n) => readPages(deps, request_id, n, reading),
       sendAnswer: (key, answer) => options.answerTask(request_id, { key, answer }, reading),
     });
-  let last = 0;
+  // A question that waits for its answer may stand before what the caller has.
+  let last = questions ? 0 : after;
   let hasEnded = false;
   /** Whether the gateway has no outputs: it knows the specification alone. */
   let hasNone = false;
@@ -168,13 +173,13 @@ export function createRunOutput(
     if (piece.n <= last || hasEnded) return;
     last = piece.n;
     hasEnded = piece.end === true;
-    runCallback('onOutput', () => onOutput?.(piece));
+    if (piece.n > after) runCallback('onOutput', () => onOutput?.(piece));
     questions?.take(piece);
   }
 
   async function follow(): Promise<void> {
     const { timeoutMs, headers } = call;
-    const cursor = { lastEventId: undefined };
+    const cursor = { lastEventId: last === 0 ? undefined : `${last}` };
     try {
       for await (const item of followOutput(deps, request_id, { cursor, signal, timeoutMs, headers })) {
         if (item.kind !== 'event') watch.onItem(item);

@@ -49,48 +49,6 @@ async function startShouting(): Promise<void> {
 /** The tasks that have ended, the newest first. */
 const outcomes = async () => (await client.listTasks()).tasks.map(({ outcome }) => outcome);
 
-describe('fastify-events.ts', () => {
-  async function startServer(): Promise<string> {
-    const { output } = startExample('fastify-events.ts', [], env);
-    await until(() => output.out.includes('http://'), `the server listens: ${output.error}`);
-    return output.out.trim();
-  }
-  const run = (url: string, text: string, init: RequestInit = {}) => fetch(`${url}/run?text=${text}`, init);
-
-  test('streams the progress and the result, and cancels nothing when the stream ends well', async () => {
-    await startShouting();
-    const url = await startServer();
-    expect(await (await fetch(url)).text()).toContain("new EventSource('/run?text=hello')");
-    const response = await run(url, 'hello');
-    expect(response.headers.get('content-type')).toBe('text/event-stream');
-    const text = await response.text();
-    expect(text).toMatch(/^event: progress\ndata: {"status":"\w+","progress":0}\n\n/);
-    expect(text).toMatch(/\nid: end\nevent: done\ndata: {"output":"HELLO"}\n\n$/);
-    expect((await outcomes())[0]).toBe('success');
-    // An EventSource that connects again is sent away: it would run the task once more.
-    const again = await run(url, 'hello', { headers: { 'last-event-id': 'end' } });
-    expect(again.status).toBe(204);
-  });
-
-  test('says why a task failed', async () => {
-    await startShouting();
-    const text = await (await run(await startServer(), 'broken')).text();
-    expect(text).toMatch(
-      /event: failed\ndata: {"code":"task_failed","message":"Task \S+ failed: It is broken\."}/,
-    );
-  });
-
-  test('cancels the task of a page that is closed', async () => {
-    await startShouting();
-    const leaving = new AbortController();
-    const response = await run(await startServer(), 'slow', { signal: leaving.signal });
-    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-    for (let text = ''; !text.includes('running'); ) text += (await reader?.read())?.value ?? '';
-    leaving.abort();
-    await until(async () => (await outcomes())[0] === 'cancelled', 'the task is cancelled');
-  });
-});
-
 describe('route.ts', () => {
   /** What a framework does: it makes a Request of each request, whose signal fires when the caller leaves. */
   const FRAMEWORK = `import { createServer } from 'node:http';
