@@ -79,7 +79,7 @@ export class TimeoutError extends TaskGatewayError {
   readonly timeoutMs: number;
 
   constructor(timeoutMs: number, what = 'No response') {
-    super('timeout', `${what} within ${timeoutMs} ms. Raise timeoutMs.`);
+    super('timeout', `${what} within ${timeoutMs} ms (timeoutMs).`);
     this.timeoutMs = timeoutMs;
   }
 }

@@ -72,7 +72,7 @@ test('A page follows the output: text as text, data folded, what came before a r
   await expect.poll(() => outputOf(page)).toContain('page');
   task.restart('second');
   await task.write({ text: '\u001b[31mred\u001b[0m \u202Eturned\r50 %\r100 %\n' });
-  await expect.poll(() => outputOf(page)).toContain('red \\u202eturned\n50 %\n100 %');
+  await expect.poll(() => outputOf(page)).toContain('100 %');
   expect(await outputOf(page)).toContain(`${AGENT} begins anew`);
   expect(await page.locator('.output > .void').count()).toBe(2);
   expect(await page.locator('.output > div:not(.void)').innerText()).toContain('red');
@@ -199,5 +199,19 @@ test('The tail joins texts, and is bounded by characters and by blocks.', () => 
   expect([long.chars <= 131_072, long.isCut]).toEqual([true, true]);
   const end = { n: 2, end: true, status: 'success', outcome: 'success', missing: null } as const;
   expect(extendTail(EMPTY_TAIL, [{ n: 1, reset: true, agent_id: 'a' }, end])).toMatchObject({ end, last: 2 });
-  expect(showOutput('a\u0000\u001b[1;31mb\u001b[0m\r\nc\rd\te')).toBe('a\\u0000b\nc\nd\te');
+  expect(showOutput('a\u0000\u001b[1;31mb\u001b[0m\r\nc\te')).toBe('a\\u0000b\nc\te');
+});
+
+test('Fifty bars that overwrite one another are one, wherever the pieces are cut.', () => {
+  const bars = Array.from({ length: 50 }, (_, n) => `\r\u001b[32m${2 * n + 2}%\u001b[0m [##]`).join('');
+  const written = `fetching\u001b]0;title\u0007\r\n${bars}\r\ndone\n`;
+  for (const size of [1, 2, 3, 7, 1_000]) {
+    const texts = written.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [];
+    const { blocks, chars } = extendTail(
+      EMPTY_TAIL,
+      texts.map((text, index) => ({ n: index + 1, text })),
+    );
+    expect(blocks).toEqual([{ id: 1, isVoid: false, kind: 'text', text: 'fetching\n100% [##]\ndone\n' }]);
+    expect(chars).toBe(24);
+  }
 });

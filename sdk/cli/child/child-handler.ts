@@ -10,7 +10,7 @@ import { messageOf } from '../exit-codes.ts';
 import type { Environment, Terminal } from '../terminal/terminal.ts';
 import { withTraceEnvironment } from '../trace-environment.ts';
 import { waitUntilSettled } from '../wait.ts';
-import { type ChildExit, runChild } from './child.ts';
+import { type ChildExit, END_BYTES, LEFT_OUT, runChild } from './child.ts';
 import { checkFreeFiles } from './executables.ts';
 import { startGroupWatch } from './group-watch.ts';
 
@@ -27,6 +27,8 @@ export type ChildHandlerOptions = {
   /** Whether standard output is also written to the task's output. */
   readonly streams: boolean;
   readonly killAfterMs: number;
+  /** Finds percentages in what the program writes. */
+  readonly progress: RegExp | undefined;
   readonly outputBytesMax: number;
   /** Names of variables that hold secrets, besides those of this command. */
   readonly secretNames: readonly string[];
@@ -78,18 +80,24 @@ export function createChildHandler(options: ChildHandlerOptions): ChildHandler {
     starved.add(request_id);
   }
 
+  const killWords =
+    options.killAfterMs > 0 ? `, and SIGKILL in ${options.killAfterMs / 1_000} s` : ' and SIGKILL';
+
   return {
     isBusy: () => starved.size > 0 || !checkFreeFiles(FILES_PER_TASK),
     async handler(task, { signal, progress, write, ...trace }) {
       const { request_id } = task;
-      const outcome = watchOutcome(client, request_id, signal);
+      const outcome = watchOutcome(client, task, signal, (why) =>
+        logTaskLine(terminal, request_id, `${why}: the program gets SIGTERM${killWords}`),
+      );
       const run = runChild(command, {
         input: JSON.stringify(task.payload),
         env: { ...withTraceEnvironment(inherited, trace), ...describeTask(task) },
-        signal: AbortSignal.any([signal, outcome.terminal]),
+        signal: outcome.signal,
         killAfterMs: options.killAfterMs,
         outputBytesMax: options.outputBytesMax,
         onProgress: progress,
+        progress: options.progress,
         onOutputText: options.streams ? write : undefined,
         onErrorText: (text) => logErrorText(terminal, request_id, text),
         onShortage: (code) => noteShortage(request_id, code),
@@ -113,16 +121,47 @@ export function createChildHandler(options: ChildHandlerOptions): ChildHandler {
   };
 }
 
-/** `terminal` aborts when the task is cancelled or times out. A heartbeat would report that, but later. */
-function watchOutcome(client: TaskGatewayClient, request_id: string, signal: AbortSignal) {
-  const terminal = new AbortController();
+/**
+ * The signal fires with the agent's, and when the task ends: a heartbeat would say so too, but later. `say`
+ * is called once, with what happened to the task.
+ */
+function watchOutcome(
+  client: TaskGatewayClient,
+  task: Task,
+  signal: AbortSignal,
+  say: (why: string) => void,
+): { readonly signal: AbortSignal; stop(): void } {
+  const { request_id } = task;
+  const ended = new AbortController();
   const stopped = new AbortController();
+  const any = AbortSignal.any([signal, ended.signal]);
+  const explain = (now: Task): void => {
+    if (!stopped.signal.aborted) say(describeStop(now, task.agent_id));
+    stopped.abort();
+  };
   waitUntilSettled(client, request_id, { signal: AbortSignal.any([signal, stopped.signal]) }).then(
-    () => terminal.abort(),
+    (last) => {
+      explain(last);
+      ended.abort();
+    },
     // If the task can't be polled, the heartbeat still ends the run.
     () => undefined,
   );
-  return { terminal: terminal.signal, stop: (): void => stopped.abort() };
+  signal.addEventListener(
+    'abort',
+    () =>
+      void client
+        .getTask(request_id, { signal: stopped.signal, maxRetries: 0 })
+        .then(explain, () => undefined),
+  );
+  return { signal: any, stop: () => stopped.abort() };
+}
+
+/** Why the work on a task stops, from the task as it is now. */
+function describeStop({ status, error_info, agent_id }: Task, own: string | null): string {
+  if (status === 'success') return 'done by another agent';
+  if (status === 'failed') return error_info ?? 'failed';
+  return agent_id === own ? 'stopped' : `moved to ${agent_id ?? 'the queue'}`;
 }
 
 function describeTask(task: Task): Record<string, string> {
@@ -139,13 +178,13 @@ function describeTask(task: Task): Record<string, string> {
 
 /** Returns the result of a successful run. Throws an error with the reason of a failed one. */
 export function readResult(
-  { exitCode, signal, output, truncated, errorTail }: ChildExit,
+  { exitCode, signal, output, truncated, lastLines }: ChildExit,
   program: string,
   kind: ResultKind,
 ): Record<string, unknown> {
   if (exitCode !== 0) {
     const reason = exitCode === null ? `was ended by ${signal}` : `ended with exit code ${exitCode}`;
-    throw new Error(errorTail || `${program} ${reason}`);
+    throw new Error(lastLines || `${program} ${reason}`);
   }
   // Drops the final line break, as a shell does in $(…).
   const text = output.replace(/\r?\n$/, '');
@@ -161,18 +200,19 @@ export function readResult(
   return { ...value };
 }
 
-/** The text, or as much of its beginning as has JSON of the allowed size; no half of a character. */
+/** The text, or as much of its beginning, with its end, as has JSON of the allowed size. */
 function cutToFit(text: string): string {
-  const fits = (length: number): boolean =>
-    Buffer.byteLength(JSON.stringify(text.slice(0, length))) <= OUTPUT_BYTES_MAX;
-  if (fits(text.length)) return text;
+  const fits = (one: string): boolean => Buffer.byteLength(JSON.stringify(one)) <= OUTPUT_BYTES_MAX;
+  if (fits(text)) return text;
+  const end = LEFT_OUT + text.slice(-END_BYTES).replace(/^[\udc00-\udfff]/, '');
+  const cut = (length: number): string => text.slice(0, length).replace(/[\ud800-\udbff]$/, '') + end;
   let [length, tooLong] = [0, text.length];
   while (tooLong - length > 1) {
     const middle = Math.floor((length + tooLong) / 2);
-    if (fits(middle)) length = middle;
+    if (fits(cut(middle))) length = middle;
     else tooLong = middle;
   }
-  return text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
+  return cut(length);
 }
 
 function parseResult(text: string, program: string): unknown {

@@ -10,7 +10,11 @@ import { systemClock } from '../../clock.ts';
 import { startTimer } from '../timers.ts';
 import { checkFreeFiles, FILES_PER_START } from './executables.ts';
 import type { GroupWatch } from './group-watch.ts';
-import { createProgressMarkerFilter, type ProgressMarkerOptions } from './progress-markers.ts';
+import {
+  createProgressMarkerFilter,
+  createProgressReader,
+  type ProgressMarkerOptions,
+} from './progress-markers.ts';
 
 export type ChildOptions = {
   /** Written to the program's standard input. */
@@ -19,10 +23,12 @@ export type ChildOptions = {
   /** Ends the program: its process group gets SIGTERM, and SIGKILL after `killAfterMs`. */
   readonly signal: AbortSignal;
   readonly killAfterMs: number;
-  /** Standard output is cut after this many bytes. */
+  /** Standard output is cut to this many bytes. */
   readonly outputBytesMax: number;
-  /** Called with the percentage of each progress marker. */
+  /** Called with the percentage of each progress marker, and with what `progress` finds. */
   readonly onProgress: (percent: number) => void;
+  /** Finds percentages in the output. */
+  readonly progress?: RegExp | undefined;
   /**
    * Called with what the program writes to standard output. While the promise of the last call is pending,
    * the program is held back: no more is read.
@@ -46,10 +52,10 @@ export type ChildExit = {
   readonly signal: NodeJS.Signals | null;
   /** The program's standard output, without progress markers. */
   readonly output: string;
-  /** The program wrote more than `output` holds. */
+  /** The program wrote more than `output` holds: what is missing is before its last 64 KiB. */
   readonly truncated: boolean;
-  /** The last lines that the program wrote to standard error. */
-  readonly errorTail: string;
+  /** The last lines that the program wrote to standard error, or to standard output where there is none. */
+  readonly lastLines: string;
 };
 
 /** How long background processes of the program may still write after the program exited. */
@@ -81,7 +87,7 @@ export async function runChild(command: readonly string[], options: ChildOptions
     signalGroup(pid, 'SIGTERM');
     schedule(options.killAfterMs, () => signalGroup(pid, 'SIGKILL'));
   };
-  const { output, errors, whileHeld } = readOutput(child, options);
+  const { output, texts, errors, whileHeld } = readOutput(child, options);
   /** Stops to read, once nothing holds the program back that has ended. */
   const closeOutput = (): void => {
     const held = whileHeld();
@@ -109,7 +115,7 @@ export async function runChild(command: readonly string[], options: ChildOptions
       },
     );
     await whileHeld();
-    return { exitCode, signal, ...output.read(), errorTail: errors.read() };
+    return { exitCode, signal, ...output.read(), lastLines: errors.read() || texts.read() };
   } finally {
     options.signal.removeEventListener('abort', terminate);
     for (const stop of timers) stop();
@@ -187,15 +193,20 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
 }
 
 function readOutput(child: StartedChild, options: ChildOptions) {
-  const { onProgress } = options;
+  const { onProgress, progress } = options;
   const output = createOutputBuffer(options.outputBytesMax);
+  const texts = createTail();
   const errors = createTail();
+  const readProgress = (): ((text: string) => void) | undefined =>
+    progress && createProgressReader(progress, onProgress);
+  const [inOutput, inErrors] = [readProgress(), readProgress()];
   let taken: Promise<void> = Promise.resolve();
   let held: Promise<void> | undefined;
-  readText(child.stdout, { onProgress, onText: addOutput });
+  readText(child.stdout, inOutput, { onProgress, onText: addOutput });
 
   function addOutput(text: string): void {
     output.add(text);
+    texts.add(text);
     const { onOutputText } = options;
     if (!onOutputText) return;
     taken = taken.then(() => onOutputText(text)).catch(() => undefined);
@@ -214,7 +225,7 @@ function readOutput(child: StartedChild, options: ChildOptions) {
     child.stdout.resume();
   }
 
-  readText(child.stderr, {
+  readText(child.stderr, inErrors, {
     onProgress,
     onText(text) {
       errors.add(text);
@@ -223,40 +234,65 @@ function readOutput(child: StartedChild, options: ChildOptions) {
   });
   return {
     output,
+    texts,
     errors,
     /** While the program is held back, a promise that resolves when that is over. */
     whileHeld: () => held,
   };
 }
 
-function readText(stream: Readable, options: ProgressMarkerOptions): void {
+/** `onRead` is called with each text at once; the filter keeps one back until it is no marker. */
+function readText(
+  stream: Readable,
+  onRead: ((text: string) => void) | undefined,
+  options: ProgressMarkerOptions,
+): void {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const filter = createProgressMarkerFilter(options);
-  stream.on('data', (bytes: Uint8Array) => filter.write(decoder.decode(bytes, { stream: true })));
+  stream.on('data', (bytes: Uint8Array) => {
+    const text = decoder.decode(bytes, { stream: true });
+    onRead?.(text);
+    filter.write(text);
+  });
   stream.on('end', () => {
     filter.write(decoder.decode());
     filter.end();
   });
 }
 
-/** Keeps text up to a number of bytes; the cut never splits a character. */
+/** Of an output that is cut, so much of its end is kept: it often says how the program ended. */
+export const END_BYTES = 65_536;
+/** Stands for what is missing. */
+export const LEFT_OUT = '\n[… left out …]\n';
+
+/**
+ * Keeps text up to a number of bytes: its beginning and, if it is cut, its end. The cuts never split a
+ * character.
+ */
 function createOutputBuffer(bytesMax: number) {
-  const chunks: Buffer[] = [];
+  const endMax = Math.min(END_BYTES, Math.floor(bytesMax / 2));
+  const begin: Buffer[] = [];
+  let beginBytes = 0;
+  let end = Buffer.alloc(0);
   let bytes = 0;
-  let truncated = false;
   return {
     add(text: string): void {
-      if (truncated) return;
       const chunk = Buffer.from(text);
-      truncated = bytes + chunk.length > bytesMax;
-      chunks.push(truncated ? chunk.subarray(0, bytesMax - bytes) : chunk);
       bytes += chunk.length;
+      const kept = chunk.subarray(0, bytesMax - endMax - beginBytes);
+      begin.push(kept);
+      beginBytes += kept.length;
+      end = Buffer.concat([end, chunk.subarray(kept.length)]);
+      // Copied now and then, not for each text.
+      if (end.length > 2 * endMax) end = end.subarray(-endMax);
     },
     read(): { output: string; truncated: boolean } {
-      const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(chunks), {
-        stream: truncated,
-      });
-      return { output: text, truncated };
+      if (bytes <= bytesMax) return { output: Buffer.concat([...begin, end]).toString(), truncated: false };
+      const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+      const head = decoder.decode(Buffer.concat(begin), { stream: true });
+      const last = end.subarray(-endMax);
+      const tail = last.subarray(last.findIndex((byte) => (byte & 0xc0) !== 0x80)).toString();
+      return { output: head + LEFT_OUT + tail, truncated: true };
     },
   };
 }

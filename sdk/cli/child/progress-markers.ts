@@ -1,4 +1,7 @@
-/** Separates progress markers, lines like `::progress 40::`, from the other output of a program. */
+/**
+ * The progress of a program: markers, lines like `::progress 40::`, which are separated from its other
+ * output, and what a pattern finds in that.
+ */
 
 export type ProgressMarkerFilter = {
   /** Takes the next part of the output. */
@@ -48,5 +51,31 @@ export function createProgressMarkerFilter({
       if (incomplete !== '') finishLine(incomplete);
       incomplete = '';
     },
+  };
+}
+
+/** So much of a line is searched. */
+const LINE_CHARS_MAX = 4_096;
+
+/**
+ * Creates a reader that calls back with the last percentage that a pattern finds in a line, as its first
+ * group or, without one, as a whole. A carriage return begins a line, so a bar of progress is read each time
+ * it is drawn, before its line ends.
+ */
+export function createProgressReader(
+  pattern: RegExp,
+  onProgress: (percent: number) => void,
+): (text: string) => void {
+  const all = new RegExp(pattern, 'g');
+  let line = '';
+  let last: number | undefined;
+  return (text) => {
+    const lines = (line + text).split(/[\r\n]/);
+    line = lines.at(-1)?.slice(-LINE_CHARS_MAX) ?? '';
+    const found = lines.flatMap((one) => [...one.slice(-LINE_CHARS_MAX).matchAll(all)].slice(-1)).at(-1);
+    const percent = found && Number(found[1] ?? found[0]);
+    if (percent === undefined || !(percent >= 0 && percent <= 100) || percent === last) return;
+    last = percent;
+    onProgress(percent);
   };
 }

@@ -23,6 +23,7 @@ type ExecOptions = {
   readonly endpoint?: string;
   readonly result: 'text' | 'json';
   readonly stream?: boolean;
+  readonly progress?: RegExp;
   /** Bytes. */
   readonly outputMax: number;
   /** Seconds. */
@@ -43,8 +44,8 @@ const EXAMPLES = `
 The program is started once per task. It reads the payload as JSON from standard input. Its environment has
 TASK_REQUEST_ID, TASK_TYPE, TASK_TAGS (a JSON array), TASK_AGENT_ID, TASK_SESSION, TASK_CREATE_TIME and TASK_TIMEOUT,
 the task's trace as TRACEPARENT and TRACESTATE, but none of the secrets. If it exits with 0, the task succeeds, and its standard output is the output of the result.
-Otherwise the task fails, and the last lines of its standard error are the reason. A line "::progress 40::" on either
-output reports the progress. When the task is cancelled or times out, the program and all processes it started get
+Otherwise the task fails, and the last lines of its standard error, or else of its standard output, are the reason. A
+line "::progress 40::" on either output reports the progress, and so does what --progress finds. When the task is cancelled or times out, the program and all processes it started get
 SIGTERM, then SIGKILL. With --stream clients see standard output while the program runs ("run --stream", "task output -f");
 a program that writes faster than the gateway takes it is held back. The result is the same.
 
@@ -55,7 +56,7 @@ finishes the running ones; a second Ctrl-C ends them.
 Examples:
   $ task-gateway agent exec --tag hello -- jq -r '"Hello, " + .name'
   $ task-gateway agent exec --tag build --stream -- make test
-  $ task-gateway agent exec --tag weekly --max 4 -- python3 report.py
+  $ task-gateway agent exec --tag video --progress '(\\d+)%' -- python3 encode.py
   $ task-gateway agent exec --tag gpu --listen 0.0.0.0:9000 --endpoint http://10.0.0.7:9000/ -- ./render`;
 
 /** Adds `exec` to `agent`. */
@@ -81,6 +82,11 @@ export function addAgentExec(parent: Command, context: CommandContext): void {
         .default('text'),
     )
     .option('--stream', 'also write standard output to the output of the task while the program runs')
+    .option(
+      '--progress <regex>',
+      'report the last percentage that this finds in a line, for example "(\\d+)%"',
+      parsePattern,
+    )
     .option(
       '--output-max <bytes>',
       `cut standard output to this size, and never to more than ${OUTPUT_BYTES_MAX} bytes as JSON`,
@@ -121,6 +127,7 @@ async function runExec(
     command: words,
     resultKind: options.result,
     streams: options.stream === true,
+    progress: options.progress,
     secretNames,
     killAfterMs: options.killAfter * 1_000,
     outputBytesMax: Math.min(options.outputMax, OUTPUT_BYTES_MAX),
@@ -206,6 +213,15 @@ async function runUntilInterrupted(
     throw new CommandError(EXIT_CODES.other, `Stopped before the agent was registered. ${log.lastFailure()}`);
   }
   terminal.log('Stopped.');
+}
+
+/** Parses a regular expression. Throws a usage error. */
+function parsePattern(text: string): RegExp {
+  try {
+    return new RegExp(text);
+  } catch (error) {
+    throw createUsageError(`--progress "${text}" can't be used: ${messageOf(error)}.`);
+  }
 }
 
 /** Parses `HOST:PORT`, `[IPV6]:PORT` or `:PORT`, each optionally followed by a path. Throws a usage error. */

@@ -1,6 +1,7 @@
 /** Prints the pieces of a task's output: text as it is, or each piece as a line of JSON. */
 import type { OutputPiece, Question } from '../../contract.ts';
 import { type OutputFormat, renderJson } from './output.ts';
+import { splitUnfinished } from './safe-text.ts';
 import type { Terminal } from './terminal.ts';
 
 export type PiecePrinter = {
@@ -21,8 +22,12 @@ export function createPiecePrinter(
 ): PiecePrinter {
   /** Whether the last text had no line break at its end. */
   let isWithinLine = false;
+  /** The end of the last text on a terminal, if it means something only with the next one. */
+  let unfinished = '';
 
-  async function printText(text: string): Promise<void> {
+  async function printText(written: string): Promise<void> {
+    const [text, rest] = terminal.out.isTty ? splitUnfinished(unfinished + written) : [written, ''];
+    unfinished = rest;
     if (text === '') return;
     isWithinLine = !text.endsWith('\n');
     await terminal.print(text);
@@ -30,6 +35,7 @@ export function createPiecePrinter(
 
   /** A terminal shows what follows on a line of its own; a file gets what the agent wrote. */
   async function endLine(): Promise<void> {
+    unfinished = '';
     if (isWithinLine && terminal.out.isTty) await printText('\n');
   }
 

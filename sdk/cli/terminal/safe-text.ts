@@ -4,9 +4,16 @@
  * them escaped, and so stays the same JSON.
  */
 
+import { stripVTControlCharacters } from 'node:util';
+
 const DIRECTIONS = '\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069';
 /** Every control character (C0, DEL, C1) but the line break and the tab, and what sets a direction. */
 const OBEYED = new RegExp(`(?![\\n\\t])\\p{Control}|[${DIRECTIONS}]`, 'gu');
+const ESCAPE = '\u001b';
+/** A carriage return, or the beginning of an escape sequence. */
+const UNFINISHED = new RegExp(`(?:\\r|${ESCAPE}(?:\\[[\\d;?]*|\\][^\\p{Control}]{0,256})?)$`, 'u');
+/** Begins the line of a terminal anew. */
+const OVERWRITE = `\r${ESCAPE}[K`;
 const BREAKS = /[\r\n\t\u0085\u2028\u2029]+/g;
 /**
  * Characters that `JSON.stringify` leaves as they are, although a terminal or a reader of lines obeys them.
@@ -14,12 +21,28 @@ const BREAKS = /[\r\n\t\u0085\u2028\u2029]+/g;
 const UNESCAPED = new RegExp(`[\\u007f-\\u009f\\u2028\\u2029${DIRECTIONS}]`, 'g');
 
 /**
- * Removes what a terminal obeys. Line breaks and tabs stay if `keepLines` is true; otherwise they become
- * spaces, so that the text is one line.
+ * Removes what a terminal obeys, escape sequences as a whole. Line breaks and tabs stay if `keepLines` is
+ * true; otherwise they become spaces, so that the text is one line.
  */
 export function cleanText(text: string, keepLines = false): string {
-  const flat = keepLines ? text.replaceAll('\r\n', '\n') : text.replaceAll(BREAKS, ' ');
+  const plain = stripVTControlCharacters(text);
+  const flat = keepLines ? plain.replaceAll('\r\n', '\n') : plain.replaceAll(BREAKS, ' ');
   return flat.replaceAll(OBEYED, '');
+}
+
+/**
+ * Cleans what a program wrote, line by line, for a terminal: a carriage return overwrites its line, so that a
+ * bar of progress is one bar.
+ */
+export function cleanScreen(text: string): string {
+  const lines = text.replaceAll('\r\n', '\n').split('\r');
+  return lines.map((line) => cleanText(line, true)).join(OVERWRITE);
+}
+
+/** Splits off an end that means something only with what follows: an escape sequence, a carriage return. */
+export function splitUnfinished(text: string): readonly [text: string, rest: string] {
+  const at = text.search(UNFINISHED);
+  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at)];
 }
 
 /**

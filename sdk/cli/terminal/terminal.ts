@@ -3,14 +3,14 @@
  * the status line appear only on a terminal. Standard error contains no secret.
  *
  * This is the one place that cleans: nothing a terminal obeys gets through, whichever command writes it, but
- * the colours and the status line of this file. Standard output that is no terminal gets its text unchanged.
- * When standard error does not take its lines, the waiting ones are bounded: further lines are left out and
- * counted.
+ * the colours, the status line, and a carriage return that overwrites its line. Standard output that is no
+ * terminal gets its text unchanged. When standard error does not take its lines, the waiting ones are
+ * bounded: further lines are left out and counted.
  */
 import { createId } from '../../ids.ts';
 import { CommandError, EXIT_CODES } from '../exit-codes.ts';
 import { redactSecrets } from './redaction.ts';
-import { cleanText } from './safe-text.ts';
+import { cleanScreen, cleanText } from './safe-text.ts';
 
 /** The environment variables of the command. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -105,7 +105,7 @@ export function createTerminal(stdout: OutStream, stderr: OutStream, env: Enviro
     logLines: (text) => log(text, true),
     print(text) {
       showStatus('');
-      const rendered = out.isTty ? out.setColours(cleanText(text, true)) : text;
+      const rendered = out.isTty ? out.setColours(cleanScreen(text)) : text;
       return new Promise((resolve, reject) => {
         stdout.write(rendered, (error) => (error ? reject(explainUnwritten(error)) : resolve()));
       });

@@ -20,6 +20,8 @@ export type TailBlock = {
 export type Tail = {
   readonly blocks: readonly TailBlock[];
   readonly chars: number;
+  /** The end of the last text, if it means something only with the next one. */
+  readonly unfinished: string;
   /** Whether earlier blocks were left out. */
   readonly isCut: boolean;
   /** The number of the last piece, 0 before the first. */
@@ -30,22 +32,33 @@ export type Tail = {
   readonly end: OutputEnd | null;
 };
 
-export const EMPTY_TAIL: Tail = { blocks: [], chars: 0, isCut: false, last: 0, open: [], end: null };
+export const EMPTY_TAIL: Tail = {
+  blocks: [],
+  chars: 0,
+  unfinished: '',
+  isCut: false,
+  last: 0,
+  open: [],
+  end: null,
+};
 
 /** About as much as a person reads back: 128 KiB, or 400 blocks. */
 const CHARS_MAX = 131_072;
 const BLOCKS_MAX = 400;
 /** A text that is longer is cut: little of the page changes with each piece. */
 const BLOCK_CHARS = 4_096;
-/** Sets the colours of a terminal, or moves its cursor. */
-const SEQUENCES = /\p{Control}\[[\d;?]*[ -/]*[@-~]/gu;
+/** Sets the colours or the title of a terminal, or moves its cursor. */
+const SEQUENCES = /(?![\t\n\r])\p{Control}(?:\[[\d;?]*[ -/]*[@-~]|\][^\p{Control}]*\p{Control}\\?)/gu;
+const ESCAPE = '\u001b';
+/** An end that means something only with what follows: a carriage return, or half a sequence. */
+const UNFINISHED = new RegExp(`(?:\\r|${ESCAPE}(?:\\[[\\d;?]*|\\][^\\p{Control}]{0,256})?)$`, 'u');
 /** Every character that is not seen, or turns what follows. */
-const HIDDEN = /(?![\t\n])\p{Control}|[\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
+const HIDDEN = /(?![\t\n\r])\p{Control}|[\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 
 /** The tail with these pieces behind it. */
 export function extendTail(tail: Tail, pieces: readonly OutputPiece[]): Tail {
   const blocks = [...tail.blocks];
-  let { chars, isCut, last, open, end } = tail;
+  let { chars, unfinished, isCut, last, open, end } = tail;
   for (const piece of pieces) {
     last = piece.n;
     open = updateOpen(open, piece);
@@ -58,8 +71,11 @@ export function extendTail(tail: Tail, pieces: readonly OutputPiece[]): Tail {
       blocks.push({ id: countOn(blocks), isVoid: false, kind: 'question', prompt });
     } else if (piece.answer) {
       blocks.push({ id: countOn(blocks), isVoid: false, kind: 'answer', given: piece.answer });
-    } else if (piece.text !== undefined) chars += addText(blocks, showOutput(piece.text));
-    else if ('data' in piece) {
+    } else if (piece.text !== undefined) {
+      const written = unfinished + piece.text;
+      unfinished = UNFINISHED.exec(written)?.[0] ?? '';
+      chars += addText(blocks, written.slice(0, written.length - unfinished.length));
+    } else if ('data' in piece) {
       const size = JSON.stringify(piece.data)?.length ?? 0;
       chars += size;
       blocks.push({ id: countOn(blocks), isVoid: false, kind: 'data', data: piece.data, chars: size });
@@ -70,7 +86,7 @@ export function extendTail(tail: Tail, pieces: readonly OutputPiece[]): Tail {
     chars -= first?.kind === 'text' ? first.text.length : first?.kind === 'data' ? first.chars : 0;
     isCut = true;
   }
-  return { blocks, chars, isCut, last, open, end };
+  return { blocks, chars, unfinished, isCut, last, open, end };
 }
 
 /** The questions that are open behind a piece. An agent that begins anew has asked nothing yet. */
@@ -87,14 +103,20 @@ const countOn = (blocks: readonly TailBlock[]): number => (blocks.at(-1)?.id ?? 
 /** Adds a text; returns by how many characters the blocks have grown. */
 function addText(blocks: TailBlock[], text: string): number {
   const before = blocks.at(-1);
-  const whole = before?.kind === 'text' ? before.text + text : text;
+  const beforeText = before?.kind === 'text' ? before.text : '';
+  const whole = overwriteLines(beforeText + showOutput(text));
   const id = before?.kind === 'text' ? before.id : countOn(blocks);
   if (before?.kind === 'text') blocks.pop();
   const parts = cutLines(whole);
   for (const [index, part] of parts.entries()) {
     blocks.push({ id: id + index, isVoid: false, kind: 'text', text: part });
   }
-  return text.length;
+  return whole.length - beforeText.length;
+}
+
+/** A carriage return overwrites its line, so that a bar of progress is one bar. */
+function overwriteLines(text: string): string {
+  return text.replace(/[^\n]*\r/g, '');
 }
 
 /** Cuts a text behind lines, or where a line is too long, into parts of which the last one may grow. */
@@ -111,12 +133,12 @@ function cutLines(text: string): readonly string[] {
 }
 
 /**
- * The text without what a terminal obeys, and with the codes of characters that are not seen or turn what
- * follows. A bar of progress, which overwrites itself, is several lines.
+ * The text without what a terminal obeys but carriage returns, and with the codes of characters that are not
+ * seen or turn what follows.
  */
 export function showOutput(text: string): string {
   return text
-    .replace(/\r\n?/g, '\n')
+    .replace(/\r\n/g, '\n')
     .replace(SEQUENCES, '')
     .replace(HIDDEN, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -1,1 +1,0 @@
-import{E as e,Ht as t,T as n}from"./parts-CndeeMDo.js";function r({text:r}){let i=n(r);return i===null?t(`span`,{class:`cut payload`},e(r)):i.length===0?t(`span`,{class:`faint`},`{}`):t(`span`,{class:`cut kv`},i.map(({key:n,text:r},i)=>t(`span`,{key:n},i>0&&t(`b`,null),t(`i`,null,e(n)),` `,e(r))))}export{r as t};
