@@ -80,7 +80,7 @@ async function startEnded(): Promise<{ server: TestServer; request_id: string }>
 }
 
 const FRAMES = [
-  '{"n":1,"text":"第一行\\n第二行 \\"😀\\" \u2028"}',
+  '{"n":1,"text":"第一行\\n第二行 \\"😀\\" \\u2028"}',
   '{"n":2,"data":{"page":1,"more":[null,1e+21]}}',
   '{"n":3,"reset":true,"agent_id":"A"}',
   '{"n":4,"data":null}',

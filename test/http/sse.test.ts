@@ -30,13 +30,13 @@ describe('the bytes of a stream', () => {
     expect(reader.response.headers.get('content-encoding')).toBeNull();
   });
 
-  test('an event is an id and one line of data with the five fields in order, text not escaped', async () => {
+  test('an event is an id and one line of data with the five fields in order, its text as it is', async () => {
     const reader = await subscribe(
       await startStreamServer(feedOf(buildItem(0, '第一行\n第二行 "😀" \u2028'), buildItem(1, 'x'))),
     );
     expect(await reader.readUntil('"x"},"error_info":null}\n\n')).toBe(
       `${START}id: 1700000000000-0\n` +
-        'data: {"event":"task_done","request_id":"r0","status":"success","result":{"output":"第一行\\n第二行 \\"😀\\" \u2028"},"error_info":null}\n\n' +
+        'data: {"event":"task_done","request_id":"r0","status":"success","result":{"output":"第一行\\n第二行 \\"😀\\" \\u2028"},"error_info":null}\n\n' +
         'id: 1700000000000-1\n' +
         'data: {"event":"task_done","request_id":"r1","status":"success","result":{"output":"x"},"error_info":null}\n\n',
     );
