@@ -57,7 +57,8 @@ async function fillGateway(client: TaskGatewayClient): Promise<readonly RequestI
     const { request_id } = await client.submitTask({ ...submission, task_tags: [text] });
     ids.push(request_id);
     await client.submitTask({ ...submission, task_tags: [`${text} of none`], queue_timeout: 0 });
-    await client.claimTask({ agent_id, wait: 0 });
+    // A task may be assigned a moment after its submission.
+    await client.claimTask({ agent_id, wait: 5 });
     if (index % 3 === 0) {
       await client.reportResult({ agent_id, request_id, status: 'failed', error_info: text });
     } else if (index % 3 === 1) {

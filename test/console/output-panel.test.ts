@@ -71,8 +71,8 @@ test('A page follows the output: text as text, data folded, what came before a r
   await page.locator('.output summary').click();
   await expect.poll(() => outputOf(page)).toContain('page');
   task.restart('second');
-  await task.write({ text: '\u001b[31mred\u001b[0m \u202Eturned\r50 %\r100 %\n' });
-  await expect.poll(() => outputOf(page)).toContain('100 %');
+  await task.write({ text: '\u001b[31mred\u001b[0m \u202Eturned\r\n50 %\r100 %\n' });
+  await expect.poll(() => outputOf(page)).toContain('red \\u202eturned\n100 %');
   expect(await outputOf(page)).toContain(`${AGENT} begins anew`);
   expect(await page.locator('.output > .void').count()).toBe(2);
   expect(await page.locator('.output > div:not(.void)').innerText()).toContain('red');

@@ -213,7 +213,7 @@ test('The browser example runs a task and shows what went wrong.', {
 
 test('Every example is on the page of examples, and named by a test.', () => {
   const page = readFileSync(join(EXAMPLES, 'README.md'), 'utf8');
-  const tests = ['examples', 'example-servers', 'example-workflow'].map((name) =>
+  const tests = ['examples', 'example-live', 'example-servers', 'example-workflow'].map((name) =>
     readFileSync(join(import.meta.dirname, `${name}.test.ts`), 'utf8'),
   );
   const files = readdirSync(EXAMPLES, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
