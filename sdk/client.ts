@@ -53,7 +53,7 @@ export type TaskGatewayClient = Calls & {
     options?: RunOptions,
   ): Promise<SuccessfulTask<Payload, Result>>;
   /**
-   * Follows a task that there is until it reaches a terminal state, and returns it, as `runTask` does; for
+   * Follows an existing task until it reaches a terminal state, and returns it, as `runTask` does; for
    * example a page that is loaded again follows the task that it began. `onProgress` is called with the task
    * as it is found, `onOutput` with the pieces behind `after`, and `onQuestion` with the questions that are
    * open, also those before `after`. The signal ends the following; the task goes on.
@@ -92,7 +92,7 @@ export function createClient(options: ClientOptions = {}): TaskGatewayClient {
       warnOfUnknownNames('The options of calls', reading, CALL_OPTION_NAMES);
       const lastEventId = `${reading.after ?? 0}`;
       requireId(request_id);
-      // The overload of the options says whether statuses are among the items.
+      // The overloads of the type say whether statuses are among the items.
       return createSubscription({ signal: reading.signal, lastEventId }, async (at) => {
         const part = await loadOutput(at.signal);
         return part.readOutput(streams, request_id, { ...reading, ...at });

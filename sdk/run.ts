@@ -54,7 +54,7 @@ export type FollowOptions = CallOptions &
     readonly after?: number | undefined;
   };
 
-/** Runs a task, and follows one that there is: `TaskGatewayClient.runTask` and `followTask`. */
+/** Runs a task, and follows an existing one: `TaskGatewayClient.runTask` and `followTask`. */
 export type Runs = {
   runTask<Payload extends JsonObject, Result extends JsonResult>(
     submission: TaskSubmission<Payload>,
@@ -149,7 +149,7 @@ async function runTask<Payload extends JsonObject, Result extends JsonResult>(
   }
 }
 
-/** Follows a task that there is, until it is settled. Throws as `runTask` does; it never cancels the task. */
+/** Follows an existing task until it is settled. Throws as `runTask` does; it never cancels the task. */
 async function followStored<Payload extends JsonObject, Result extends JsonResult>(
   deps: RunDeps,
   request_id: RequestId,

@@ -3,7 +3,6 @@ import { describe, expect, test, vi } from 'vitest';
 import { type ChildOptions, runChild } from '../../sdk/cli/child/child.ts';
 import { canRun } from '../../sdk/cli/child/executables.ts';
 import { startGroupWatch } from '../../sdk/cli/child/group-watch.ts';
-import { createProgressMarkerFilter } from '../../sdk/cli/child/progress-markers.ts';
 import { startTimer } from '../../sdk/cli/timers.ts';
 import { isRunning } from './cli-process.ts';
 
@@ -75,17 +74,23 @@ describe('a program', () => {
     expect(exit).toMatchObject({ output: 'one\n', lastLines: 'two' });
   });
 
-  test('reports the progress that a pattern finds last in a line, also of a bar that overwrites itself', async () => {
+  test('reports the progress that a pattern finds on either output, and nothing is taken out of that', async () => {
     const progress: number[] = [];
-    const script = String.raw`for p in 10 20 20 100; do printf '\r\033[32m  %s%% [##]' $p >&2; sleep 0.1; done; echo "2 of 5 done, 1% or 40%"`;
+    const script = String.raw`printf '\r\033[32m 10%% [##]\r 100%% [##]' >&2; echo "2 of 5 done, 1% or 40%"`;
     const exit = await run(script, {
       progress: /(\d+)%/,
       onProgress: (percent) => progress.push(percent),
     });
-    expect(progress.filter((percent) => percent !== 40)).toEqual([10, 20, 100]);
     expect(progress).toContain(40);
-    // Nothing is taken out of the output.
+    expect(progress).toContain(100);
     expect(exit.output).toBe('2 of 5 done, 1% or 40%\n');
+  });
+
+  test('keeps nothing of an output but the marker and one byte where that is the limit', async () => {
+    expect(await run('yes | head -c 100000', { outputBytesMax: 1 })).toMatchObject({
+      output: 'y\n[… left out …]\n',
+      truncated: true,
+    });
   });
 
   test('and all processes it started end on SIGTERM', async () => {
@@ -270,37 +275,4 @@ test('a timer of 60 days fires after 60 days, and not if it is stopped after 50'
   } finally {
     vi.useRealTimers();
   }
-});
-
-describe('progress markers are separated from the output', () => {
-  /** Returns the text and the progress that a filter reports if it receives the output in these pieces. */
-  function filterOutput(...pieces: readonly string[]) {
-    const reported: { text: string; progress: number[] } = { text: '', progress: [] };
-    const { write, end } = createProgressMarkerFilter({
-      onProgress: (percent) => reported.progress.push(percent),
-      onText: (text) => {
-        reported.text += text;
-      },
-    });
-    for (const piece of pieces) write(piece);
-    end();
-    return reported;
-  }
-
-  test.each([
-    [['::progress 40::\n'], '', [40]],
-    [['::pro', 'gress 4', '0::', '\n', 'x'], 'x', [40]],
-    [['a\n::progress 1::\r\nb\n::progress 100%::\n'], 'a\nb\n', [1, 100]],
-    [['say ::progress 40::\n'], 'say ::progress 40::\n', []],
-    [['::progress::\n::progress x::\n'], '::progress::\n::progress x::\n', []],
-    [
-      [`${'x'.repeat(100)}`, '::progress 40::\n', '::progress 41::\n'],
-      `${'x'.repeat(100)}::progress 40::\n`,
-      [41],
-    ],
-    [['no break at the end'], 'no break at the end', []],
-    [['', '\n\n'], '\n\n', []],
-  ])('%j', (pieces, text, progress) => {
-    expect(filterOutput(...pieces)).toEqual({ text, progress });
-  });
 });

@@ -1,4 +1,4 @@
-/** `followTask`, which follows a task that there is, and `readOutput` with how the task stands. */
+/** `followTask`, which follows an existing task, and `readOutput` with how the task stands. */
 import { expect, test } from 'vitest';
 import type { OutputPiece, OutputStatus, Task } from '../../sdk/index.ts';
 import { createGateway } from './run-gateway.ts';
@@ -14,7 +14,7 @@ function createOutputGateway() {
   return gateway;
 }
 
-test('A task that there is is followed from a piece on, as it stands, to its end; the signal leaves it alone.', async () => {
+test('An existing task is followed from a piece on, as it stands, to its end; the signal leaves it alone.', async () => {
   const gateway = createOutputGateway();
   const { client, clock, outputs, state } = gateway;
   state.task = { ...state.task, status: 'running', agent_id: 'a', progress: 40 };

@@ -10,9 +10,10 @@ import { messageOf } from '../exit-codes.ts';
 import type { Environment, Terminal } from '../terminal/terminal.ts';
 import { withTraceEnvironment } from '../trace-environment.ts';
 import { waitUntilSettled } from '../wait.ts';
-import { type ChildExit, END_BYTES, LEFT_OUT, runChild } from './child.ts';
+import { type ChildExit, runChild } from './child.ts';
 import { checkFreeFiles } from './executables.ts';
 import { startGroupWatch } from './group-watch.ts';
+import { END_BYTES, LEFT_OUT } from './kept-output.ts';
 
 /** `text`: standard output is the `output` of the result. `json`: standard output is the whole result. */
 export type ResultKind = 'text' | 'json';
@@ -200,7 +201,7 @@ export function readResult(
   return { ...value };
 }
 
-/** The text, or as much of its beginning, with its end, as has JSON of the allowed size. */
+/** Returns the text. If its JSON is too large, the middle is cut out, and the last 64 KiB stay. */
 function cutToFit(text: string): string {
   const fits = (one: string): boolean => Buffer.byteLength(JSON.stringify(one)) <= OUTPUT_BYTES_MAX;
   if (fits(text)) return text;

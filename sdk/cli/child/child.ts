@@ -5,11 +5,11 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import { escapeControls } from '../../agent/thrown-text.ts';
 import { systemClock } from '../../clock.ts';
 import { startTimer } from '../timers.ts';
 import { checkFreeFiles, FILES_PER_START } from './executables.ts';
 import type { GroupWatch } from './group-watch.ts';
+import { createOutputBuffer, createTail } from './kept-output.ts';
 import {
   createProgressMarkerFilter,
   createProgressReader,
@@ -64,8 +64,6 @@ const LINGER_MS = 1_000;
 const START_EVERY_MS = 250;
 /** The error codes of the system when files, memory or processes are used up: all of that may pass. */
 const SHORTAGES: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']);
-const TAIL_LINES_MAX = 20;
-const TAIL_CHARS_MAX = 2_000;
 
 /** The programs that run now. They are killed when this process exits, for whatever reason. */
 const runningPids = new Set<number>();
@@ -258,57 +256,4 @@ function readText(
     filter.write(decoder.decode());
     filter.end();
   });
-}
-
-/** Of an output that is cut, so much of its end is kept: it often says how the program ended. */
-export const END_BYTES = 65_536;
-/** Stands for what is missing. */
-export const LEFT_OUT = '\n[… left out …]\n';
-
-/**
- * Keeps text up to a number of bytes: its beginning and, if it is cut, its end. The cuts never split a
- * character.
- */
-function createOutputBuffer(bytesMax: number) {
-  const endMax = Math.min(END_BYTES, Math.floor(bytesMax / 2));
-  const begin: Buffer[] = [];
-  let beginBytes = 0;
-  let end = Buffer.alloc(0);
-  let bytes = 0;
-  return {
-    add(text: string): void {
-      const chunk = Buffer.from(text);
-      bytes += chunk.length;
-      const kept = chunk.subarray(0, bytesMax - endMax - beginBytes);
-      begin.push(kept);
-      beginBytes += kept.length;
-      end = Buffer.concat([end, chunk.subarray(kept.length)]);
-      // Copied now and then, not for each text.
-      if (end.length > 2 * endMax) end = end.subarray(-endMax);
-    },
-    read(): { output: string; truncated: boolean } {
-      if (bytes <= bytesMax) return { output: Buffer.concat([...begin, end]).toString(), truncated: false };
-      const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-      const head = decoder.decode(Buffer.concat(begin), { stream: true });
-      const last = end.subarray(-endMax);
-      const tail = last.subarray(last.findIndex((byte) => (byte & 0xc0) !== 0x80)).toString();
-      return { output: head + LEFT_OUT + tail, truncated: true };
-    },
-  };
-}
-
-/** Keeps the last lines of a text. Characters that a terminal would obey are escaped in them. */
-function createTail() {
-  let text = '';
-  return {
-    add(more: string): void {
-      text = (text + more).slice(-TAIL_CHARS_MAX);
-    },
-    read(): string {
-      // A line that overwrites itself, such as a bar of progress, is several. A cut may leave half of a
-      // character.
-      const lines = text.replace(/^[\udc00-\udfff]/, '').replaceAll(/\r+\n?/g, '\n');
-      return escapeControls(lines.trim().split('\n').slice(-TAIL_LINES_MAX).join('\n'));
-    },
-  };
 }

@@ -73,7 +73,7 @@ export function createProgressReader(
     const lines = (line + text).split(/[\r\n]/);
     line = lines.at(-1)?.slice(-LINE_CHARS_MAX) ?? '';
     const found = lines.flatMap((one) => [...one.slice(-LINE_CHARS_MAX).matchAll(all)].slice(-1)).at(-1);
-    const percent = found && Number(found[1] ?? found[0]);
+    const percent = found && Number.parseFloat(found[1] ?? found[0]);
     if (percent === undefined || !(percent >= 0 && percent <= 100) || percent === last) return;
     last = percent;
     onProgress(percent);
