@@ -1,9 +1,8 @@
 /**
- * The house as a whole: its lines and arrows, its surface, its first page and the English of its
- * comments, each as one row. `npm run house` prints it; nothing compares it.
+ * The house as a whole: its lines and arrows, its surface and its first page, each as one
+ * row. `npm run house` prints it; nothing compares it.
  */
 import ts from 'typescript';
-import { countEnglish, rateOf, readComments } from './english-law.ts';
 import { type Edge, listEdges } from './import-law.ts';
 import { parseSource, type Repository, visitNodes } from './repository.ts';
 import { countLines } from './size-law.ts';
@@ -36,7 +35,6 @@ export function measureWhole(repository: Repository): readonly Row[] {
     ],
     ['settings', countKeys('server/config/settings.ts', read('server/config/settings.ts'), 'settings')],
     ['README, lines · words', `${countLines(page)} · ${page.split(/\s+/).length}`],
-    ...measureEnglish(server.flatMap((file) => readComments(file, read(file)))),
   ];
 }
 
@@ -71,17 +69,4 @@ function countKeys(file: string, text: string, name: string): number {
     if (ts.isObjectLiteralExpression(value)) keys = value.properties.length;
   });
   return keys;
-}
-
-function measureEnglish(comments: readonly string[]): readonly Row[] {
-  const { words, chains, openings, conditions, examples } = countEnglish(comments);
-  const counts: readonly Row[] = [
-    ['chains of "that is", "that has", "that no"', chains],
-    ['sentences that open with "What"', openings],
-    ['"if" and "when"', conditions],
-    ['"for example", "e.g.", "such as"', examples],
-  ];
-  return counts.map(
-    ([title, count]): Row => [`server's comments, for 10,000 words: ${title}`, rateOf(Number(count), words)],
-  );
 }

@@ -17,7 +17,6 @@ import {
   findWideComments,
   measureFunctions,
 } from './size-law.ts';
-import { findWords } from './word-law.ts';
 
 /** The figures of one folder's own files, without those of its subfolders. */
 type Figures = {
@@ -29,7 +28,6 @@ type Figures = {
   readonly longFunctions: number;
   readonly wideComments: number;
   readonly unusedExports: number;
-  readonly words: number;
 };
 
 const COLUMNS: readonly (readonly [title: string, key: keyof Figures])[] = [
@@ -40,7 +38,6 @@ const COLUMNS: readonly (readonly [title: string, key: keyof Figures])[] = [
   [`functions over ${FUNCTION_LINES_MAX} lines`, 'longFunctions'],
   [`comment lines over ${COMMENT_COLUMNS_MAX} columns`, 'wideComments'],
   ['exports no other file imports', 'unusedExports'],
-  ['words against the law', 'words'],
 ];
 
 const [root, ...others] = process.argv.slice(2);
@@ -76,11 +73,6 @@ function measureFolder(folder: string): Figures {
     longFunctions: functions.filter(({ lines }) => lines > FUNCTION_LINES_MAX).length,
     wideComments: countIn(repository, files, findWideComments),
     unusedExports: unused.filter(({ file }) => files.includes(file)).length,
-    words: countIn(
-      repository,
-      files.filter((file) => !/\/word-(law|rules)/.test(file)),
-      findWords,
-    ),
   };
 }
 

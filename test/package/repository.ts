@@ -13,17 +13,6 @@ const ROOT = join(import.meta.dirname, '../..');
  */
 export type Import = { readonly from: string; readonly specifier: string; readonly target: string };
 
-/** A piece of a source file and the line it begins in. */
-type Piece = { readonly text: string; readonly line: number };
-
-/** The pieces of a source file that hold words. */
-export type Pieces = {
-  readonly identifiers: readonly Piece[];
-  readonly comments: readonly Piece[];
-  /** Literals and the fixed parts of templates. */
-  readonly strings: readonly Piece[];
-};
-
 export type Repository = {
   /** All files that are committed or could be. */
   readonly files: readonly string[];
@@ -78,76 +67,6 @@ export function visitNodes(node: ts.Node, visit: (node: ts.Node) => void): void 
 /** The line a position is in, from 1. */
 export function lineAt(source: ts.SourceFile, position: number): number {
   return source.getLineAndCharacterOfPosition(position).line + 1;
-}
-
-/** The identifiers, comments and strings of a source file in TypeScript, TypeSpec or Lua. */
-export function readPieces(file: string, text: string): Pieces {
-  return /\.(ts|tsx|js)$/.test(file) ? readSyntax(file, text) : readPlain(file, text);
-}
-
-function readSyntax(file: string, text: string): Pieces {
-  const source = parseSource(file, text);
-  const identifiers: Piece[] = [];
-  const strings: Piece[] = [];
-  const code: string[] = [];
-  let end = 0;
-  const mask = (node: ts.Node): void => {
-    const from = node.getStart(source);
-    code.push(text.slice(end, from), blank(text.slice(from, node.getEnd())));
-    end = node.getEnd();
-  };
-  visitNodes(source, (node) => {
-    const line = lineAt(source, node.getStart(source));
-    if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) identifiers.push({ text: node.text, line });
-    else if (ts.isRegularExpressionLiteral(node)) mask(node);
-    else if (isText(node)) {
-      mask(node);
-      if (!isSpecifier(node)) strings.push({ text: node.text, line });
-    }
-  });
-  code.push(text.slice(end));
-  return { identifiers, strings, comments: findAll(code.join(''), /\/\*[\s\S]*?\*\/|\/\/[^\n]*/g) };
-}
-
-function isText(node: ts.Node): node is ts.LiteralLikeNode {
-  return (
-    ts.isStringLiteral(node) ||
-    ts.isNoSubstitutionTemplateLiteral(node) ||
-    ts.isTemplateHead(node) ||
-    ts.isTemplateMiddle(node) ||
-    ts.isTemplateTail(node)
-  );
-}
-
-function isSpecifier({ parent }: ts.Node): boolean {
-  return ts.isImportDeclaration(parent) || ts.isExportDeclaration(parent);
-}
-
-/** Without a parser: comments first, then strings in what is left, then words in what is left of that. */
-function readPlain(file: string, text: string): Pieces {
-  const comment = file.endsWith('.lua') ? /--\[\[[\s\S]*?\]\]|--[^\n]*/g : /\/\*[\s\S]*?\*\/|\/\/[^\n]*/g;
-  const string = /"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g;
-  const code = text.replace(comment, blank);
-  return {
-    comments: findAll(text, comment),
-    strings: findAll(code, string),
-    identifiers: findAll(code.replace(string, blank), /[A-Za-z_]\w*/g),
-  };
-}
-
-/** As many characters and lines, without anything to read. */
-function blank(text: string): string {
-  return text.replace(/[^\n]/g, ' ');
-}
-
-function findAll(text: string, pattern: RegExp): readonly Piece[] {
-  let line = 1;
-  let from = 0;
-  return [...text.matchAll(pattern)].map(({ index, 0: found }) => {
-    line += text.slice(from, index).split('\n').length - 1;
-    from = index;
-    return { text: found, line };
-  });
 }
 
 function readImports(file: string, text: string): readonly Import[] {

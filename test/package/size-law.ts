@@ -1,6 +1,6 @@
 /** How long a function, a file and a line of a comment may be, and where an object literal may be spread. */
 import ts from 'typescript';
-import { lineAt, parseSource, readPieces, visitNodes } from './repository.ts';
+import { lineAt, parseSource, visitNodes } from './repository.ts';
 
 export const FUNCTION_LINES_MAX = 80;
 export const FILE_LINES_MAX = 320;
@@ -75,15 +75,14 @@ export function countLines(text: string): number {
   return text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
 }
 
-/** The lines that hold a comment wider than allowed. */
+/** The lines that hold nothing but a comment, or a part of one, and are wider than allowed. */
 export function findWideComments(file: string, text: string): readonly number[] {
-  const lines = text.split('\n');
-  return readPieces(file, text).comments.flatMap((comment) =>
-    comment.text.split('\n').flatMap((_, index) => {
-      const line = comment.line + index;
-      return [...(lines[line - 1] ?? '')].length > COMMENT_COLUMNS_MAX ? [line] : [];
-    }),
-  );
+  const comment = file.endsWith('.lua') ? /^\s*--/ : /^\s*(\/\/|\/\*|\*)/;
+  return text
+    .split('\n')
+    .flatMap((line, index) =>
+      comment.test(line) && [...line].length > COMMENT_COLUMNS_MAX ? [index + 1] : [],
+    );
 }
 
 /** Lines on which an object literal is spread into another one, although no condition asks for it. */
