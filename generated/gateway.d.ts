@@ -355,8 +355,7 @@ export interface paths {
          * @description Lists all registered agents with their tags, their state and whether they are full, to see why a task
          *     finds no agent. With `limit` it returns a page, with an `ETag`: those first that fail, are offline (even
          *     if they fail too; those with tasks before the others, the latest first), full or draining, in this
-         *     order; then by `agent_id`. One call with `limit` examines at most 1,000 agents, so a page may be short or
-         *     empty while `next_cursor` is not null: continue with it.
+         *     order; then by `agent_id`.
          */
         get: operations["listAgents"];
         put?: never;
@@ -1219,7 +1218,7 @@ export interface components {
         };
         /**
          * @description How many agents share at least one of the tags, by what keeps them from the task. Exact unless beside the
-         *     most common of the tags more than 5,000 different sets of tags share another one: then at least this many.
+         *     most common of the tags more than 20,000 agents share another one: then at least this many.
          */
         MatchCounts: {
             /** @description Agents that share a tag. */

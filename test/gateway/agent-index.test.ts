@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { completeAgent } from '../../server/domain/agent.ts';
 import { type Candidate, isFree } from '../../server/domain/match.ts';
-import { createAgentGroups } from '../../server/gateway/agents/ranking/agent-groups.ts';
 import { createAgentIndex } from '../../server/gateway/agents/ranking/agent-index.ts';
+import { createTaggedAgents } from '../../server/gateway/agents/ranking/tagged-agents.ts';
 import { type AgentChanges, type AgentStatus, StoreUnavailable } from '../../server/ports/store.ts';
 import { SILENT } from '../harness/silent-log.ts';
 
@@ -184,8 +184,8 @@ describe('the agent index', () => {
   });
 });
 
-test('of equally free tag sets those that were granted a task last are looked at last; a released slot moves none', () => {
-  const groups = createAgentGroups();
+test('of equally free agents those that were granted a task last are looked at last; a released slot moves none', () => {
+  const agents = createTaggedAgents();
   const put = (agent_id: string, slots: number, lastGrantMs: number): void => {
     const record = completeAgent({
       agent_id,
@@ -202,19 +202,18 @@ test('of equally free tag sets those that were granted a task last are looked at
       lostAfterMs: null,
     });
     const contact = { contactMs: 0, beatMs: null, beatGapMs: null, push: null, unreachedSinceMs: null };
-    groups.put({ record, slots, lastGrantMs, lastPushUntaken: false, contact });
+    agents.put({ record, slots, lastGrantMs, lastPushUntaken: false, contact });
   };
-  const look = () =>
-    groups.look(['shared'], ['taking'], 9).map(({ group }) => group.free.minKey()?.record.agent_id);
+  const look = () => agents.look(['shared'], ['taking'], 9).map(({ candidate }) => candidate.record.agent_id);
   for (const agent_id of ['A', 'B', 'C']) put(agent_id, 0, 0);
   put('A', 1, 1);
   put('B', 1, 2);
   expect(look()).toEqual(['C', 'A', 'B']);
   put('A', 0, 1);
   expect(look()).toEqual(['C', 'A', 'B']);
-  expect(groups.supplies.find('shared')).toMatchObject({ agents: 3, free: 3, usedSlots: 1, freeSlots: 5 });
-  for (const agent_id of ['A', 'B', 'C']) groups.remove(agent_id);
-  expect(groups.supplies.tagCount()).toBe(0);
+  expect(agents.find('shared')?.counts).toMatchObject({ agents: 3, free: 3, usedSlots: 1, freeSlots: 5 });
+  for (const agent_id of ['A', 'B', 'C']) agents.remove(agent_id);
+  expect([[...agents.tags()], agents.bytes()]).toEqual([[], 0]);
 });
 
 test('callers who ask for a refresh while one waits share it, and each is served by a read that began later', async () => {

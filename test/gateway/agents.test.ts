@@ -43,7 +43,7 @@ describeEachStore('on %s', (_name, open) => {
     });
 
     test('the agents may take so much memory; beyond, a registration that adds some is refused', async () => {
-      const world = await start({ agentBytesMax: 11_400 });
+      const world = await start({ agentBytesMax: 9_900 });
       const registerTags = async (agent_id: string, ...agent_tags: readonly string[]): Promise<void> => {
         await world.gateway.registerAgent(buildRegistration(agent_id, { agent_tags }));
         await world.runUntilIdle();
@@ -52,7 +52,7 @@ describeEachStore('on %s', (_name, open) => {
       await registerTags('A', 'x'.repeat(200), 'y'.repeat(200));
       await registerTags('B', 'x'.repeat(200));
       await expect(registerTags('C', 'z'.repeat(200))).rejects.toMatchObject(refused);
-      await expect(registerTags('A', 'z'.repeat(200), 'w'.repeat(300))).rejects.toMatchObject(refused);
+      await expect(registerTags('A', 'z'.repeat(200), 'w'.repeat(1_000))).rejects.toMatchObject(refused);
       await registerTags('A', 'z'.repeat(200), 'y'.repeat(200));
       await registerTags('B', 'z'.repeat(200));
       // A tag that others have already is no more than its use.

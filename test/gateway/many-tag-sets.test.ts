@@ -4,7 +4,9 @@
  */
 import { beforeAll, expect, test } from 'vitest';
 import { completeAgent } from '../../server/domain/agent.ts';
+import { fillOutcomes } from '../../server/domain/task-counts.ts';
 import { ANY_TASK } from '../../server/domain/task-match.ts';
+import { buildTagTable } from '../../server/gateway/admin/overview/overview-tags.ts';
 import { createAgentIndex } from '../../server/gateway/agents/ranking/agent-index.ts';
 import type { AgentStatus } from '../../server/ports/store.ts';
 import { SILENT } from '../harness/silent-log.ts';
@@ -92,8 +94,14 @@ test('a match with its counts, also where one agent has none of the most common 
 });
 
 test('the tags by their use', () => {
-  const { leastMs, result } = measure(() => agentIndex.supplies.byUse());
-  expect(result.slice(0, 63).toSorted()).toEqual(SHARED.toSorted());
-  expect(agentIndex.supplies.tagCount()).toBe(AGENTS + 63);
+  const counts = { pending: 0, running: 0, waiting: 0, waitingForAnswer: 0, ended: fillOutcomes() };
+  const sources = {
+    counts: { ...counts, oldestWaitingMs: null, tagsTotal: 0, tags: [] },
+    steps: [],
+    untaken: { total: 0, byTag: new Map() },
+  };
+  const { leastMs, result } = measure(() => buildTagTable(sources, agentIndex, 1_000));
+  expect(result.rows.slice(0, 63).map(({ tag }) => tag)).toEqual(SHARED.toSorted());
+  expect([result.rows.length, result.total]).toEqual([1_000, AGENTS + 63]);
   expect(leastMs).toBeLessThan(BOUND_MS);
 });

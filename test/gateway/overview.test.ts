@@ -302,18 +302,16 @@ describeEachStore('on %s, agents as rows', (_name, open) => {
   });
 });
 
-describe.each(QUICK_STORES)('on %s, with more agents than a call looks at', (_name, open) => {
+describe.each(QUICK_STORES)('on %s, with more agents than a page has', (_name, open) => {
   const start = useWorlds(open);
 
-  test('a page of agents that match is short, and says that it goes on', async () => {
+  test('a page has those that match, wherever they stand', async () => {
     const world = await start({ agentsMax: 2_000 });
     for (let n = 0; n < 1_010; n += 1) await world.gateway.registerAgent(buildRegistration(`a${n}`));
     await register(world, 'b', { agent_tags: ['rare'] });
     const query = { ...AGENTS, sort: 'id', tag: 'rare' } as const;
-    const first = await world.gateway.listAgents(query);
-    expect(first.agents).toEqual([]);
-    const next = await world.gateway.listAgents({ ...query, cursor: first.next_cursor ?? '' });
-    expect(next.agents.map(({ agent_id }) => agent_id)).toEqual(['b']);
-    expect(next.next_cursor).toBeNull();
+    const page = await world.gateway.listAgents(query);
+    expect(page.agents.map(({ agent_id }) => agent_id)).toEqual(['b']);
+    expect(page.next_cursor).toBeNull();
   });
 });

@@ -1,8 +1,7 @@
 /**
  * Agents as the administrator sees them in pages, one agent with its tasks and the last pushes to it, and the
- * drain of one. The
- * order and the filters are those of this process's copy of the agents, which is kept sorted as they change;
- * what is said of each is read from the store. So a page costs what it holds, however many agents there are.
+ * drain of one. This process's copy of the agents is filtered and ordered; what is said of each agent of a
+ * page is read from the store.
  *
  * Pushes, contact strips and what was not taken are what this process has seen; all else is the store's.
  */
@@ -29,14 +28,13 @@ import type { AgentStatus, Store } from '../../ports/store.ts';
 import type { ContactStrips } from '../agents/contact-strips.ts';
 import type { PushRecords } from '../agents/push-records.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
+import { takeInOrder } from '../agents/ranking/agent-order.ts';
 import { agentNotFound, type RegisteredAgents } from '../agents/registered-agents.ts';
 import type { UntakenTasks } from '../agents/untaken-tasks.ts';
 import { readIfWhole } from '../tasks/read-task.ts';
 import { requirePosition } from './page-cursor.ts';
 import { readOnly } from './read-only.ts';
 
-/** A page looks at no more agents than this, so that a rare match costs no more than a common one. */
-const LOOKED_AT_MAX = 1_000;
 const SHOWN_TASKS_MAX = 100;
 
 type Deps = {
@@ -104,20 +102,17 @@ async function listAgents(deps: Deps, query: AgentQuery): Promise<AgentPage> {
 
 /** The ids of the agents of a page, and where the next page begins; null at the end. */
 function findMatching(
-  agentIndex: Pick<AgentIndex, 'list'>,
+  agentIndex: Pick<AgentIndex, 'all'>,
   query: AgentQuery,
 ): { readonly ids: readonly string[]; readonly next: string | null } {
-  const ids: string[] = [];
-  let lookedAt = 0;
-  let last: string | null = null;
   const after = query.cursor === undefined ? null : requirePosition(query.cursor);
-  for (const { candidate, position } of agentIndex.list(query.sort, after)) {
-    if (ids.length === query.limit || lookedAt === LOOKED_AT_MAX) return { ids, next: last };
-    lookedAt += 1;
-    last = position;
-    if (matches(candidate, query)) ids.push(candidate.record.agent_id);
-  }
-  return { ids, next: null };
+  const matching = agentIndex.all().filter((candidate) => matches(candidate, query));
+  const found = takeInOrder(matching, query.sort, after, query.limit + 1);
+  const page = found.slice(0, query.limit);
+  return {
+    ids: page.map(({ candidate }) => candidate.record.agent_id),
+    next: found.length > page.length ? (page.at(-1)?.position ?? null) : null,
+  };
 }
 
 function matches(candidate: Candidate, { state, tag, full, failing, id }: AgentQuery): boolean {

@@ -1,18 +1,17 @@
 /**
- * Lists the problems of now for the overview, each with its remedy, the most urgent first: at most 50. It
- * looks only at the tags and agents in need, which come first in their orders. For example, if 1,000 agents
- * fail, it lists 10.
+ * Lists the problems of now for the overview, each with its remedy, the most urgent first: at most 50. For
+ * example, if 1,000 agents fail, it lists 10.
  */
 
 import { END_DRAIN } from '../../../domain/advice-words.ts';
-import { isDraining } from '../../../domain/agent.ts';
+import { type AgentRecord, isDraining } from '../../../domain/agent.ts';
 import { windowStartMs } from '../../../domain/failures.ts';
 import type { Candidate } from '../../../domain/match.ts';
 import type { TaskCounts } from '../../../domain/task-counts.ts';
 import type { OverviewProblem } from '../../../ports/admin.ts';
 import type { PushRecords } from '../../agents/push-records.ts';
 import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
-import { rankTrouble, TROUBLE } from '../../agents/ranking/agent-order.ts';
+import { rankTrouble, TROUBLE, takeInOrder } from '../../agents/ranking/agent-order.ts';
 import { describeFirstQuestion, type FirstQuestion } from './answer-problem.ts';
 import type { AgentFailures } from './failure-problems.ts';
 import { countOf, createProblem, describeSince } from './problem-words.ts';
@@ -21,10 +20,6 @@ import { listTagProblems, type TagProblemSources } from './tag-problems.ts';
 const PROBLEMS_MAX = 50;
 /** Problems of one kind. */
 const SHOWN_MAX = 10;
-/** Of the agents that went offline last, so many are looked at: some of them said that they would. */
-const OFFLINE_LOOKED_AT_MAX = 100;
-/** Of the agents that are draining, so many are looked at: some of them asked for it themselves. */
-const DRAINING_LOOKED_AT_MAX = 100;
 /** From this share of a limit on it is nearly reached. */
 const NEAR_LIMIT_SHARE = 0.8;
 
@@ -33,7 +28,7 @@ export type ProblemSources = TagProblemSources & {
   /** Those of the failures, and what is known of the failures of each agent. */
   readonly failing: readonly OverviewProblem[];
   readonly ofAgents: ReadonlyMap<string, AgentFailures>;
-  readonly agentIndex: Pick<AgentIndex, 'findSimilarTags' | 'supplies' | 'list'>;
+  readonly agentIndex: Pick<AgentIndex, 'findSimilarTags' | 'findTag' | 'all'>;
   readonly pushRecords: Pick<PushRecords, 'find'>;
   readonly firstQuestion: FirstQuestion | null;
   readonly counts: Pick<TaskCounts, 'waitingForAnswer'>;
@@ -65,11 +60,12 @@ const URGENCY: readonly string[] = ['problem', 'warning', 'note'];
 /** All but that of the store. Of equally urgent ones, those that name an agent or a type come before tags. */
 export function listProblems(sources: ProblemSources): readonly OverviewProblem[] {
   const { nowMs, firstQuestion, counts } = sources;
+  const byTrouble = Map.groupBy(sources.agentIndex.all(), rankTrouble);
   return [
-    ...listAgentProblems(sources),
+    ...listAgentProblems(sources, byTrouble),
     ...sources.failing,
     ...listTagProblems(sources),
-    ...listDrained(sources),
+    ...listDrained(byTrouble),
     ...(firstQuestion
       ? [describeFirstQuestion(firstQuestion, Math.max(1, counts.waitingForAnswer), nowMs)]
       : []),
@@ -81,33 +77,36 @@ export function listProblems(sources: ProblemSources): readonly OverviewProblem[
     .slice(0, PROBLEMS_MAX - 1);
 }
 
-/** The agents in trouble are the first of their order: those that fail, then those that are offline. */
-function listAgentProblems({
-  nowMs,
-  agentIndex,
-  pushRecords,
-  ofAgents,
-}: ProblemSources): readonly OverviewProblem[] {
-  const problems: OverviewProblem[] = [];
-  for (const { candidate } of agentIndex.list('trouble', null)) {
-    if (problems.length === SHOWN_MAX || rankTrouble(candidate) !== TROUBLE.failing) break;
-    problems.push(describeFailing(candidate, pushRecords.find(candidate.record.agent_id).failures));
-  }
-  const offlineMax = problems.length + SHOWN_MAX;
-  for (const { candidate } of agentIndex.list('trouble', String(TROUBLE.offlineWithTasks))) {
-    if (problems.length === offlineMax || rankTrouble(candidate) !== TROUBLE.offlineWithTasks) break;
-    problems.push(describeOffline(candidate, ofAgents.get(candidate.record.agent_id) ?? NO_FAILURES));
-  }
-  let lookedAt = 0;
-  for (const { candidate } of agentIndex.list('trouble', String(TROUBLE.offline))) {
-    const { agent_id, offlineMs, left } = candidate.record;
-    const isOfLate = rankTrouble(candidate) === TROUBLE.offline && (offlineMs ?? 0) >= windowStartMs(nowMs);
-    if (!isOfLate || problems.length === offlineMax || lookedAt === OFFLINE_LOOKED_AT_MAX) break;
-    lookedAt += 1;
-    if (!isDraining(candidate.record) && !left)
-      problems.push(describeVanished(candidate, nowMs, ofAgents.get(agent_id) ?? NO_FAILURES));
-  }
-  return problems;
+/** The registered agents by what keeps each from tasks. */
+type ByTrouble = ReadonlyMap<number, readonly Candidate[]>;
+
+/** The first agents with this trouble, of those that are wanted. */
+function takeFirst(
+  byTrouble: ByTrouble,
+  trouble: keyof typeof TROUBLE,
+  isWanted: (record: AgentRecord) => boolean = () => true,
+): readonly Candidate[] {
+  const wanted = byTrouble.get(TROUBLE[trouble])?.filter(({ record }) => isWanted(record)) ?? [];
+  return takeInOrder(wanted, 'trouble', null, SHOWN_MAX).map(({ candidate }) => candidate);
+}
+
+function listAgentProblems(
+  { nowMs, pushRecords, ofAgents }: ProblemSources,
+  byTrouble: ByTrouble,
+): readonly OverviewProblem[] {
+  const failuresOf = ({ record }: Candidate): AgentFailures => ofAgents.get(record.agent_id) ?? NO_FAILURES;
+  const hasVanished = (record: AgentRecord): boolean =>
+    (record.offlineMs ?? 0) >= windowStartMs(nowMs) && !isDraining(record) && !record.left;
+  const failing = takeFirst(byTrouble, 'failing').map((one) =>
+    describeFailing(one, pushRecords.find(one.record.agent_id).failures),
+  );
+  const offline = [
+    ...takeFirst(byTrouble, 'offlineWithTasks').map((one) => describeOffline(one, failuresOf(one))),
+    ...takeFirst(byTrouble, 'offline', hasVanished).map((one) =>
+      describeVanished(one, nowMs, failuresOf(one)),
+    ),
+  ];
+  return [...failing, ...offline.slice(0, SHOWN_MAX)];
 }
 
 function describeFailing({ record, slots, contact }: Candidate, failures: number): OverviewProblem {
@@ -163,18 +162,10 @@ function describeVanished(
   });
 }
 
-/** The drained agents among the first draining ones. An agent in other trouble is not one of these. */
-function listDrained({ agentIndex }: ProblemSources): readonly OverviewProblem[] {
-  const problems: OverviewProblem[] = [];
-  let lookedAt = 0;
-  for (const { candidate } of agentIndex.list('trouble', String(TROUBLE.draining))) {
-    const { agent_id, drained_by_operator = false } = candidate.record;
-    const isOver = problems.length === SHOWN_MAX || lookedAt === DRAINING_LOOKED_AT_MAX;
-    if (isOver || rankTrouble(candidate) !== TROUBLE.draining) break;
-    lookedAt += 1;
-    if (drained_by_operator) problems.push(describeDrained(agent_id));
-  }
-  return problems;
+/** An agent that is drained and in other trouble is not one of these. */
+function listDrained(byTrouble: ByTrouble): readonly OverviewProblem[] {
+  const drained = takeFirst(byTrouble, 'draining', (record) => record.drained_by_operator === true);
+  return drained.map(({ record }) => describeDrained(record.agent_id));
 }
 
 function describeDrained(agent_id: string): OverviewProblem {

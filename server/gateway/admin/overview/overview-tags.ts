@@ -9,8 +9,8 @@ import type { TaskCounts } from '../../../domain/task-counts.ts';
 import type { TagDemand } from '../../../ports/admin.ts';
 import type { Demand } from '../../../ports/store.ts';
 import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
-import { rankTrouble, TROUBLE } from '../../agents/ranking/agent-order.ts';
-import { createCounts } from '../../agents/ranking/tag-supply.ts';
+import { createCounts, isSupplied } from '../../agents/ranking/tag-supply.ts';
+import type { IndexedTag } from '../../agents/ranking/tagged-agents.ts';
 
 /** The readings for the tags. */
 export type TagSources = {
@@ -32,15 +32,15 @@ export type TagTable = {
 /** The tags by need, at most this many. */
 export function buildTagTable(
   { counts, steps, untaken }: TagSources,
-  { supplies }: Pick<AgentIndex, 'supplies'>,
+  agentIndex: Pick<AgentIndex, 'tags' | 'findTag'>,
   tagsMax: number,
 ): TagTable {
   const waiting = new Map(counts.tags.map((one) => [one.tag, one]));
   const noAgent = countNoAgent(steps);
-  const unserved = supplies.unserved(tagsMax);
-  const asked = new Set([...waiting.keys(), ...noAgent.keys(), ...unserved]);
+  const asked = new Set([...waiting.keys(), ...noAgent.keys()]);
   const describe = (tag: string): TagDemand => {
-    const { agents, free, full, usedSlots: used, freeSlots, unusableSlots } = supplies.find(tag) ?? NONE;
+    const supply = agentIndex.findTag(tag)?.counts ?? NONE;
+    const { agents, free, full, usedSlots: used, freeSlots, unusableSlots } = supply;
     const demanded = waiting.get(tag);
     const untakenSlots = Math.min(untaken.byTag.get(tag) ?? 0, used);
     const oldest = demanded === undefined ? null : demanded.oldestMs / 1_000;
@@ -57,32 +57,28 @@ export function buildTagTable(
       eligible: free + full,
     };
   };
-  const rows = [...asked].map(describe).sort(compareNeed).slice(0, tagsMax);
-  for (const tag of supplies.byUse()) {
-    if (rows.length >= tagsMax) break;
-    if (!asked.has(tag)) rows.push(describe(tag));
-  }
-  const unsupplied = [...asked].filter((tag) => !supplies.find(tag)).length;
-  return { rows, total: supplies.tagCount() + unsupplied };
+  const others = [...agentIndex.tags()].filter((one) => isSupplied(one.counts) && !asked.has(one.tag));
+  const isIdle = ({ counts: { usedSlots, free } }: IndexedTag): boolean => usedSlots === 0 && free > 0;
+  const described = [...others.filter((one) => !isIdle(one)), ...others.filter(isIdle).slice(0, IDLE_MAX)];
+  const named = [...asked, ...described.map(({ tag }) => tag)];
+  return {
+    rows: named.map(describe).sort(compareNeed).slice(0, tagsMax),
+    total: others.length + asked.size,
+  };
 }
 
 const NONE = createCounts();
-
-/** Looks for untaken tasks at this many of the failing agents, first at the online ones. */
-const FAILING_MAX = 1_000;
+/** Of very many tags that no task uses or asks for, so many are described. */
+const IDLE_MAX = 5_000;
 
 /** Counts the slots of untaken tasks; `countUntaken`: the tasks that an agent has not taken. */
 export function countUntakenSlots(
-  { list }: Pick<AgentIndex, 'list'>,
+  { all }: Pick<AgentIndex, 'all'>,
   countUntaken: (agent_id: string) => number,
 ): UntakenSlots {
   const byTag = new Map<string, number>();
-  let [total, lookedAt] = [0, 0];
-  for (const { candidate } of list('trouble', null)) {
-    const isFurther = rankTrouble(candidate) > TROUBLE.offlineWithTasks;
-    if (isFurther || lookedAt === FAILING_MAX) break;
-    lookedAt += 1;
-    if (!isFailing(candidate)) continue;
+  let total = 0;
+  for (const candidate of all().filter(isFailing)) {
     const { agent_id, agent_tags } = candidate.record;
     const slots = Math.min(countUntaken(agent_id), candidate.slots);
     total += slots;

@@ -34,7 +34,7 @@ export type TagProblemSources = {
   readonly steps: readonly ActivityStep[];
   /** The last tasks that ended without an agent; there may be more of them. */
   readonly unmatched: readonly UnmatchedTask[];
-  readonly agentIndex: Pick<AgentIndex, 'findSimilarTags' | 'supplies'>;
+  readonly agentIndex: Pick<AgentIndex, 'findSimilarTags' | 'findTag'>;
 };
 
 /** The problems of tags, those of one kind by need. */
@@ -133,7 +133,7 @@ function advise(
 ): string {
   if (agents > 0)
     return `${countOf(agents, 'agent')} with it: all are draining or offline. Start another one.`;
-  const supply = similar === undefined ? undefined : agentIndex.supplies.find(similar);
+  const supply = similar === undefined ? undefined : agentIndex.findTag(similar)?.counts;
   if (similar === undefined || !supply) return `Start an agent with the tag \`${tag}\`.`;
   return `The nearest tag is \`${similar}\` (${countOf(supply.agents, 'agent')}).`;
 }

@@ -7,14 +7,16 @@
  * gone or registered anew, and refuses to abandon a task while an agent is free.
  */
 import { createPace, type KeepPace } from '../../../async/pace.ts';
-import type { AgentRecord } from '../../../domain/agent.ts';
-import { type Candidate, compareForTask } from '../../../domain/match.ts';
+import { type AgentRecord, type AgentState, agentState } from '../../../domain/agent.ts';
+import { type Candidate, compareForTask, isFailing } from '../../../domain/match.ts';
 import type { MatchedTask, MatchTag, TaskMatch } from '../../../domain/task-match.ts';
 import type { AgentFigures } from '../../../ports/figures.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { AgentChanges, AgentStatus, Store } from '../../../ports/store.ts';
-import { type AgentGroups, createAgentGroups, firstFree } from './agent-groups.ts';
-import { addSimilarTags, matchAgents } from './nearest-agents.ts';
+import { addSimilarTags, listServed, matchAgents } from './nearest-agents.ts';
+import { findSimilarTags } from './similar-tags.ts';
+import type { Counts } from './tag-supply.ts';
+import { createTaggedAgents, type IndexedTag, type Sharing, type TaggedAgents } from './tagged-agents.ts';
 
 export type AgentIndex = {
   /**
@@ -31,7 +33,7 @@ export type AgentIndex = {
   whenRefreshed(): Promise<void>;
   /**
    * The best free agent that shares a tag and is not excluded; undefined when this copy knows none. One that
-   * `canTake` accepts comes first, where there is one among the best of those with equal tags.
+   * `canTake` accepts comes first. If very many are free, it is the best of some hundreds of them.
    */
   pick(
     tags: readonly string[],
@@ -44,19 +46,20 @@ export type AgentIndex = {
    */
   match(tags: readonly string[], task: MatchedTask, when: { nowMs: number; live: boolean }): TaskMatch;
   /** The memory of the agents in this copy. */
-  readonly memory: AgentGroups['memory'];
+  readonly memory: Pick<TaggedAgents, 'bytes' | 'estimateMore'>;
   /** The agents by state and their slots, as this copy has them. */
   figures(): AgentFigures;
   /** Whether a registered agent has the tag and is not offline. */
   isServed(tag: string): boolean;
   /** For each of these tags without an agent: the most similar tag of an agent, if there is one. */
-  readonly findSimilarTags: AgentGroups['findSimilarTags'];
+  findSimilarTags(tags: readonly string[]): ReadonlyMap<string, string>;
   /** For each of these tags without an agent, names the most similar tag of an agent. */
   addSimilarTags(tags: readonly MatchTag[]): readonly MatchTag[];
-  /** The counts of the agents with each tag, as this copy has them. */
-  readonly supplies: AgentGroups['supplies'];
-  /** The registered agents in the orders of the listing, as this copy has them. */
-  list: AgentGroups['list'];
+  /** The tags of agents, with the counts of the agents that have them. */
+  tags(): Iterable<IndexedTag>;
+  findTag(tag: string): IndexedTag | undefined;
+  /** The registered agents. */
+  all(): readonly Candidate[];
   /** An agent's record as this copy has it. */
   find(agent_id: string): AgentRecord | undefined;
   /** Reads one agent again, because the store disagreed with this copy about it. */
@@ -71,11 +74,9 @@ export type AgentIndex = {
 };
 
 const NONE: ReadonlySet<string> = new Set();
-/** Tag sets that a match looks at, beginning with the rarest tag: so it costs no more with more of them. */
-const GROUPS_MAX = 500;
+/** Agents that a pick looks at, beginning with the rarest tag: so it costs no more with more of them. */
+const LOOKED_AT_MAX = 500;
 const FREE_ONES = ['taking', 'untaken'] as const;
-/** At most this many agents with equal tags are asked whether they can take a task now. */
-const TAKING_LOOKED_AT_MAX = 20;
 /**
  * A task that is assigned in its submission never comes due, so no due pass refreshes the index. This is how
  * stale the index may get.
@@ -92,70 +93,87 @@ export function createAgentIndex(
   log: Pick<Log, 'error'>,
   keepPace: KeepPace = createPace(),
 ): AgentIndex {
-  const groups = createAgentGroups();
-
-  function pickBest(
-    tags: readonly string[],
-    isWanted: (candidate: Candidate) => boolean,
-    lookedAtMax: number,
-  ): Candidate | undefined {
-    let best: Candidate | undefined;
-    let bestShared = 0;
-    for (const freedom of FREE_ONES) {
-      for (const { group, shared } of groups.look(tags, [freedom], GROUPS_MAX)) {
-        const candidate = firstFree(group.free, isWanted, lookedAtMax);
-        if (!candidate) continue;
-        if (!best || compareForTask(candidate, shared, best, bestShared) < 0) {
-          best = candidate;
-          bestShared = shared;
-        }
-      }
-      if (best && !best.lastPushUntaken) return best;
-    }
-    return best;
-  }
+  const agents = createTaggedAgents();
 
   return {
-    ...createRefreshing(store, log, groups, keepPace),
-    match: (tags, task, when) => matchAgents(groups, tags, task, when),
-    memory: groups.memory,
-    figures: groups.figures,
-    isServed: groups.isServed,
-    findSimilarTags: groups.findSimilarTags,
-    addSimilarTags: (tags) => addSimilarTags(groups, tags),
-    supplies: groups.supplies,
-    list: groups.list,
-    find: (agent_id) => groups.get(agent_id)?.record,
+    ...createRefreshing(store, log, agents, keepPace),
+    match: (tags, task, when) => matchAgents(agents, tags, task, when),
+    memory: agents,
+    figures: () => countAgents(listRegistered(agents), agents.counts),
+    isServed(tag) {
+      const { free = 0, full = 0, draining = 0 } = agents.find(tag)?.counts ?? {};
+      return free + full + draining > 0;
+    },
+    findSimilarTags: (tags) => findSimilarTags(listServed(agents), tags),
+    addSimilarTags: (tags) => addSimilarTags(agents, tags),
+    tags: agents.tags,
+    findTag: agents.find,
+    all: () => listRegistered(agents),
+    find: (agent_id) => agents.get(agent_id)?.record,
 
     async reload(agent_id) {
       const agentStatus = await store.getAgentStatus(agent_id);
-      if (agentStatus) groups.put(toCandidate(agentStatus));
-      else groups.remove(agent_id);
+      if (agentStatus) agents.put(toCandidate(agentStatus));
+      else agents.remove(agent_id);
     },
 
     pick(tags, excluded = NONE, canTake) {
-      const isOffered = ({ record }: Candidate): boolean => !excluded.has(record.agent_id);
-      const best = pickBest(tags, isOffered, Number.POSITIVE_INFINITY);
-      if (!best || !canTake || canTake(best.record)) return best;
-      const isTaking = (candidate: Candidate): boolean => isOffered(candidate) && canTake(candidate.record);
-      return pickBest(tags, isTaking, TAKING_LOOKED_AT_MAX) ?? best;
+      let best: Candidate | undefined;
+      for (const freedom of FREE_ONES) {
+        const offered = agents
+          .look(tags, [freedom], LOOKED_AT_MAX)
+          .filter(({ candidate }) => !excluded.has(candidate.record.agent_id));
+        const first = findBest(offered);
+        if (first && (!canTake || canTake(first.record))) return first;
+        const taking =
+          canTake && offered.sort(compareSharing).find(({ candidate }) => canTake(candidate.record));
+        if (taking) return taking.candidate;
+        best ??= first;
+      }
+      return best;
     },
 
     noteGrant(agent_id, nowMs) {
-      const candidate = groups.get(agent_id);
-      if (candidate) groups.put({ ...candidate, slots: candidate.slots + 1, lastGrantMs: nowMs });
+      const candidate = agents.get(agent_id);
+      if (candidate) agents.put({ ...candidate, slots: candidate.slots + 1, lastGrantMs: nowMs });
     },
     noteRelease(agent_id) {
-      const candidate = groups.get(agent_id);
-      if (candidate && candidate.slots > 0) groups.put({ ...candidate, slots: candidate.slots - 1 });
+      const candidate = agents.get(agent_id);
+      if (candidate && candidate.slots > 0) agents.put({ ...candidate, slots: candidate.slots - 1 });
     },
   };
+}
+
+function compareSharing(a: Sharing, b: Sharing): number {
+  return compareForTask(a.candidate, a.shared, b.candidate, b.shared);
+}
+
+function findBest(offered: readonly Sharing[]): Candidate | undefined {
+  let best = offered[0];
+  for (const one of offered) if (best && compareSharing(one, best) < 0) best = one;
+  return best?.candidate;
+}
+
+function listRegistered(agents: TaggedAgents): readonly Candidate[] {
+  return [...agents.all()].filter(({ record }) => record.unregisteredMs === null);
+}
+
+/** Counts registered agents by state and condition, beside what all agents have. */
+function countAgents(registered: Iterable<Candidate>, all: Readonly<Counts>): AgentFigures {
+  const states: Record<AgentState, number> = { ready: 0, processing: 0, draining: 0, offline: 0 };
+  let failing = 0;
+  for (const candidate of registered) {
+    states[agentState(candidate.record, candidate.slots)] += 1;
+    if (isFailing(candidate)) failing += 1;
+  }
+  const { full, usedSlots, freeSlots, unusableSlots } = all;
+  return { states, full, failing, usedSlots, freeSlots, unusableSlots };
 }
 
 function createRefreshing(
   store: IndexStore,
   log: Pick<Log, 'error'>,
-  groups: AgentGroups,
+  agents: TaggedAgents,
   keepPace: KeepPace,
 ): Pick<AgentIndex, 'refresh' | 'keepFresh' | 'whenRefreshed'> {
   let cursor: string | null = null;
@@ -169,16 +187,16 @@ function createRefreshing(
   const noteRefresh = createRefreshLog(store, log);
 
   async function apply(changes: AgentChanges): Promise<void> {
-    if (changes.reset) unread = new Set(groups.ids());
-    for (const agent_id of changes.removed) groups.remove(agent_id);
+    if (changes.reset) unread = new Set(Array.from(agents.all(), ({ record }) => record.agent_id));
+    for (const agent_id of changes.removed) agents.remove(agent_id);
     for (const agentStatus of changes.changed) {
       await keepPace();
-      groups.put(toCandidate(agentStatus));
+      agents.put(toCandidate(agentStatus));
       unread?.delete(agentStatus.record.agent_id);
     }
     cursor = changes.cursor;
     if (changes.more) return;
-    for (const agent_id of unread ?? []) groups.remove(agent_id);
+    for (const agent_id of unread ?? []) agents.remove(agent_id);
     unread = null;
   }
 

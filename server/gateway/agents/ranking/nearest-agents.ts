@@ -1,15 +1,15 @@
 /**
  * Which agents qualify for a set of tags, and which are the nearest to it. It looks at the copy of the agents
- * that ranks them: at the counts of the tags, at some hundreds of tag sets, beginning with the rarest tag,
- * and at the twenty agents it names.
+ * that ranks them: at the counts of the tags, at some hundreds of agents, those of the rarest tag first.
  *
  *   share a tag    more shared tags first; then those that get the task, the full, the draining, the offline
  *   share no tag   at most five with the nearest tag to one that no agent has; for a decision none: similar
  *                  tags are looked for only where they are read. The others are a count
  */
-import type { Candidate } from '../../../domain/match.ts';
+import { type Candidate, compareCandidates } from '../../../domain/match.ts';
 import {
   describeMatchAgent,
+  findObstacle,
   MATCH_AGENTS_MAX,
   type MatchAgent,
   type MatchCounts,
@@ -20,54 +20,58 @@ import {
   type TaskMatch,
   UNRELATED_MAX,
 } from '../../../domain/task-match.ts';
-import type { AgentGroups } from './agent-groups.ts';
-import { type AgentGroup, FREEDOMS, type Sharing } from './tag-groups.ts';
+import { findSimilarTags } from './similar-tags.ts';
 import { createCounts } from './tag-supply.ts';
+import { FREEDOMS, type Sharing, type TaggedAgents } from './tagged-agents.ts';
 
 /** From the least obstacle to the greatest. */
-const OBSTACLES: readonly Obstacle[] = ['full', 'draining', 'offline'];
-/** So many tag sets are looked at: with a free agent that took its last push, without one, … */
-const GROUPS_MAX = 500;
+const OBSTACLES: readonly (Obstacle | null)[] = [null, 'full', 'draining', 'offline'];
+/** So many agents of each freedom are looked at, … */
+const LOOKED_AT_MAX = 500;
 /** … and with similar tags. */
-const UNRELATED_GROUPS_MAX = 100;
+const UNRELATED_LOOKED_AT_MAX = 100;
 
 /** Describes the match of these tags. */
 export function matchAgents(
-  groups: AgentGroups,
+  agents: TaggedAgents,
   tags: readonly string[],
   task: MatchedTask,
   { nowMs, live }: { readonly nowMs: number; readonly live: boolean },
 ): TaskMatch {
-  const sharing = groups.look(tags, FREEDOMS, GROUPS_MAX);
-  const counted = [...new Set(tags)].map((tag) => ({ ...countSupply(groups, tag), similar: null }));
-  const supplies = live ? addSimilarTags(groups, counted) : counted;
-  const nearest = takeNearest(groups, sortByShared(sharing), MATCH_AGENTS_MAX);
-  const unrelated = takeUnrelated(groups, supplies);
-  const agents = [...nearest, ...unrelated.slice(0, MATCH_AGENTS_MAX - nearest.length)].map((candidate) =>
+  const counted = [...new Set(tags)].map((tag) => ({ ...countSupply(agents, tag), similar: null }));
+  const supplies = live ? addSimilarTags(agents, counted) : counted;
+  const nearest = takeNearest(agents.look(tags, FREEDOMS, LOOKED_AT_MAX), MATCH_AGENTS_MAX);
+  const unrelated = takeUnrelated(agents, supplies);
+  const named = [...nearest, ...unrelated.slice(0, MATCH_AGENTS_MAX - nearest.length)].map((candidate) =>
     describeMatchAgent(candidate, tags, task),
   );
   return {
     time: nowMs / 1_000,
     live,
-    agents_total: groups.registered(),
-    sharing: countSharing(groups, tags, agents),
+    agents_total: agents.counts.agents,
+    sharing: countSharing(agents, tags, named),
     tags: supplies,
-    agents,
+    agents: named,
   };
 }
 
 /** For each of these tags without an agent, names the nearest tag of an agent now. */
-export function addSimilarTags(groups: AgentGroups, tags: readonly MatchTag[]): readonly MatchTag[] {
-  const missing = tags.filter(({ agents }) => agents === 0).map(({ tag }) => tag);
-  const similar = groups.findSimilarTags(missing);
+export function addSimilarTags(agents: TaggedAgents, tags: readonly MatchTag[]): readonly MatchTag[] {
+  const missing = tags.filter((one) => one.agents === 0).map(({ tag }) => tag);
+  const similar = findSimilarTags(listServed(agents), missing);
   return tags.map((one) => {
     const found = similar.get(one.tag);
-    return found === undefined ? one : { ...one, similar: countSupply(groups, found) };
+    return found === undefined ? one : { ...one, similar: countSupply(agents, found) };
   });
 }
 
-function countSupply(groups: AgentGroups, tag: string): TagSupply {
-  const { agents, free, failingFree } = groups.supplies.find(tag) ?? createCounts();
+/** The tags that registered agents have. */
+export function* listServed(agents: TaggedAgents): Generator<string> {
+  for (const { tag, counts } of agents.tags()) if (counts.agents > 0) yield tag;
+}
+
+function countSupply(all: TaggedAgents, tag: string): TagSupply {
+  const { agents, free, failingFree } = all.find(tag)?.counts ?? createCounts();
   return { tag, agents, free: free - failingFree };
 }
 
@@ -75,12 +79,8 @@ function countSupply(groups: AgentGroups, tag: string): TagSupply {
  * When the task is not offered to an agent (its present one, for example), the agent is among the named ones:
  * there are few. If it is also full, draining or offline, it is counted under that.
  */
-function countSharing(
-  groups: AgentGroups,
-  tags: readonly string[],
-  named: readonly MatchAgent[],
-): MatchCounts {
-  const { agents, free, full, draining, offline } = groups.countSharing(tags);
+function countSharing(all: TaggedAgents, tags: readonly string[], named: readonly MatchAgent[]): MatchCounts {
+  const { agents, free, full, draining, offline } = all.countSharing(tags);
   const skipped = named.filter(
     ({ reason, full, state }) =>
       reason === 'refused_this_task' ||
@@ -89,52 +89,27 @@ function countSharing(
   return { agents, eligible: Math.max(0, free - skipped.length), full, draining, offline };
 }
 
-/** The groups in lists of equally many shared tags, most first. */
-function sortByShared(sharing: readonly Sharing[]): readonly (readonly AgentGroup[])[] {
-  const byShared: AgentGroup[][] = [];
-  for (const { group, shared } of sharing) {
-    const list = byShared[shared] ?? [];
-    list.push(group);
-    byShared[shared] = list;
-  }
-  return byShared.filter((list) => list !== undefined).reverse();
-}
-
-/** The first agents of these lists: of each list the free ones, then the others by their obstacle. */
-function takeNearest(
-  groups: AgentGroups,
-  lists: readonly (readonly AgentGroup[])[],
-  max: number,
-): readonly Candidate[] {
-  const taken: Candidate[] = [];
-  for (const list of lists) {
-    for (const candidate of listCandidates(groups, list)) {
-      taken.push(candidate);
-      if (taken.length === max) return taken;
-    }
-  }
-  return taken;
-}
-
-function* listCandidates(groups: AgentGroups, list: readonly AgentGroup[]): Generator<Candidate> {
-  for (const { free } of list) yield* free.keys();
-  for (const obstacle of OBSTACLES) {
-    for (const { hindered } of list) {
-      for (const agent_id of hindered[obstacle] ?? []) {
-        const candidate = groups.get(agent_id);
-        if (candidate) yield candidate;
-      }
-    }
-  }
+/** The first of these: by shared tags, then the free ones as a task finds them, then by their obstacle. */
+function takeNearest(sharing: readonly Sharing[], max: number): readonly Candidate[] {
+  const rank = (candidate: Candidate): number => OBSTACLES.indexOf(findObstacle(candidate));
+  return sharing
+    .filter(({ candidate }) => candidate.record.unregisteredMs === null)
+    .sort(
+      (a, b) =>
+        b.shared - a.shared ||
+        rank(a.candidate) - rank(b.candidate) ||
+        compareCandidates(a.candidate, b.candidate),
+    )
+    .slice(0, max)
+    .map(({ candidate }) => candidate);
 }
 
 /** Agents that share no tag, and have the nearest one to a tag that no agent has. */
-function takeUnrelated(groups: AgentGroups, tags: readonly MatchTag[]): readonly Candidate[] {
+function takeUnrelated(agents: TaggedAgents, tags: readonly MatchTag[]): readonly Candidate[] {
   const wanted = new Set(tags.map(({ tag }) => tag));
   const similar = tags.flatMap((one) => one.similar?.tag ?? []);
-  const alike = groups
-    .look(similar, FREEDOMS, UNRELATED_GROUPS_MAX)
-    .map(({ group }) => group)
-    .filter((group) => group.tags.every(({ tag }) => !wanted.has(tag)));
-  return takeNearest(groups, [alike], UNRELATED_MAX);
+  const alike = agents
+    .look(similar, FREEDOMS, UNRELATED_LOOKED_AT_MAX)
+    .filter(({ candidate }) => candidate.record.agent_tags.every((tag) => !wanted.has(tag)));
+  return takeNearest(alike, UNRELATED_MAX);
 }
