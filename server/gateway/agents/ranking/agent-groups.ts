@@ -234,6 +234,7 @@ function createAgentTally(): AgentTally {
   let usedSlots = 0;
   let freeSlots = 0;
   let unusableSlots = 0;
+  let offlineSlots = 0;
   let full = 0;
   let failing = 0;
   return {
@@ -245,10 +246,15 @@ function createAgentTally(): AgentTally {
       freeSlots += change * free;
       if (fails) unusableSlots += change * free;
       if (record.unregisteredMs !== null) return;
-      states[agentState(record, slots)] += change;
+      const state = agentState(record, slots);
+      states[state] += change;
+      if (state === 'offline') offlineSlots += change * slots;
       if (findObstacle(candidate) === 'full') full += change;
       if (fails) failing += change;
     },
-    figures: () => ({ states: { ...states }, full, failing, usedSlots, freeSlots, unusableSlots }),
+    figures: () => ({
+      ...{ states: { ...states }, full, failing },
+      ...{ usedSlots, freeSlots, unusableSlots, offlineSlots },
+    }),
   };
 }

@@ -89,7 +89,7 @@ type IndexStore = Pick<Store, 'nowMs' | 'health' | 'readAgentChanges' | 'getAgen
 /** Creates an empty index; the first refresh fills it. */
 export function createAgentIndex(
   store: IndexStore,
-  log: Pick<Log, 'error'>,
+  log: Pick<Log, 'info' | 'error'>,
   keepPace: KeepPace = createPace(),
 ): AgentIndex {
   const groups = createAgentGroups();
@@ -154,7 +154,7 @@ export function createAgentIndex(
 
 function createRefreshing(
   store: IndexStore,
-  log: Pick<Log, 'error'>,
+  log: Pick<Log, 'info' | 'error'>,
   groups: AgentGroups,
   keepPace: KeepPace,
 ): Pick<AgentIndex, 'refresh' | 'keepFresh' | 'whenRefreshed'> {
@@ -212,13 +212,16 @@ function createRefreshing(
 }
 
 /** Logs when the agents cannot be read, and when they can again. An outage is the store's to report. */
-function createRefreshLog(store: Pick<Store, 'health'>, log: Pick<Log, 'error'>): (error: unknown) => void {
+function createRefreshLog(
+  store: Pick<Store, 'health'>,
+  log: Pick<Log, 'info' | 'error'>,
+): (error: unknown) => void {
   let isFailing = false;
   return (error) => {
     if (error !== null && !store.health().ok) return;
     if (error !== null && !isFailing)
       log.error({ err: error }, 'the agents cannot be read; tasks are assigned by an older copy of them');
-    if (error === null && isFailing) log.error({}, 'the agents can be read again');
+    if (error === null && isFailing) log.info({}, 'the agents can be read again');
     isFailing = error !== null;
   };
 }
