@@ -253,8 +253,13 @@ function createAgentTally(): AgentTally {
       if (fails) failing += change;
     },
     figures: () => ({
-      ...{ states: { ...states }, full, failing },
-      ...{ usedSlots, freeSlots, unusableSlots, offlineSlots },
+      states: { ...states },
+      full,
+      failing,
+      usedSlots,
+      freeSlots,
+      unusableSlots,
+      offlineSlots,
     }),
   };
 }
