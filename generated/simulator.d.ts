@@ -259,6 +259,11 @@ export interface components {
              */
             happened: number;
         };
+        /** @description The faults that still happen. */
+        AddedFaults: {
+            /** @description In the order in which they were added. */
+            faults: components["schemas"]["AddedFault"][];
+        };
         /** @description How far the time moves. */
         Advance: {
             /**
@@ -502,6 +507,11 @@ export interface components {
             /** @description The tasks that it works on. */
             request_ids: string[];
         };
+        /** @description The scripted agents. */
+        ScriptedAgents: {
+            /** @description Those that were added and not removed. */
+            agents: components["schemas"]["ScriptedAgent"][];
+        };
         /** @description A question that an agent asks about each of its tasks. */
         ScriptedQuestion: {
             /**
@@ -644,6 +654,11 @@ export interface components {
             /** @description The mistakes in the body, one for each place. Every 422 has them. */
             errors?: components["schemas"]["FieldMistake"][];
         };
+        /** @description The worlds that have a name. */
+        WorldNames: {
+            /** @description Their names. */
+            worlds: string[];
+        };
         /**
          * @description A defect of the simulator. The world stays as it is, with its transcript.
          * @example {
@@ -706,10 +721,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description Those that were added and not removed. */
-                        agents: components["schemas"]["ScriptedAgent"][];
-                    };
+                    "application/json": components["schemas"]["ScriptedAgents"];
                 };
             };
             /** @description A response that refuses. */
@@ -991,10 +1003,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description In the order in which they were added. */
-                        faults: components["schemas"]["AddedFault"][];
-                    };
+                    "application/json": components["schemas"]["AddedFaults"];
                 };
             };
             /** @description A response that refuses. */
@@ -1214,10 +1223,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description Their names. */
-                        worlds: string[];
-                    };
+                    "application/json": components["schemas"]["WorldNames"];
                 };
             };
             /** @description A response that refuses. */

@@ -1,8 +1,10 @@
 /*
- * The last step of `npm ci` in a checkout: it builds the SDK, so that `npx task-gateway` and programs that
- * import the SDK run as they do where it is installed. With the compiler the build is what is published. `npm
- * ci --omit=dev` leaves the compiler out: then Node itself takes the types out of the sources, which makes
- * the same programs, without declarations and without the copies that only Jest needs.
+ * The last step of `npm ci` in a checkout: it makes what is imported by name there. It builds the SDK, so
+ * that `npx task-gateway` and programs that import the SDK run as they do where it is installed. With the
+ * compiler the build is what is published. `npm ci --omit=dev` leaves the compiler out: then Node itself
+ * takes the types out of the sources, which makes the same programs, without declarations and without the
+ * copies that only Jest needs. The simulator's sources are the gateway's own, which Node runs as they are:
+ * its package gets an entry that leads to them.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,6 +21,14 @@ const compiler = join(SDK, '../node_modules/typescript/bin/tsc');
 if (existsSync(compiler)) compile();
 // An older Node cannot do it; the command then says what is missing, and a server needs neither.
 else if ('stripTypeScriptTypes' in nodeModule) stripSources();
+linkSimulator();
+
+function linkSimulator() {
+  const dist = join(SDK, '../server/simulator/dist');
+  mkdirSync(dist, { recursive: true });
+  for (const entry of ['index.js', 'index.d.ts'])
+    writeFileSync(join(dist, entry), "export * from '../index.ts';\n");
+}
 
 function compile() {
   const npm = process.env.npm_execpath ?? '';

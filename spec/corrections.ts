@@ -51,10 +51,13 @@ export function correctStreamedDocument(document: Json, corrected: Json, emitted
   for (const stream of streams) {
     const { description } = requireObject(schemas, stream.frames);
     delete schemas[stream.frames];
+    // `EventFrames` are many of an `EventFrame`.
+    const frame = stream.frames.slice(0, -1);
+    schemas[frame] = buildStreamItem(stream, description);
     const content = getStreamContent(streamed, stream);
     const { examples } = requireObject(content, 'text/event-stream');
     content['text/event-stream'] = {
-      itemSchema: buildStreamItem(stream, description),
+      itemSchema: { $ref: `#/components/schemas/${frame}` },
       examples: serializeExamples(examples),
     };
   }

@@ -23,7 +23,7 @@ import {
 } from './corrections.ts';
 import { readDocsFiles } from './docs-files.ts';
 import { type Json, requireObject } from './document.ts';
-import { writeForGenerators } from './generator-forms.ts';
+import { nameJsonValues, writeForGenerators } from './generator-forms.ts';
 import { addLinks } from './links.ts';
 import { addProbes, cutAdminDocument, cutClientDocument, requireUnion } from './published-documents.ts';
 import { buildRequirements } from './requirements.ts';
@@ -68,7 +68,7 @@ function generateFiles(): ReadonlyMap<string, string> {
     addDocument(files, 'agent.3.1', agent);
     addDocument(files, 'agent.3.2', readAgent('3.2'));
     const simulator = correctSimulatorDocument(readDocument('3.1', 'TaskGatewaySimulator'), whole);
-    addDocument(files, 'simulator.3.1', simulator);
+    addDocument(files, 'simulator.3.1', nameJsonValues(simulator));
     files.set('gateway.d.ts', generateTypes(folder, typed));
     files.set('agent.d.ts', generateTypes(folder, agent));
     files.set('simulator.d.ts', generateTypes(folder, simulator));

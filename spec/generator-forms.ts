@@ -13,6 +13,24 @@ export function writeForGenerators(document: Json): Json {
   const written = structuredClone(document);
   describeHeaderInQuery(written);
   dropRepeatedFields(requireObject(written, 'components', 'schemas'));
+  return nameJsonValues(written);
+}
+
+/**
+ * Returns the document with a name for the schema of any JSON value, which is empty. Some generators read a
+ * schema without a type only if nothing is in it, and a list of all six types as a choice that they refuse:
+ * so a field that may be any value refers to it, and has its description beside that.
+ */
+export function nameJsonValues(document: Json): Json {
+  const written = structuredClone(document);
+  const schemas = requireObject(written, 'components', 'schemas');
+  const fields = Object.values(schemas).flatMap((schema) =>
+    isJson(schema) && isJson(schema.properties) ? Object.values(schema.properties).filter(isJson) : [],
+  );
+  const free = fields.filter((field) => Object.keys(field).every((key) => key === 'description'));
+  if (free.length === 0) throw new Error('No field may be any JSON value.');
+  for (const field of free) field.$ref = '#/components/schemas/JsonValue';
+  schemas.JsonValue = {};
   return written;
 }
 

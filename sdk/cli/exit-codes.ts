@@ -65,8 +65,17 @@ export function messageOf(error: unknown): string {
 export type Failure = { readonly exitCode: number; readonly text: string; readonly hint?: string };
 
 const AUTH_ADVICE = 'Give the right one with TASK_GATEWAY_AUTH, --auth-file or --auth.';
+/** Names of a variable that many programs obey, and that Node ignores without another one. */
+const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'];
+
 /** The advice when no gateway was reached. */
-export const ADDRESS_ADVICE = 'Start the gateway, or give its address with --url or TASK_GATEWAY_URL.';
+export function adviseAddress(): string {
+  const advice = 'Start the gateway, or give its address with --url or TASK_GATEWAY_URL.';
+  const proxy = PROXIES.find((name) => process.env[name]);
+  if (proxy === undefined || process.env.NODE_USE_ENV_PROXY === '1') return advice;
+  return `${advice} ${proxy} is not used: NODE_USE_ENV_PROXY=1 makes Node 24 use it.`;
+}
+
 const DOCTOR_ADVICE = 'Run "task-gateway doctor" to find the cause.';
 
 /** Returns the exit code for an error, and a text that says what is wrong and what to do. */
@@ -123,7 +132,7 @@ function describeConnectionError(error: ConnectionError): string {
   if (error.code !== 'connection_failed') return `${translateMessage(error)} ${DOCTOR_ADVICE}`;
   const code = findCode(error.cause);
   const foreign = FOREIGN_PROTOCOLS.find(([pattern]) => pattern.test(code));
-  return foreign ? `${foreign[1]} ${CHECK_URL}` : `${translateMessage(error)} ${ADDRESS_ADVICE}`;
+  return foreign ? `${foreign[1]} ${CHECK_URL}` : `${translateMessage(error)} ${adviseAddress()}`;
 }
 
 /** The platform's code of a failure, such as ECONNREFUSED; empty if it has none. */

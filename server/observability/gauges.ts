@@ -31,13 +31,14 @@ export async function readGauges(sources: GaugeSources): Promise<Samples> {
   const { store, figures, streamCount, openTasksMax, version, storeKind } = sources;
   const tasks = await readTasks(sources);
   const health = store.health();
-  const { states, usedSlots, freeSlots } = figures.agents();
+  const { states, usedSlots, freeSlots, offlineSlots } = figures.agents();
   return {
     task_gateway_info: [{ labels: { version, store: storeKind }, value: 1 }],
     task_gateway_open_tasks_limit: single(openTasksMax),
     task_gateway_agents: labelled('state', states, (count) => count),
     task_gateway_slots_used: single(usedSlots),
     task_gateway_slots_free: single(freeSlots),
+    task_gateway_slots_offline: single(offlineSlots),
     task_gateway_streams: single(streamCount()),
     task_gateway_store_up: single(health.ok ? 1 : 0),
     task_gateway_disk_stage: single(stageOf(health)),

@@ -147,6 +147,12 @@ export const METRICS = {
     labels: [],
     help: 'Slots that agents could be given tasks for now: of agents that are neither offline nor draining, less their external load.',
   },
+  task_gateway_slots_offline: {
+    type: 'gauge',
+    of: 'store',
+    labels: [],
+    help: 'Of the used slots, those of agents that are offline: their tasks wait for the agent or for their deadline.',
+  },
   task_gateway_streams: {
     type: 'gauge',
     of: 'process',

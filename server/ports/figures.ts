@@ -15,6 +15,8 @@ export type AgentFigures = {
   readonly freeSlots: number;
   /** Of the free slots: those of agents that do not take their pushes. */
   readonly unusableSlots: number;
+  /** Of the used slots: those of registered agents that are offline. */
+  readonly offlineSlots: number;
 };
 
 /** The contents of the store. */

@@ -34,6 +34,22 @@ function apiError(status: number, code: string, more: object = {}) {
   return createApiError({ status, problem: problem as never, headers: new Headers(), attempts: 1 });
 }
 
+test('advice for a gateway that was not reached names a proxy of the environment that Node does not use', () => {
+  const advise = (env: Readonly<Record<string, string>>): string => {
+    for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'http_proxy', 'NODE_USE_ENV_PROXY'])
+      vi.stubEnv(name, env[name] ?? '');
+    return describeError(new ConnectionError('connection_failed', 'No response.')).text;
+  };
+  const plain = advise({});
+  expect(plain).toMatch(/TASK_GATEWAY_URL\.$/);
+  for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'http_proxy']) {
+    const hint = `${name} is not used: NODE_USE_ENV_PROXY=1 makes Node 24 use it.`;
+    expect(advise({ [name]: 'http://127.0.0.1:9' })).toBe(`${plain} ${hint}`);
+    expect(advise({ [name]: 'http://127.0.0.1:9', NODE_USE_ENV_PROXY: '1' })).toBe(plain);
+  }
+  vi.unstubAllEnvs();
+});
+
 describe('an error becomes an exit code and one line', () => {
   test.each([
     [new CommandError(3, 'The wait is over.'), 3, /^The wait is over\.$/],

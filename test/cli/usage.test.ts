@@ -24,6 +24,8 @@ describe('wrong usage', () => {
     [['run', 'x', '-t', 'y', '--timeout', '1e999'], /Give seconds above 0/],
     [['run', 'x', '-t', 'y', '--url', 'ftp://x'], /--url must be an http/],
     [['task', 'list', '--status', 'odd'], /Allowed choices are pending, running/],
+    [['task', 'list', '--after', '2026-02-30'], /Give a time like 2026-11-22T18:30:00Z, or an age/],
+    [['task', 'list', '--after', '2026-04-31T10:00:00+02:00'], /Give a time like/],
     [['task', 'get', 'x', '-o', 'xml'], /Allowed choices are table, json, jsonl/],
     [['events', 's', '-o', 'table'], /JSON lines only/],
     [['agent', 'exec', '-t', 'x', '--', 'no-such-program'], /The program "no-such-program" can't be run/],

@@ -2,21 +2,64 @@
  * The two documents that a gateway publishes: together they are the whole one, and each is complete, no
  * larger than it must be, and speaks of its own operations.
  */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findReachableParts, isJson, type Json, listOperations, requireObject } from '../../spec/document.ts';
+import {
+  findReachableParts,
+  isJson,
+  type Json,
+  listOperations,
+  requireObject,
+  walkObjects,
+} from '../../spec/document.ts';
 import { cutAdminDocument, cutClientDocument, requireUnion } from '../../spec/published-documents.ts';
 import { listWords, readTable } from './guide.ts';
 
+const FOLDER = join(import.meta.dirname, '../../generated/openapi');
 const FILES = {
   whole: 'task-gateway.3.1.json',
   clients: 'clients-and-agents.3.1.json',
   admin: 'admin.3.1.json',
 };
-const read = (of: keyof typeof FILES): Json =>
-  JSON.parse(readFileSync(join(import.meta.dirname, '../../generated/openapi', FILES[of]), 'utf8'));
+const read = (of: keyof typeof FILES): Json => JSON.parse(readFileSync(join(FOLDER, FILES[of]), 'utf8'));
 const published = ['clients', 'admin'] as const;
+
+/** A schema and those in it, each with the name it has as a component. */
+function* listSchemas(schema: unknown, name = ''): Generator<{ name: string; schema: Json }> {
+  if (!isJson(schema)) return;
+  yield { name, schema };
+  const { properties, items, additionalProperties, contentSchema, anyOf = [], allOf = [] } = schema;
+  const fields = isJson(properties) ? Object.values(properties) : [];
+  const parts = [...fields, items, additionalProperties, contentSchema, [anyOf, allOf].flat(2)].flat();
+  for (const part of parts) yield* listSchemas(part);
+}
+
+test.each(readdirSync(FOLDER).filter((file) => file.endsWith('.json')))(
+  '%s has a name for each schema of objects with fields, and for that of any JSON value',
+  (file) => {
+    const text = readFileSync(join(FOLDER, file), 'utf8');
+    // An example may have a field of the same name.
+    const { components, ...rest } = JSON.parse(text, (key, value) =>
+      key === 'examples' ? undefined : value,
+    );
+    const { schemas, ...others } = isJson(components) ? components : {};
+    const bodies = [...walkObjects([rest, others])].flatMap(({ schema, itemSchema }) => [schema, itemSchema]);
+    const named = Object.entries(isJson(schemas) ? schemas : {});
+    const all = [
+      ...bodies.flatMap((schema) => [...listSchemas(schema)]),
+      ...named.flatMap(([name, schema]) => [...listSchemas(schema, name)]),
+    ];
+    expect(all.length).toBeGreaterThan(20);
+    const isFree = (schema: Json) => !['type', '$ref', 'anyOf', 'allOf', 'enum'].some((key) => key in schema);
+    const unnamed = all.filter(
+      ({ name, schema }) => name === '' && ('properties' in schema || isFree(schema)),
+    );
+    expect(unnamed).toEqual([]);
+    const free = all.filter(({ schema }) => isFree(schema));
+    expect(free).toEqual(free.map(() => ({ name: 'JsonValue', schema: {} })));
+  },
+);
 
 /** The size that a program downloads or a model reads: without line breaks, and without the code samples. */
 function measureBytes(document: Json): number {

@@ -43,7 +43,8 @@ test('3.2 differs from 3.1 only in the streams', () => {
       const content = requireObject(document, 'paths', path, 'get', 'responses', '200', 'content');
       expect(content).toHaveProperty('text/event-stream');
       content['text/event-stream'] = {};
-      delete requireObject(document, 'components', 'schemas')[frames];
+      const schemas = requireObject(document, 'components', 'schemas');
+      for (const name of [frames, frames.slice(0, -1)]) delete schemas[name];
     }
     return { ...document, openapi: '' };
   });

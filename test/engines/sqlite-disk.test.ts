@@ -43,7 +43,9 @@ describe('a disk with less space than', () => {
   beforeEach(() => {
     look = { isMoved: false, space: { freeBytes: 10 * GIB, totalBytes: 100 * GIB } };
     lines = [];
-    const log = { ...SILENT, error: (_fields: object, message: string) => void lines.push(message) };
+    const note = (level: string) => (_fields: object, message: string) =>
+      void lines.push(`${level}: ${message}`);
+    const log = { ...SILENT, error: note('error'), info: note('info') };
     const reader = openMemory();
     const tables = { writer: writeHere(reader), reader, isShared: true, look: async () => look };
     store = createSqliteStore(tables, { clock, log });
@@ -111,8 +113,8 @@ describe('a disk with less space than', () => {
   test('that has space again with an eighth more; each change is one line', async () => {
     for (const mib of [200, 100, 90, 130, 140, 143, 144, 300]) await leave(mib * MIB);
     expect(lines).toEqual([
-      'the disk of the store is nearly full: new tasks, agents and output are refused',
-      'the disk of the store has space again: everything is accepted',
+      'error: the disk of the store is nearly full: new tasks, agents and output are refused',
+      'info: the disk of the store has space again: everything is accepted',
     ]);
   });
 });

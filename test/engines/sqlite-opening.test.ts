@@ -1,8 +1,9 @@
 /** How the SQLite engine opens its file: its lock, its identity, and a process that is killed. */
-import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openFile, openReader } from '../../server/engines/sqlite/connection.ts';
 import { openFileStore } from '../../server/engines/sqlite/open.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
@@ -95,6 +96,34 @@ describe('opening', () => {
     writeFileSync(testFolder.path, '');
     expect(await submit(await open(), 't1')).toBeTypeOf('string');
   });
+});
+
+test('Another writer makes each write fail while it holds its transaction, and no longer.', async () => {
+  const store = await open();
+  const other = new DatabaseSync(testFolder.path);
+  other.exec('BEGIN IMMEDIATE');
+  await expect(submit(store, 't1')).rejects.toThrow('database is locked');
+  other.close();
+  await until('it writes again', async () => {
+    await clock.advance(1_000);
+    return store.health().ok;
+  });
+  expect(await submit(store, 't2')).toBeTypeOf('string');
+});
+
+test('A log that grew while one reader read is cut to 64 MiB by the commits after it.', () => {
+  const writer = openFile(testFolder.path);
+  const logBytes = (): number => statSync(`${testFolder.path}-wal`).size;
+  const write = (bytes: number): void => writer.exec(`INSERT INTO log_probe VALUES (zeroblob(${bytes}))`);
+  writer.exec('CREATE TABLE log_probe (bytes)');
+  const reader = openReader(testFolder.path);
+  reader.exec('BEGIN; SELECT * FROM log_probe');
+  for (let written = 0; written < 100; written += 10) write(10 * 2 ** 20);
+  expect(logBytes()).toBeGreaterThan(100 * 2 ** 20);
+  reader.close();
+  for (let commits = 0; commits < 2; commits += 1) write(1);
+  expect(logBytes()).toBe(64 * 2 ** 20);
+  writer.close();
 });
 
 describeKilled(() => ({ path: testFolder.path, open }));

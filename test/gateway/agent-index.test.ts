@@ -259,7 +259,10 @@ describe('agents that cannot be read', () => {
         },
         getAgentStatus: async () => undefined,
       },
-      { error: (_fields, message) => logged.push(message) },
+      {
+        error: (_fields, message) => logged.push(`error: ${message}`),
+        info: (_fields, message) => logged.push(`info: ${message}`),
+      },
     );
     return { state, logged, agentIndex };
   }
@@ -277,8 +280,8 @@ describe('agents that cannot be read', () => {
     agentIndex.keepFresh();
     await agentIndex.whenRefreshed();
     expect(logged).toEqual([
-      'the agents cannot be read; tasks are assigned by an older copy of them',
-      'the agents can be read again',
+      'error: the agents cannot be read; tasks are assigned by an older copy of them',
+      'info: the agents can be read again',
     ]);
   });
 

@@ -109,11 +109,30 @@ describeEachStore('on %s', (_name, open) => {
       await submit(world);
       await readTasks(world);
       const states = { ...NONE, ready: 1, processing: 1, draining: 1 };
-      const counts = { full: 0, failing: 0, unusableSlots: 0 };
+      const counts = { full: 0, failing: 0, unusableSlots: 0, offlineSlots: 0 };
       expect(world.figures.agents()).toEqual({ ...counts, states, usedSlots: 1, freeSlots: 7 });
       for (const agent_id of ['A', 'B', 'C']) await world.gateway.unregisterAgent(agent_id);
       await readTasks(world);
       expect(world.figures.agents()).toEqual({ ...counts, states: NONE, usedSlots: 1, freeSlots: 0 });
+    });
+
+    test('count the slots that an agent holds while it is offline', async () => {
+      const { world } = await startObserved();
+      const countOffline = async (): Promise<number> => {
+        await readTasks(world);
+        return world.figures.agents().offlineSlots;
+      };
+      await world.gateway.registerAgent(buildRegistration('A'));
+      for (let n = 0; n < 2; n += 1) {
+        await world.gateway.heartbeatAgent({ agent_id: 'A' });
+        await world.pass(10_000);
+      }
+      await submit(world, { timeout: 600 });
+      expect(await countOffline()).toBe(0);
+      await world.pass(100_000);
+      expect(await countOffline()).toBe(1);
+      await world.gateway.heartbeatAgent({ agent_id: 'A' });
+      expect(await countOffline()).toBe(0);
     });
 
     test('count open tasks, the oldest that waits, and the tags that no agent has', async () => {

@@ -159,6 +159,14 @@ describe.each(INSTALLATIONS)('%s', (name, options, installedMbMax) => {
     );
   });
 
+  test('a program imports the simulator by its name', async () => {
+    const program = "import { createSimulator } from '@task-gateway/simulator'; createSimulator();";
+    const command = `node --input-type=module --eval "${program}"`;
+    const env = buildOfflineEnv(join(checkout.folder, 'node_modules/.bin/node'));
+    const ran = await runShell(command, checkout.folder, { env });
+    expect(ran).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
   test('the commands of the README work, and leave no agent behind', async () => {
     const env = { ...buildOfflineEnv(), TASK_GATEWAY_URL: `http://127.0.0.1:${gateway.port}` };
     const { stdout, stderr } = await runShell(`${textOf('cli')}wait $!`, checkout.folder, { env });

@@ -60,6 +60,18 @@ export function describeRelease({ folder, released, printed, release }: Release)
       );
     });
 
+    test('fails with the words of the compiler, and says before what it does', async () => {
+      const copy = join(folder(), 'broken');
+      await run('git', ['clone', '--quiet', ROOT, copy]);
+      symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+      writeFileSync(join(copy, 'sdk/clock.ts'), 'export const systemClock: number = "now";\n');
+      const to = join(folder(), 'failed');
+      const { code = 0, stderr } = await release(['--to', to, '--preview'], copy).catch((error) => error);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/> @task-gateway\/sdk@\S+ prepack\n(.*\n)*.*clock\.ts\(1,14\): error TS2322: /);
+      expect(stderr).toContain('The release failed. Command failed: npm run prepack');
+    });
+
     test('is refused while the changelog has entries without a version, or the version without a date', async () => {
       const copy = join(folder(), 'copy');
       await run('git', ['clone', '--quiet', ROOT, copy]);

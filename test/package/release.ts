@@ -5,7 +5,8 @@
  * package is installed alone and used, and `npm publish --dry-run` looks at it.
  *
  * It publishes nothing. Where a name of the owner's is missing (`owner.ts`) it says so, else which commands
- * publish. Of a preview it says only what a release would need.
+ * publish. Of a preview it says only what a release would need. What it does now, and what each build says,
+ * is on standard error.
  *
  * While the changelog has entries that belong to no version, or the version has no date there, it refuses:
  * give them a version first, in the changelog, the contract and each package.json. `--preview` packs them as
@@ -73,7 +74,7 @@ try {
   const find = (one: string) => join(folder, tarballs.get(one) ?? '');
   for (const published of PACKAGES) console.log(describeTrial(published, find));
   const publish = names.map((name) => publishCommand(join(folder, name), version));
-  for (const args of publish) npm([...args, '--dry-run'], folder);
+  for (const args of publish) npm([...args, '--dry-run', '--loglevel=error'], folder);
   console.log(describeOwner(publish));
 } catch (error) {
   console.error(`The release failed. ${error instanceof Error ? error.message : String(error)}`);
@@ -159,11 +160,12 @@ function packCopy(target: string): ReadonlyMap<string, string> {
   }
 }
 
-/** Packs one package, which builds it; returns the name of its tarball. */
+/** Builds and packs one package; returns the name of its tarball. */
 function pack(workspace: string, folder: string): string {
-  const printed = npm(['pack', '--json', '--loglevel=error', '--pack-destination', folder], workspace);
-  // The output of the build comes before the report.
-  const [report] = JSON.parse(printed.slice(printed.indexOf('[\n'))) as [{ filename: string }];
+  // By itself: where npm packs, the compiler's words would be a part of the report.
+  npm(['run', 'prepack', '--if-present'], workspace, process.stderr);
+  const options = ['--ignore-scripts', '--loglevel=error', '--pack-destination', folder];
+  const [report] = JSON.parse(npm(['pack', '--json', ...options], workspace)) as [{ filename: string }];
   return report.filename;
 }
 
@@ -171,6 +173,7 @@ function pack(workspace: string, folder: string): string {
 function describeTrial({ folder, name, needs, program }: PublishedPackage, find: (one: string) => string) {
   const tarballs = [...needs, folder].map(find);
   const { engines } = readManifest(folder);
+  console.error(`Trying ${name}, installed alone …`);
   const { packages, installedMb, installSeconds, nodes } = tryPackage(tarballs, engines.node, program);
   const packedKb = statSync(find(folder)).size / 1e3;
   return (
@@ -198,12 +201,13 @@ function describeOwner(publish: readonly (readonly string[])[]): string {
   return `Ready to publish, in this order:\n${publish.map((args) => `  npm ${args.join(' ')}`).join('\n')}`;
 }
 
-function npm(args: readonly string[], cwd: string): string {
+/** Runs npm; returns what it prints, unless that goes to a stream. */
+function npm(args: readonly string[], cwd: string, to: 'pipe' | NodeJS.WriteStream = 'pipe'): string {
   return execFileSync('npm', [...args], {
     cwd,
     encoding: 'utf8',
     maxBuffer: 10_000_000,
-    stdio: ['ignore', 'pipe', args.includes('--dry-run') ? 'ignore' : 'inherit'],
+    stdio: ['ignore', to, 'inherit'],
   });
 }
 

@@ -18,13 +18,15 @@ const OPERATING = new URL('../../server/operating/', import.meta.url).pathname;
 const ALERTS = readFileSync(join(OPERATING, 'alerts.yml'), 'utf8');
 const run = promisify(execFile);
 
-test('each of the seven alerts says what to do, and reads metrics that exist', () => {
+test('each of the ten alerts says what to do and where more stands, and reads metrics that exist', () => {
   const alerts = ALERTS.split(/^ {6}- alert: /m).slice(1);
-  expect(alerts).toHaveLength(7);
+  expect(alerts).toHaveLength(10);
   const page = readFileSync(new URL('../../server/OPERATING.md', import.meta.url), 'utf8');
   for (const alert of alerts) {
     expect(alert).toMatch(/^ {10}summary: ".+\."$/m);
     expect(alert).toMatch(/^ {10}action: ".{40,}\."$/m);
+    const [, section = ''] = /^ {10}runbook: "server\/OPERATING\.md#([\w-]+)"$/m.exec(alert) ?? [];
+    expect(page).toContain(`](#${section})`);
     expect(page).toContain(`| \`${alert.split('\n', 1)[0]}\` |`);
     for (const [name] of alert.matchAll(/\btask_gateway_\w+/g)) expect(Object.keys(METRICS)).toContain(name);
   }
@@ -38,7 +40,7 @@ describe('with Debian’s prometheus', { tags: 'prometheus' }, () => {
     writeFileSync(join(folder, 'alerts.yml'), ALERTS);
     const config = join(folder, 'prometheus.yml');
     writeFileSync(config, fill({ '/etc/prometheus/task_gateway_admin_auth': join(folder, 'secret') }));
-    expect((await run('promtool', ['check', 'config', config])).stdout).toMatch(/SUCCESS: 7 rules found/);
+    expect((await run('promtool', ['check', 'config', config])).stdout).toMatch(/SUCCESS: 10 rules found/);
     const rules = new URL('alert-rules.yml', import.meta.url).pathname;
     expect((await run('promtool', ['test', 'rules', rules])).stdout).toContain('SUCCESS');
   });

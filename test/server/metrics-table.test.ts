@@ -29,6 +29,7 @@ async function renderAll(): Promise<string> {
         usedSlots: 0,
         freeSlots: 1,
         unusableSlots: 0,
+        offlineSlots: 0,
       }),
       readTasks: async () => ({
         pending: 0,

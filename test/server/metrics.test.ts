@@ -58,6 +58,7 @@ const FIGURES: Figures = {
     usedSlots: 3,
     freeSlots: 5,
     unusableSlots: 0,
+    offlineSlots: 2,
   }),
   readTasks: async () => ({
     pending: 7,
@@ -194,6 +195,7 @@ describe('what is read at a scrape', () => {
     task_gateway_waiting_tags_without_agent: 1,
     'task_gateway_agents{state="offline"}': 4,
     task_gateway_slots_used: 3,
+    task_gateway_slots_offline: 2,
     task_gateway_slots_free: 5,
     task_gateway_streams: 9,
     task_gateway_store_up: 1,

@@ -146,7 +146,14 @@ function parseTime(text: string): number {
   const [, count, unit = ''] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? [];
   if (count !== undefined) return Date.now() / 1_000 - Number(count) * (UNIT_SECONDS[unit] ?? 1);
   const isSeconds = /^\d+(\.\d+)?$/.test(text);
-  const seconds = isSeconds ? Number(text) : Date.parse(text) / 1_000;
+  const seconds = isSeconds ? Number(text) : parseMoment(text) / 1_000;
   if (Number.isFinite(seconds) && seconds >= 0) return seconds;
   throw new InvalidArgumentError('Give a time like 2026-11-22T18:30:00Z, or an age like 15m, 2h or 7d.');
+}
+
+/** In milliseconds; NaN for a day that its month does not have: the platform would take it as a later one. */
+function parseMoment(text: string): number {
+  const day = text.slice(0, 10);
+  const isDay = String(new Date(`${day}T00:00Z`).toJSON()).startsWith(day);
+  return isDay ? Date.parse(text) : Number.NaN;
 }

@@ -6,7 +6,7 @@ import { describeDrain, describeSupply } from '../../agent/agent-log.ts';
 import { isOutage } from '../../agent/gateway-contact.ts';
 import type { AgentNotice } from '../../agent/index.ts';
 import { readMonotonicMs, systemClock } from '../../clock.ts';
-import { ADDRESS_ADVICE, describeError } from '../exit-codes.ts';
+import { adviseAddress, describeError } from '../exit-codes.ts';
 import { putLastFirst } from '../terminal/safe-text.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { logTaskLine } from './child-handler.ts';
@@ -56,7 +56,7 @@ export function createAgentLog(terminal: Terminal, { url, tags, slots }: AgentDe
 
   return {
     isReached: () => isReached,
-    lastFailure: () => lastFailure || `There was no response from ${url}. ${ADDRESS_ADVICE}`,
+    lastFailure: () => lastFailure || `There was no response from ${url}. ${adviseAddress()}`,
     logNotice(notice) {
       switch (notice.kind) {
         case 'registered':

@@ -8,7 +8,7 @@ import { AuthenticationError, NotFoundError } from '../../errors.ts';
 import { createId } from '../../ids.ts';
 import { isSettled } from '../../settled.ts';
 import type { Connection } from '../connection.ts';
-import { ADDRESS_ADVICE, describeError } from '../exit-codes.ts';
+import { adviseAddress, describeError } from '../exit-codes.ts';
 import { describeValue } from '../terminal/safe-text.ts';
 import { VERSION } from '../version.ts';
 
@@ -63,7 +63,7 @@ export async function diagnoseGateway(
     response = await sendProbe({ url, sdkOptions }, signal);
   } catch (error) {
     const text = `No response from ${url}${describeCause(error)}.`;
-    return [createFinding('gateway', 'wrong', text, ADDRESS_ADVICE)];
+    return [createFinding('gateway', 'wrong', text, adviseAddress())];
   }
   const version = response.headers.get('task-gateway-version');
   const elapsedMs = Math.round(readMonotonicMs(systemClock) - startMs);

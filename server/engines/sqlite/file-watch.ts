@@ -46,7 +46,8 @@ export function watchFile({ clock, log, closed, look, onMoved }: Deps): () => bo
     const isLow = space.freeBytes < leastBytes * (isNearlyFull ? MARGIN : 1);
     if (isLow === isNearlyFull) return;
     isNearlyFull = isLow;
-    log.error(space, isLow ? NEARLY_FULL : 'the disk of the store has space again: everything is accepted');
+    if (isLow) log.error(space, NEARLY_FULL);
+    else log.info(space, 'the disk of the store has space again: everything is accepted');
   }
 
   async function lookOn(): Promise<void> {

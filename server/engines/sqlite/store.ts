@@ -108,7 +108,7 @@ export function createSqliteStore(tables: Tables, deps: SqliteDeps): Store {
     onFinished: (topics, reply) => noteFinished(engine, log, topics, reply),
     onOutage: () => log.error({ err: groups.outage() }, 'the store takes no writes: it tries again'),
     onRecovered() {
-      log.error({}, 'the store takes writes again');
+      log.info({}, 'the store takes writes again');
       recoveries += 1;
       beginCopies();
       copies.feeds.cutAll();

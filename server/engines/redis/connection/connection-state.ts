@@ -259,6 +259,6 @@ function createLossLog({ log }: ConnectionStateDeps) {
         log[needsPerson(error) ? 'error' : 'debug']({ reason }, 'Redis is not available');
       lastReason = reason;
     },
-    noteReopened: (): void => log.error({}, 'the connection to Redis was opened again'),
+    noteReopened: (): void => log.info({}, 'the connection to Redis was opened again'),
   };
 }

@@ -176,7 +176,7 @@ function createWriteLog(log: Log, state: ConnectionState): WriteLog {
         // A lost connection is reported as that.
         if (error instanceof ReplyLost || clientId !== state.clientId() || state.outage() !== null) return;
         if (error !== null && failure() === null) log.error({ err: error }, 'Redis takes no writes');
-        if (error === null && failure() !== null) log.error({}, 'Redis takes writes again');
+        if (error === null && failure() !== null) log.info({}, 'Redis takes writes again');
         last = { clientId, failure: error };
       };
     },

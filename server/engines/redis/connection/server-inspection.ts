@@ -56,7 +56,7 @@ export function createInspection(deps: {
     if (isNearlyFull && !wasNearlyFull)
       log.error(fields, 'the memory of Redis is nearly full: new tasks, agents and output are refused');
     if (!isNearlyFull && wasNearlyFull)
-      log.error(fields, 'the memory of Redis is free again: new tasks, agents and output are accepted');
+      log.info(fields, 'the memory of Redis is free again: new tasks, agents and output are accepted');
   }
 
   return {

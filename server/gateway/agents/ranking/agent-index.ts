@@ -90,7 +90,7 @@ type IndexStore = Pick<Store, 'nowMs' | 'health' | 'readAgentChanges' | 'getAgen
 /** Creates an empty index; the first refresh fills it. */
 export function createAgentIndex(
   store: IndexStore,
-  log: Pick<Log, 'error'>,
+  log: Pick<Log, 'info' | 'error'>,
   keepPace: KeepPace = createPace(),
 ): AgentIndex {
   const agents = createTaggedAgents();
@@ -161,18 +161,20 @@ function listRegistered(agents: TaggedAgents): readonly Candidate[] {
 /** Counts registered agents by state and condition, beside what all agents have. */
 function countAgents(registered: Iterable<Candidate>, all: Readonly<Counts>): AgentFigures {
   const states: Record<AgentState, number> = { ready: 0, processing: 0, draining: 0, offline: 0 };
-  let failing = 0;
+  let [failing, offlineSlots] = [0, 0];
   for (const candidate of registered) {
-    states[agentState(candidate.record, candidate.slots)] += 1;
+    const state = agentState(candidate.record, candidate.slots);
+    states[state] += 1;
+    if (state === 'offline') offlineSlots += candidate.slots;
     if (isFailing(candidate)) failing += 1;
   }
   const { full, usedSlots, freeSlots, unusableSlots } = all;
-  return { states, full, failing, usedSlots, freeSlots, unusableSlots };
+  return { states, full, failing, usedSlots, freeSlots, unusableSlots, offlineSlots };
 }
 
 function createRefreshing(
   store: IndexStore,
-  log: Pick<Log, 'error'>,
+  log: Pick<Log, 'info' | 'error'>,
   agents: TaggedAgents,
   keepPace: KeepPace,
 ): Pick<AgentIndex, 'refresh' | 'keepFresh' | 'whenRefreshed'> {
@@ -230,13 +232,16 @@ function createRefreshing(
 }
 
 /** Logs when the agents cannot be read, and when they can again. An outage is the store's to report. */
-function createRefreshLog(store: Pick<Store, 'health'>, log: Pick<Log, 'error'>): (error: unknown) => void {
+function createRefreshLog(
+  store: Pick<Store, 'health'>,
+  log: Pick<Log, 'info' | 'error'>,
+): (error: unknown) => void {
   let isFailing = false;
   return (error) => {
     if (error !== null && !store.health().ok) return;
     if (error !== null && !isFailing)
       log.error({ err: error }, 'the agents cannot be read; tasks are assigned by an older copy of them');
-    if (error === null && isFailing) log.error({}, 'the agents can be read again');
+    if (error === null && isFailing) log.info({}, 'the agents can be read again');
     isFailing = error !== null;
   };
 }
