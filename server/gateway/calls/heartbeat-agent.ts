@@ -3,7 +3,7 @@ import { agentState } from '../../domain/agent.ts';
 import type { Gateway } from '../../ports/gateway.ts';
 import type { Store } from '../../ports/store.ts';
 import { acknowledgeNamed, listCancelled } from '../agents/assignments.ts';
-import { type RecentReports, readExternalLoad } from '../agents/recent-reports.ts';
+import type { ExternalLoads } from '../agents/external-load.ts';
 import type { RegisteredAgents } from '../agents/registered-agents.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
 
@@ -11,7 +11,7 @@ type Deps = {
   readonly store: Store;
   readonly commits: TaskCommits;
   readonly agents: RegisteredAgents;
-  readonly recentReports: RecentReports;
+  readonly externalLoads: ExternalLoads;
 };
 
 /** Creates the operation. */
@@ -29,8 +29,7 @@ export function createHeartbeatAgent(deps: Deps): Pick<Gateway, 'heartbeatAgent'
           ...record,
           ...(draining !== undefined && { draining }),
           ...(current_load !== undefined && {
-            external: await readExternalLoad(
-              deps,
+            external: await deps.externalLoads.read(
               { agent_id, current_load, request_ids },
               slots,
               record.external,

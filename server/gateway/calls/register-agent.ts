@@ -18,8 +18,8 @@ import {
   makeUnacknowledgedDue,
   stepWhileRegistered,
 } from '../agents/assignments.ts';
+import type { ExternalLoads } from '../agents/external-load.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
-import { type RecentReports, readExternalLoad } from '../agents/recent-reports.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
 
 /** Seconds between heartbeats that the register response asks for, at most. */
@@ -31,7 +31,7 @@ type Deps = {
   readonly store: Store;
   readonly ids: Ids;
   readonly commits: TaskCommits;
-  readonly recentReports: RecentReports;
+  readonly externalLoads: ExternalLoads;
   readonly observer: Pick<Observer, 'noteAgent'>;
   readonly agentsMax: number;
   /** Bytes that all agents may take of this process's memory, most of it for their tags. */
@@ -101,7 +101,7 @@ async function writeRegistration(
       endpoint: registration.endpoint,
       agent_tags: registration.agent_tags,
       max_concurrent: registration.max_concurrent,
-      external: await readExternalLoad(deps, registration, slots, before?.record.external),
+      external: await deps.externalLoads.read(registration, slots, before?.record.external),
       registration: ids.newRegistration(),
       registeredMs: nowMs,
       draining: false,

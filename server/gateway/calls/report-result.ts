@@ -6,7 +6,6 @@ import type { Trigger } from '../../domain/triggers.ts';
 import type { Gateway, Report } from '../../ports/gateway.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Tracing } from '../../ports/tracing.ts';
-import type { RecentReports } from '../agents/recent-reports.ts';
 import { type RegisteredAgents, refuseStranger } from '../agents/registered-agents.ts';
 import type { AdvanceResult, TaskCommits } from '../tasks/commit-step.ts';
 import { taskNotFound } from '../tasks/read-task.ts';
@@ -16,7 +15,6 @@ type Deps = {
   readonly store: Store;
   readonly commits: TaskCommits;
   readonly agents: RegisteredAgents;
-  readonly recentReports: RecentReports;
   readonly tracing: Tracing;
   readonly largeWork: LargeWork;
 };
@@ -37,7 +35,11 @@ export function createReportResult(deps: Deps): Pick<Gateway, 'reportResult'> {
 
 async function applyReport(deps: Deps, report: Report): ReturnType<Gateway['reportResult']> {
   const { request_id } = report;
-  const [, result] = await Promise.all([noteContact(deps, report), commitReport(deps, report)]);
+  // Whether the agent is registered matters only when the report is refused, and the refusal looks by itself.
+  const [, result] = await Promise.all([
+    deps.agents.noteContactIfRegistered(report.agent_id, { by: 'call', mayBeLate: true }),
+    commitReport(deps, report),
+  ]);
   switch (result.kind) {
     case 'absent':
       throw taskNotFound();
@@ -50,18 +52,6 @@ async function applyReport(deps: Deps, report: Report): ReturnType<Gateway['repo
         return { ok: true, request_id, status: result.state.status, accepted: false };
       return await refuseStranger(deps, report.agent_id);
   }
-}
-
-/**
- * Whether the agent is registered matters only when the report is refused, and the refusal looks by itself.
- */
-async function noteContact(
-  { store, agents, recentReports }: Deps,
-  { agent_id, status }: Report,
-): Promise<void> {
-  const agent = await agents.noteContactIfRegistered(agent_id, { by: 'call', mayBeLate: true });
-  // Only if the agent exists: if not, callers could fill the memory with ids they make up.
-  if (agent && status !== 'running') recentReports.note(agent_id, store.nowMs());
 }
 
 async function commitReport({ commits, largeWork }: Deps, report: Report): Promise<AdvanceResult> {

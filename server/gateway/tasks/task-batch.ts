@@ -67,8 +67,11 @@ export function decideTransition(
   return { kind: 'transition', transition };
 }
 
+/** The conditions under which alone a commit is applied, and when it is too late for it. */
+type Guards = Pick<Batch, 'noneFree' | 'noneWaiting' | 'noContactAfter' | 'notAfterMs'>;
+
 /** Additions of a commit to its transition. */
-export type CommitOptions = {
+export type CommitOptions = Guards & {
   /** The lease under which the dispatcher acts. The commit fails if the due entry was re-timed since. */
   readonly lease?: Lease;
   /**
@@ -83,22 +86,12 @@ export type CommitOptions = {
    * the step has another one.
    */
   readonly registration?: string;
-  /** The commit fails while an agent with one of these tags has a free slot. */
-  readonly noneFree?: readonly string[];
-  /** The commit fails while a task waits for an agent with one of these tags. */
-  readonly noneWaiting?: readonly string[];
-  /** The commit fails when the agent had a contact after this time. */
-  readonly noContactAfter?: NonNullable<Batch['noContactAfter']>;
-  /** The commit fails beyond these limits. */
-  readonly atMost?: NonNullable<Batch['atMost']>;
   /** The agents the decision saw, if the task is abandoned. */
   readonly seenMatch?: MatchRecord;
   /** The pieces that the commit adds to the output, and who writes from now on. */
   readonly output?: Omit<OutputChange, 'request_id'>;
   /** The rest of its submission, if the commit submits the task. */
   readonly submission?: SubmissionRest;
-  /** Store time after which the commit must not be applied. */
-  readonly notAfterMs?: number;
 };
 
 /** The parts of a submission beside the state of its task. */
@@ -149,12 +142,18 @@ export function batchFor(transition: Transition, options: CommitOptions = {}): B
     due: dueChanges(transition, options),
     ...(slots.length > 0 && { slots }),
     ...(output && { output: { request_id, ...output } }),
-    ...(options.noneFree && { noneFree: options.noneFree }),
-    ...(options.noneWaiting && { noneWaiting: options.noneWaiting }),
-    ...(options.atMost && { atMost: options.atMost }),
-    ...(options.noContactAfter && { noContactAfter: options.noContactAfter }),
-    ...(options.notAfterMs !== undefined && { notAfterMs: options.notAfterMs }),
+    ...pickGuards(options),
     ...(settles && after.cli_session_id !== '' && { event: { session: after.cli_session_id, request_id } }),
+  };
+}
+
+/** The conditions among the options. */
+function pickGuards({ noneFree, noneWaiting, noContactAfter, notAfterMs }: Guards): Guards {
+  return {
+    ...(noneFree && { noneFree }),
+    ...(noneWaiting && { noneWaiting }),
+    ...(noContactAfter && { noContactAfter }),
+    ...(notAfterMs !== undefined && { notAfterMs }),
   };
 }
 

@@ -22,9 +22,7 @@ export function createAdminHandlers(gateway: Gateway, version: string): Pick<Han
     },
 
     async listTasks({ query }) {
-      const { counts = false, cursor, limit = LIMIT_DEFAULT } = query;
-      const asked = { ...pickFilter(query), counts, limit, ...(cursor !== undefined && { cursor }) };
-      return replyTagged(await gateway.listTasks(asked));
+      return replyTagged(await gateway.listTasks({ limit: LIMIT_DEFAULT, ...query }));
     },
 
     async cancelTasks({ body }) {
@@ -34,17 +32,9 @@ export function createAdminHandlers(gateway: Gateway, version: string): Pick<Han
     },
 
     async listAgents({ query }) {
-      const { state, tag, full, failing, id, cursor, limit } = query;
-      const filter = {
-        ...(state !== undefined && { state }),
-        ...(tag !== undefined && { tag }),
-        ...(full !== undefined && { full }),
-        ...(failing !== undefined && { failing }),
-        ...(id !== undefined && { id }),
-      };
+      const { limit, cursor: _cursor, ...filter } = query;
       if (limit === undefined) return { status: 200, parts: renderAgents(gateway, filter) };
-      const asked = { ...filter, sort: 'trouble', limit, ...(cursor !== undefined && { cursor }) } as const;
-      return replyTagged(await gateway.listAgents(asked));
+      return replyTagged(await gateway.listAgents({ ...query, limit, sort: 'trouble' }));
     },
 
     async getAgent({ path }) {
@@ -57,34 +47,11 @@ export function createAdminHandlers(gateway: Gateway, version: string): Pick<Han
   };
 }
 
-/** The filters among the parameters of a query, or those of a body; what is absent is left out. */
-function pickFilter(asked: TaskFilter): TaskFilter {
-  const { status, outcome, waiting, waiting_for_answer, type, tag, session, agent, id } = asked;
-  const { created_after, created_before, ended_after, error } = asked;
-  return {
-    ...(status !== undefined && { status }),
-    ...(outcome !== undefined && { outcome }),
-    ...(waiting !== undefined && { waiting }),
-    ...(waiting_for_answer !== undefined && { waiting_for_answer }),
-    ...(type !== undefined && { type }),
-    ...(tag !== undefined && { tag }),
-    ...(session !== undefined && { session }),
-    ...(agent !== undefined && { agent }),
-    ...(id !== undefined && { id }),
-    ...(created_after !== undefined && { created_after }),
-    ...(created_before !== undefined && { created_before }),
-    ...(ended_after !== undefined && { ended_after }),
-    ...(error !== undefined && { error }),
-  };
-}
-
 type Selected = { readonly filter?: TaskFilter | null; readonly request_ids?: readonly string[] | null };
 
 /** The one of both that is given; `request/field-checks.ts` refuses any other body. */
 function pickSelection({ filter, request_ids }: Selected): TaskSelection {
-  return filter
-    ? { filter: pickFilter(filter), request_ids: null }
-    : { filter: null, request_ids: request_ids ?? [] };
+  return filter ? { filter, request_ids: null } : { filter: null, request_ids: request_ids ?? [] };
 }
 
 /** Agents of one part. */
