@@ -9,7 +9,6 @@ import { CodedText } from '../parts/coded-text.tsx';
 import { copyText } from '../parts/copy-button.tsx';
 import { FilterBar } from '../parts/filter-bar.tsx';
 import { formatLeast } from '../parts/format.ts';
-import { Icon } from '../parts/icon.tsx';
 import { LiveNote } from '../parts/live-note.tsx';
 import { NewRows } from '../parts/new-rows.tsx';
 import { usePageTitle } from '../parts/page-title.ts';
@@ -201,16 +200,7 @@ function TaskFilterBar({ tokens, onChange }: FilterProps): VNode {
     ...TASK_KEYS.all.map((key) => `${key}=`),
   ];
   return (
-    <FilterBar {...{ tokens, suggestions, onChange }} keys={TASK_KEYS} placeholder="tag= type= agent= id=">
-      <button
-        class="btn quiet only-wide"
-        type="button"
-        onClick={() => void copyText(location.href, 'Copied the link.')}
-      >
-        <Icon name="link" />
-        Copy link
-      </button>
-    </FilterBar>
+    <FilterBar {...{ tokens, suggestions, onChange }} keys={TASK_KEYS} placeholder="tag= type= agent= id=" />
   );
 }
 

@@ -1,6 +1,7 @@
 /** An agent's tags, endpoint, slots and contact, and whether it takes new tasks. */
-import type { ComponentChildren, VNode } from 'preact';
+import type { VNode } from 'preact';
 import type { AgentDetail } from '../../gateway/shapes.ts';
+import { Entry } from '../../parts/entry.tsx';
 import { formatAge, formatAgo, formatDate, formatNumber } from '../../parts/format.ts';
 import { Tags } from '../../parts/tag.tsx';
 import { classifyContact } from './contact.ts';
@@ -38,15 +39,6 @@ export function AgentAbout({
       </Entry>
       <Entry name="Takes new tasks">{describeWillingness(agent, fails)}</Entry>
     </dl>
-  );
-}
-
-function Entry({ name, children }: { readonly name: string; readonly children: ComponentChildren }): VNode {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 
