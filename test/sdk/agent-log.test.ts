@@ -91,6 +91,20 @@ test('A gateway that says nothing at all is said within 1.5 s.', async () => {
   ]);
 });
 
+test('An agent says that it replaces another process, and once that another one has replaced it.', async () => {
+  create(PLAIN);
+  gateway.isReplaced = true;
+  await agent?.start();
+  const id = 'stop one of them, or give each an agent_id of its own';
+  expect(said.slice(1)).toEqual([
+    `task-gateway: agent 译者 1 had a contact less than 30 s ago, under its registration before this one: if another process still runs, ${id}`,
+  ]);
+  for (let n = 0; n < 2; n += 1) await pass(clock, 20_000);
+  expect(said.slice(2)).toEqual([
+    `task-gateway: another process has registered as agent 译者 1, and replaces this one: ${id}`,
+  ]);
+});
+
 const DRAINED = 'task-gateway: drained by the administrator: it finishes its tasks and gets no others';
 const UNDRAINED = 'task-gateway: no longer drained by the administrator: it gets tasks again';
 
