@@ -103,7 +103,7 @@ function Details({ agent, fails }: DetailsProps): VNode {
               <div class="in">
                 <ContactStrip activity={activity} isTall />
                 <div class="contacts-axis" aria-hidden="true">
-                  <span>{describeSpan(activity.step * activity.contact.length)} ago</span>
+                  <span>{Math.round((activity.step * activity.contact.length) / 60)} min ago</span>
                   <span>{Math.round((activity.step * activity.contact.length) / 120)}</span>
                   <span>now</span>
                 </div>
@@ -118,8 +118,4 @@ function Details({ agent, fails }: DetailsProps): VNode {
       </div>
     </>
   );
-}
-
-function describeSpan(seconds: number): string {
-  return `${Math.round(seconds / 60)} min`;
 }
