@@ -1109,6 +1109,11 @@ export interface components {
              *     response until then. At most 1,000.
              */
             cancelled_request_ids: components["schemas"]["RequestIds"];
+            /**
+             * @description Present if a later registration has replaced the `registration` of this call.
+             * @enum {boolean}
+             */
+            replaced?: true;
         };
         /**
          * @description One thing that happened to a task. Equal things in a row are one entry, and so are reports of progress in a
@@ -1621,6 +1626,11 @@ export interface components {
             offline_after: number;
             /** @description Tasks the agent may stop working on: they are terminal or no longer assigned to it. At most 1,000. */
             cancelled_request_ids: components["schemas"]["RequestIds"];
+            /**
+             * @description Present if the registration that this one replaces had a contact in the last 30 seconds.
+             * @enum {boolean}
+             */
+            replaced?: true;
         };
         /**
          * @description Names one registration: a new one at each call of register, so that a process whose successor has

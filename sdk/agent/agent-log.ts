@@ -19,6 +19,7 @@ export type AgentLogDeps = {
   readonly maxConcurrent: number;
 };
 
+const OWN_ID = 'stop one of them, or give each an agent_id of its own';
 const REPEAT_EVERY_MS = 60_000;
 /** So many texts are remembered. */
 const TEXTS_MAX = 100;
@@ -57,6 +58,16 @@ export function createAgentLog(deps: AgentLogDeps): LogEvent {
       case 'undrained': {
         const { kind, agent_id } = notice;
         return { level: 'info', text: describeDrain(kind), agent_id };
+      }
+      case 'replaces': {
+        const { agent_id } = notice;
+        const other = `agent ${agent_id} had a contact less than 30 s ago, under its registration before this one`;
+        return { level: 'info', text: `${other}: if another process still runs, ${OWN_ID}`, agent_id };
+      }
+      case 'replaced': {
+        const { agent_id } = notice;
+        const text = `another process has registered as agent ${agent_id}, and replaces this one: ${OWN_ID}`;
+        return { level: 'warn', text, agent_id };
       }
       case 'stopping': {
         const { tasks } = notice;

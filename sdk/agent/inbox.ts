@@ -11,9 +11,9 @@
  *        not started
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '../clock.ts';
+import { type Clock, readMonotonicMs } from '../clock.ts';
 import type { AgentId, RunningTask } from '../contract.ts';
-import { isAuthentic } from './signature.ts';
+import { findRefusal } from './signature.ts';
 import { readTimeLeft } from './task-run.ts';
 import { readTraceHeaders } from './trace-headers.ts';
 import type { Work } from './work.ts';
@@ -47,15 +47,18 @@ type Push = {
 /** The bytes of bodies that are being read at once, of all senders; two of the largest always fit. */
 const READING_BYTES_MAX = 67_108_864;
 const BUSY_SECONDS = 1;
+/** That pushes are refused is said no more often: any sender may cause it. */
+const REFUSAL_EVERY_MS = 60_000;
 
 /** Creates the inbox of one agent. */
 export function createInbox(deps: InboxDeps): Inbox {
   const reading = { bytes: 0 };
+  const sayRefusal = createRefusals(deps);
 
   /** Returns the status of the response. It is 500 when reading the push fails or the agent is at fault. */
   async function receive(push: Push): Promise<number> {
     try {
-      return await receivePush(deps, push, reading);
+      return await receivePush(deps, push, reading, sayRefusal);
     } catch (error) {
       deps.onError(error);
       return 500;
@@ -102,8 +105,24 @@ function createHeaders(status: number): Record<string, string> {
   }
 }
 
+/** Returns what says, at most once a minute, why a push was refused. */
+function createRefusals({ clock, onError }: InboxDeps): (reason: string) => void {
+  let saidMs = Number.NEGATIVE_INFINITY;
+  return (reason) => {
+    const nowMs = readMonotonicMs(clock);
+    if (nowMs - saidMs < REFUSAL_EVERY_MS) return;
+    saidMs = nowMs;
+    onError(new Error(`a push was refused with 401: ${reason}`));
+  };
+}
+
 /** Checks a push and takes its task. Returns the status of the response. */
-async function receivePush(deps: InboxDeps, push: Push, reading: { bytes: number }): Promise<number> {
+async function receivePush(
+  deps: InboxDeps,
+  push: Push,
+  reading: { bytes: number },
+  sayRefusal: (reason: string) => void,
+): Promise<number> {
   const { agent_id, pushSecrets, work, clock } = deps;
   if (push.method !== 'POST') return 405;
   const body = await readBody(push.body, deps.maxPushBytes, reading);
@@ -114,7 +133,11 @@ async function receivePush(deps: InboxDeps, push: Push, reading: { bytes: number
     signature: push.header('webhook-signature'),
     body,
   };
-  if (pushSecrets.length > 0 && !isAuthentic(signed, pushSecrets, clock.nowMs())) return 401;
+  const refusal = pushSecrets.length > 0 ? findRefusal(signed, pushSecrets, clock.nowMs()) : null;
+  if (refusal !== null) {
+    sayRefusal(refusal);
+    return 401;
+  }
   const task = readTask(body);
   if (!task) return 422;
   if (task.agent_id !== agent_id) return 404;

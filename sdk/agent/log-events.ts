@@ -27,6 +27,11 @@ export type AgentNotice =
   | { readonly kind: 'unreachable'; readonly seconds: number; readonly error: Error }
   /** The administrator drained the agent (it finishes its tasks and gets no others), or ended that. */
   | { readonly kind: 'drained' | 'undrained'; readonly agent_id: AgentId }
+  /**
+   * Another process may run under the agent's id: this one registered up to 30 s after a contact of that one
+   * (`replaces`), or that one has registered since (`replaced`).
+   */
+  | { readonly kind: 'replaces' | 'replaced'; readonly agent_id: AgentId }
   /** The agent takes no more tasks; it stops when those that it has, this many, have ended. */
   | { readonly kind: 'stopping'; readonly tasks: number }
   /** The gateway has the agent no longer: it has stopped. */

@@ -65,6 +65,8 @@ type RegistrationState = {
   isClosed: boolean;
   /** Names the present registration; undefined before it, and with a gateway that gives no token. */
   token: string | undefined;
+  /** Whether another process has registered since. */
+  isReplaced: boolean;
 };
 
 /** The interval until the gateway has named one. */
@@ -86,6 +88,7 @@ export function createRegistration(deps: RegistrationDeps): Registration {
     isSent: false,
     isClosed: false,
     token: undefined,
+    isReplaced: false,
   };
   let registering: Promise<void> | undefined;
 
@@ -98,7 +101,7 @@ export function createRegistration(deps: RegistrationDeps): Registration {
 
   async function sendHeartbeat(signal: AbortSignal): Promise<void> {
     const { agent_id } = deps.describeAgent();
-    const { draining } = state;
+    const { draining, token } = state;
     try {
       const receipt = await calls.heartbeatAgent(
         { agent_id, ...nameTasks(deps), ...tokenField(state), ...(draining && { draining }) },
@@ -106,6 +109,10 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       );
       recordContact(deps, state, receipt);
       noteState(deps, state, receipt.state);
+      // A registration of its own that was under way may be the later one.
+      const isReplaced = receipt.replaced === true && token === state.token && registering === undefined;
+      if (isReplaced && !state.isReplaced) logEvent({ kind: 'replaced', agent_id });
+      state.isReplaced = isReplaced;
     } catch (error) {
       if (error instanceof AbortError) return;
       logEvent({ kind: 'failure', during: 'heartbeat', error });
@@ -185,6 +192,9 @@ async function registerUntilAccepted(
       state.intervalMs = readInterval(receipt.heartbeat_interval) * 1_000;
       recordContact(deps, state, receipt);
       logEvent({ kind: 'registered', agent_id, endpoint });
+      // An attempt that got no response may be the registration that was replaced.
+      if (receipt.replaced === true && failures === 0) logEvent({ kind: 'replaces', agent_id });
+      state.isReplaced = false;
       noteState(deps, state, receipt.state);
       return;
     } catch (error) {

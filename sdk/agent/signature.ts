@@ -34,20 +34,30 @@ export function isSigningSecret(secret: string): boolean {
  * any other is used as UTF-8 text. A secret that can't sign, such as an empty one, verifies nothing.
  */
 export function isAuthentic(push: SignedPush, secrets: readonly string[], nowMs: number): boolean {
+  return findRefusal(push, secrets, nowMs) === null;
+}
+
+/** Why a push is not authentic, in words for the agent's log; null if it is. */
+export function findRefusal(push: SignedPush, secrets: readonly string[], nowMs: number): string | null {
   const { id, timestamp, signature, body } = push;
-  if (!id || !timestamp || !signature || !/^\d{1,12}$/.test(timestamp)) return false;
-  if (Math.abs(Number(timestamp) * 1_000 - nowMs) > TOLERANCE_MS) return false;
+  if (!id || !timestamp || !signature || !/^\d{1,12}$/.test(timestamp)) return 'it is not signed';
+  const offMs = Number(timestamp) * 1_000 - nowMs;
+  if (Math.abs(offMs) > TOLERANCE_MS) {
+    const off = `${Math.round(Math.abs(offMs) / 1_000)} s ${offMs < 0 ? 'behind' : 'ahead of'}`;
+    return `its timestamp is ${off} the clock of this agent, and may be ${TOLERANCE_MS / 1_000} s`;
+  }
   const given = signature
     .split(' ')
     .filter((one) => one.startsWith('v1,'))
     .map((one) => Buffer.from(one.slice(3), 'base64'));
-  return secrets.filter(isSigningSecret).some((secret) => {
+  const isSigned = secrets.filter(isSigningSecret).some((secret) => {
     const expected = createHmac('sha256', readKey(secret))
       .update(`${id}.${timestamp}.`)
       .update(body)
       .digest();
     return given.some((one) => one.length === expected.length && timingSafeEqual(one, expected));
   });
+  return isSigned ? null : 'its signature does not match the push secret of this agent';
 }
 
 function readKey(secret: string): Buffer {

@@ -33,6 +33,14 @@ export const NO_ADVICE: Advice = { hint: null, remedies: [] };
 export const END_DRAIN =
   'The administrator ends the drain with `task-gateway agent drain ID --undo`, or on the page of the agent in the console.';
 
+/** How a person mends pushes that fail with this error: a 401 is about their signature. Else as given. */
+export function adviseOnPushError(error: string | null | undefined, otherwise: string): string {
+  return error?.startsWith('answered 401') ? CHECK_SIGNATURE : otherwise;
+}
+
+const CHECK_SIGNATURE =
+  'Compare its push secret with `PUSH_SECRET` of the gateway, and its clock with that of the gateway: they may be 5 minutes apart. The log of an agent that is built on the kit says which it is.';
+
 const REMEDIES_MAX = 5;
 const NAMED_MAX = 3;
 

@@ -8,7 +8,16 @@
  *            a question is open                      how to answer it
  *   else     nothing: success, cancelled, and a failure, which `error_info` explains
  */
-import { type Advice, advise, count, describeMs, NO_ADVICE, quote, remedy } from './advice-words.ts';
+import {
+  type Advice,
+  advise,
+  adviseOnPushError,
+  count,
+  describeMs,
+  NO_ADVICE,
+  quote,
+  remedy,
+} from './advice-words.ts';
 import { assignedAtMs, describeHistory } from './history.ts';
 import type { HistoryRecord, TaskOutcome } from './history-record.ts';
 import { adviseOnMatch } from './match-advice.ts';
@@ -103,7 +112,7 @@ function adviseOnTimeout({ agent_id, createdMs, deadlineMs, progress, history = 
   );
   if (failure && !wasTaken) {
     const text = `The task's \`timeout\` of ${timeout} ended before agent ${quote(agent_id)} took it: ${describeFailure(failure)}.`;
-    return advise([text, CHECK_ENDPOINT], [remedy('check_agent', { agent_id }), longer]);
+    return advise([text, chooseCheck(failure)], [remedy('check_agent', { agent_id }), longer]);
   }
   const text = `The task's \`timeout\` of ${timeout} ended while agent ${quote(agent_id)} had it${progress > 0 ? `, at ${progress} %` : ''}.`;
   const action = 'Submit it with a longer `timeout`, or find out from the agent’s log what took so long.';
@@ -137,6 +146,10 @@ function adviseOnRunning(situation: Situation, delivery: Delivery): Advice {
 const CHECK_ENDPOINT =
   'Check that the agent runs, and that the gateway can reach the endpoint it registered.';
 
+function chooseCheck([, , , error]: HistoryRecord): string {
+  return adviseOnPushError(error, CHECK_ENDPOINT);
+}
+
 function adviseOnPushes(
   { state, match, nowMs }: Situation,
   delivery: Delivery,
@@ -161,7 +174,8 @@ function adviseOnPushes(
     return advise([text, action], [check]);
   }
   const text = `Pushes to agent ${quote(agent_id)} fail: ${describeFailure(failure)}.${next}`;
-  return advise([text, CHECK_ENDPOINT, others, KEEPS_TRYING], others === '' ? [check] : [check, start]);
+  const action = chooseCheck(failure);
+  return advise([text, action, others, KEEPS_TRYING], others === '' ? [check] : [check, start]);
 }
 
 const KEEPS_TRYING = 'The gateway keeps trying until the `timeout` of the task is over.';

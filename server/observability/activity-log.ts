@@ -52,9 +52,12 @@ export function createActivityLog(deps: { readonly log: Log; readonly clock: Clo
 
 const AGENT_MESSAGES: Readonly<Record<AgentChange, string>> = {
   registered: 'an agent registered',
+  replaced:
+    'a registration replaced one that had a contact in the last 30 s: two processes may use one agent_id',
   back: 'an agent is back',
   offline: 'an agent is offline: it gets no new tasks',
   unregistered: 'an agent unregistered',
+  outlived: 'an earlier process of an agent unregistered: the later registration stays',
   drained: 'the administrator drained an agent: it gets no new tasks',
   undrained: 'the administrator ended the drain of an agent',
 };

@@ -48,6 +48,8 @@ type RegisterResponse = {
   readonly heartbeat_interval: number;
   readonly offline_after: number;
   readonly cancelled_request_ids: readonly string[];
+  /** The registration before it had a contact of late: two processes may use the `agent_id`. */
+  readonly replaced?: true;
 };
 
 /** A heartbeat. The caller leaves the optional fields out when the request carried no right secret. */
@@ -68,6 +70,8 @@ type HeartbeatResponse = {
   readonly agent_id: string;
   readonly state: AgentState;
   readonly cancelled_request_ids: readonly string[];
+  /** The registration that the heartbeat named is not the present one. */
+  readonly replaced?: true;
 };
 
 type Claim = {

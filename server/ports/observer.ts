@@ -19,10 +19,19 @@ export type TaskStep = {
 };
 
 /**
- * A change of an agent. `back`: it was offline, and had a contact or registered. `drained`, `undrained`: by
- * the administrator.
+ * A change of an agent. `replaced`: it registered, though the registration before had a contact of late.
+ * `back`: it was offline, and had a contact or registered. `outlived`: an earlier registration was to be
+ * unregistered, which changed nothing. `drained`, `undrained`: by the administrator.
  */
-export type AgentChange = 'registered' | 'back' | 'offline' | 'unregistered' | 'drained' | 'undrained';
+export type AgentChange =
+  | 'registered'
+  | 'replaced'
+  | 'back'
+  | 'offline'
+  | 'unregistered'
+  | 'outlived'
+  | 'drained'
+  | 'undrained';
 
 /** The end of an attempt to push a task. If this process stopped the attempt, it is not reported. */
 export type EndedPush = {

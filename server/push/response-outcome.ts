@@ -51,6 +51,7 @@ export function parseRetryAfterMs(value: unknown, nowMs: number): number | null 
 
 function describeStatus(status: number): string {
   if (status >= 300 && status < 400) return `answered ${status}: redirects are not followed`;
+  if (status === 401) return 'answered 401: signature refused';
   if (status === 410) return 'answered 410: offline until it registers or sends a heartbeat';
   if (status === 429 || status === 503) return `answered ${status}: busy`;
   return `answered ${status}`;

@@ -71,6 +71,25 @@ test('the counter, the causes, the list and its button have one number, and a ca
   await context.close();
 });
 
+test('a filter that no group has leaves the causes in the address, and the page says why it lists tasks', async () => {
+  const path = 'tasks?outcome=failed&ended=15m&by=cause';
+  const { page, context } = await openConsole(browser, gateway.baseUrl, { path });
+  const causes = page.getByRole('table', { name: 'Failed tasks by cause' });
+  await causes.waitFor();
+  const filter = page.getByLabel('Add a filter');
+  await filter.fill('type=render');
+  await filter.press('Enter');
+  await page.waitForURL(/type=render&by=cause$/);
+  expect(await causes.isVisible()).toBe(true);
+  await filter.fill('tag=good');
+  await filter.press('Enter');
+  await page.getByText('This filter shows others, so here are its tasks one by one.').waitFor();
+  await expect.poll(() => page.locator('[data-row]').count()).toBe(1);
+  await page.getByRole('button', { name: 'Remove the filter tag' }).click();
+  await causes.waitFor();
+  await context.close();
+});
+
 test('the tasks that found no agent are counted where they are listed: by when they ended', async () => {
   const { page, context } = await openConsole(browser, gateway.baseUrl);
   const inRow = page.locator('[data-l="no agent"] a').filter({ hasText: /^1$/ }).first();

@@ -4,7 +4,7 @@
  * @module-tag chromium
  */
 import { expect, test } from 'vitest';
-import { createClient, type Question, type TaskGatewayClient } from '../../sdk/index.ts';
+import { createClient, type Question, type RequestId, type TaskGatewayClient } from '../../sdk/index.ts';
 import { EMPTY_TAIL, extendTail } from '../../server/console/pages/task/output-tail.ts';
 import { ADMIN_SECRET, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { browser, client, gateway } from './browser-fixture.ts';
@@ -70,6 +70,22 @@ test('A form has a field for each of the schema, shows the fault of each, and se
   expect(await page.evaluate(() => 'ran' in window)).toBe(false);
   // A refused answer is a response with 422, which the browser notes.
   expect(seen.complaints.filter((text) => !text.includes('422'))).toEqual([]);
+  await context.close();
+});
+
+test('The form stands above the timeline, and the advice names it and no call.', async () => {
+  const request_id = await askAt(client, { key: 'first', prompt: 'First?' });
+  const { page, context } = await openConsole(browser, gateway.baseUrl, {
+    path: `tasks/${request_id}`,
+    width: 390,
+  });
+  await page.getByRole('form', { name: 'Question' }).waitFor();
+  const headings = await page.locator('main h2').allInnerTexts();
+  expect(headings.slice(0, 3)).toEqual(['The agent asks', 'What to do', 'Timeline']);
+  const hint = await page.locator('.hint').innerText();
+  expect(hint).toContain('Answer in the form on the page of the task, or cancel the task.');
+  expect(hint).not.toContain('POST');
+  await client.cancelTask(request_id as RequestId);
   await context.close();
 });
 

@@ -87,7 +87,7 @@ describe('counts', () => {
     [{ total: 60, complete: true }, true, '60 tasks match'],
     [{ total: 1, complete: true }, true, '1 task matches'],
     [{ total: 0, complete: true }, true, 'No task matches'],
-    [{ total: 1_000, complete: false }, true, 'at least 1,000 tasks match'],
+    [{ total: 1_000, complete: false }, true, '1,000+ tasks match'],
     [{ total: 1_204, complete: true }, false, '1,204 tasks are kept'],
     [{ total: 0, complete: true }, false, 'No task is kept'],
   ])('%j (filter: %s): %s', (total, hasFilter, words) => {

@@ -50,6 +50,7 @@ const UNTAKEN: Trigger = {
   busyUntilMs: null,
   push: { ms: T0, what: 'connection refused' },
 };
+const REFUSED: Trigger = { ...UNTAKEN, push: { ms: T0, what: 'answered 401: signature refused' } };
 const online: PresentAgent = {
   agent_id: 'A',
   pull: false,
@@ -162,6 +163,15 @@ const TASKS: readonly (readonly [
   [
     ...(['a deadline before its agent took it', run([ASSIGN, UNTAKEN, { type: 'expire' }]), null] as const),
     "The task's `timeout` of 60 s ended before agent `A` took it: connection refused (1 attempt). Check that the agent runs, and that the gateway can reach the endpoint it registered.",
+    'check_agent A, raise_timeout 120',
+  ],
+  [
+    ...([
+      'a deadline before its agent took it, whose signature it refused',
+      run([ASSIGN, REFUSED, { type: 'expire' }]),
+      null,
+    ] as const),
+    "The task's `timeout` of 60 s ended before agent `A` took it: answered 401: signature refused (1 attempt). Compare its push secret with `PUSH_SECRET` of the gateway, and its clock with that of the gateway: they may be 5 minutes apart. The log of an agent that is built on the kit says which it is.",
     'check_agent A, raise_timeout 120',
   ],
   [

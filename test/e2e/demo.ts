@@ -73,6 +73,9 @@ function describeNotice(notice: AgentNotice): string {
     case 'drained':
     case 'undrained':
       return `${notice.agent_id} is ${notice.kind}`;
+    case 'replaces':
+    case 'replaced':
+      return `${notice.agent_id} is registered twice: it ${notice.kind === 'replaces' ? 'replaces another process' : 'was replaced by another process'}`;
     case 'stopping':
       return `stops, with ${notice.tasks} tasks in hand`;
     case 'unregistered':

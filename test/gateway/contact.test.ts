@@ -1,7 +1,7 @@
 /** What registering, unregistering and losing contact do to an agent's tasks and to those that wait. */
 import { expect, test } from 'vitest';
 import { StoreUnavailable } from '../../server/ports/store.ts';
-import { BROKEN, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
+import { BROKEN, GONE, REFUSED, SIGNATURE_REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, NEVER } from '../harness/world.ts';
 import { agentOf, read, submitLong as submit } from '../harness/world-calls.ts';
@@ -54,6 +54,19 @@ describeEachStore('on %s', (_name, open) => {
       expect(world.pusher.sent.filter((push) => push.endpoint === A).length).toBeLessThanOrEqual(1);
     },
   );
+
+  test('the overview names the secret and the clock of an agent that refuses pushes with 401', async () => {
+    const world = await start();
+    world.pusher.script(A, SIGNATURE_REFUSED);
+    await world.gateway.registerAgent(buildRegistration('A'));
+    await submit(world);
+    await world.pass(4_000);
+    const [problem] = (await world.gateway.getOverview(100)).problems;
+    expect(problem?.text).toMatch(/^Pushes to `A` fail: answered 401: signature refused, \d times\.$/);
+    expect(problem?.help).toContain(
+      'Compare its push secret with `PUSH_SECRET` of the gateway, and its clock',
+    );
+  });
 
   test('an agent that unregisters keeps its tasks, its turn and what it must drop', async () => {
     const world = await start();

@@ -5,7 +5,7 @@
  */
 import type { components } from '@task-gateway/contract';
 import { afterEach, expect, test } from 'vitest';
-import { BROKEN, BUSY, REFUSED } from '../harness/fake-pusher.ts';
+import { BROKEN, BUSY, REFUSED, SIGNATURE_REFUSED } from '../harness/fake-pusher.ts';
 import { SECRET, startTestServer } from '../harness/http-server.ts';
 import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, type World } from '../harness/world.ts';
@@ -100,6 +100,19 @@ const SITUATIONS: readonly Situation[] = [
     events: ['submitted', 'assigned', 'push_not_taken', 'waiting'],
     async arrange(world) {
       world.pusher.script(urlOf('gpu-a'), REFUSED);
+      await register(world, 'gpu-a');
+      const id = await submit(world, gpu);
+      await world.pass(12_000);
+      return id;
+    },
+  },
+  {
+    name: 'push refused for its signature',
+    hint: 'Pushes to agent `gpu-a` fail: answered 401: signature refused (4 attempts). The next attempt is in 3.2 s. Compare its push secret with `PUSH_SECRET` of the gateway, and its clock with that of the gateway: they may be 5 minutes apart. The log of an agent that is built on the kit says which it is. No other agent has the tag `gpu`. The gateway keeps trying until the `timeout` of the task is over.',
+    remedies: ['check_agent gpu-a', 'start_agent gpu'],
+    events: ['submitted', 'assigned', 'push_not_taken', 'waiting'],
+    async arrange(world) {
+      world.pusher.script(urlOf('gpu-a'), SIGNATURE_REFUSED);
       await register(world, 'gpu-a');
       const id = await submit(world, gpu);
       await world.pass(12_000);

@@ -65,6 +65,30 @@ describeEachStore('on %s', (_name, open) => {
       expect(take()).toEqual(['submitted a', 'wait pending → pending -', 'expire pending → failed -']);
     });
 
+    test('gets a registration that replaces one with a contact in the last 30 s, and a late departure', async () => {
+      const { world, take } = await startObserved();
+      const register = () => world.gateway.registerAgent(buildRegistration('A'));
+      const first = await register();
+      expect(first).not.toHaveProperty('replaced');
+      await world.pass(29_000);
+      const second = await register();
+      expect(second.replaced).toBe(true);
+      expect(take()).toEqual(['registered A', 'registered A', 'replaced A']);
+      const beat = async ({ registration }: { readonly registration: string }) =>
+        (await world.gateway.heartbeatAgent({ agent_id: 'A', registration })).replaced;
+      expect([await beat(first), await beat(second)]).toEqual([true, undefined]);
+      expect(await world.gateway.heartbeatAgent({ agent_id: 'A' })).not.toHaveProperty('replaced');
+      await world.gateway.unregisterAgent('A', first.registration);
+      expect(take()).toEqual(['outlived A']);
+      expect(await beat(second)).toBeUndefined();
+      // After 30 s of silence, or where it has unregistered, its process is gone.
+      await world.pass(31_000);
+      expect(await register()).not.toHaveProperty('replaced');
+      await world.gateway.unregisterAgent('A');
+      expect(await register()).not.toHaveProperty('replaced');
+      expect(take()).toEqual(['registered A', 'unregistered A', 'registered A']);
+    });
+
     test('gets what becomes of an agent', async () => {
       const { world, take } = await startObserved();
       await world.gateway.registerAgent(buildRegistration('A'));

@@ -23,6 +23,11 @@ export const REFUSED: PushOutcome = {
 };
 export const BUSY: PushOutcome = { ...REFUSED, status: 503, error: 'busy', busy: true };
 export const GONE: PushOutcome = { ...REFUSED, status: 410, error: 'gone', leave: true };
+export const SIGNATURE_REFUSED: PushOutcome = {
+  ...REFUSED,
+  status: 401,
+  error: 'answered 401: signature refused',
+};
 export const BROKEN: PushOutcome = {
   kind: 'unknown',
   status: 500,

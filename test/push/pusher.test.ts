@@ -58,7 +58,7 @@ test('A trace that the task was submitted with goes on unchanged.', async () => 
 
 describe('the outcome of a response', () => {
   test('the status line decides the outcome, whichever connection carries it', async () => {
-    const statuses = [200, 201, 204, 409, 301, 400, 404, 408, 410, 429, 500, 503];
+    const statuses = [200, 201, 204, 409, 301, 400, 401, 404, 408, 410, 429, 500, 503];
     const agent = await openAgent((socket, _request, nth) => {
       socket.write(buildResponse(statuses[nth - 1] ?? 0, 'retry-after: 3\r\n'));
     });
@@ -78,6 +78,7 @@ describe('the outcome of a response', () => {
       '409 acknowledged',
       '301 untaken 3000 ms: answered 301: redirects are not followed',
       '400 untaken 3000 ms: answered 400',
+      '401 untaken 3000 ms: answered 401: signature refused',
       '404 untaken 3000 ms: answered 404',
       '408 unknown 3000 ms: answered 408',
       '410 untaken leave 3000 ms: answered 410: offline until it registers or sends a heartbeat',

@@ -1,4 +1,5 @@
 /** What an agent says to its person by default, and how often. */
+import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { AgentOptions } from '../../sdk/agent/index.ts';
 import { agent, clock, create, gateway, offer, startPulling } from './agent-fixture.ts';
@@ -87,6 +88,20 @@ test('A gateway that says nothing at all is said within 1.5 s.', async () => {
   await pass(clock, 1_500);
   expect(said).toEqual([
     'task-gateway: There is no response from http://gateway.test yet. The agent keeps trying.',
+  ]);
+});
+
+test('An agent says that it replaces another process, and once that another one has replaced it.', async () => {
+  create(PLAIN);
+  gateway.isReplaced = true;
+  await agent?.start();
+  const id = 'stop one of them, or give each an agent_id of its own';
+  expect(said.slice(1)).toEqual([
+    `task-gateway: agent 译者 1 had a contact less than 30 s ago, under its registration before this one: if another process still runs, ${id}`,
+  ]);
+  for (let n = 0; n < 2; n += 1) await pass(clock, 20_000);
+  expect(said.slice(2)).toEqual([
+    `task-gateway: another process has registered as agent 译者 1, and replaces this one: ${id}`,
   ]);
 });
 
@@ -202,6 +217,37 @@ test('No secret is said, and a failure in the same words once a minute.', async 
   expect(said[1]).toBe('task-gateway: task task-1 (翻译) failed: *** is wrong');
   await pass(clock, 55_000);
   expect(said.slice(2)).toEqual([expect.stringMatching(/^task-gateway: report: 503 /)]);
+});
+
+test('Pushes that are refused with 401 are said once a minute: the secret, or how far the clocks differ.', async () => {
+  const created = create({ ...PLAIN, endpoint: 'http://agent.test/', pushSecret: 'secret' });
+  await created.start();
+  const push = async (id: string, seconds: number, key = 'secret'): Promise<void> => {
+    const signature = createHmac('sha256', key).update(`${id}.${seconds}.{}`).digest('base64');
+    const headers = {
+      'webhook-id': id,
+      'webhook-timestamp': String(seconds),
+      'webhook-signature': `v1,${signature}`,
+    };
+    const request = new Request('http://agent.test/', { method: 'POST', body: '{}', headers });
+    expect((await created.fetch(request)).status).toBe(401);
+  };
+  const now = (): number => Math.floor(clock.nowMs() / 1_000);
+  for (let n = 0; n < 3; n += 1) await push('t1', now(), 'wrong');
+  await pass(clock, 60_000, 10_000);
+  for (let n = 0; n < 3; n += 1) await push('t1', now() + 7_200 + n);
+  await pass(clock, 60_000, 10_000);
+  await push('', now());
+  await pass(clock, 240_000, 10_000);
+  await push('t1', 0);
+  const off = Math.round(clock.nowMs() / 1_000);
+  const refused = 'task-gateway: push: a push was refused with 401:';
+  expect(said.slice(1)).toEqual([
+    `${refused} its signature does not match the push secret of this agent.`,
+    `${refused} its timestamp is 7200 s ahead of the clock of this agent, and may be 300 s.`,
+    `${refused} it is not signed.`,
+    `${refused} its timestamp is ${off} s behind the clock of this agent, and may be 300 s.`,
+  ]);
 });
 
 test('A task that was cancelled is no failure, whatever its handler throws.', async () => {

@@ -13,6 +13,8 @@ export type ScriptedGateway = {
   readonly claimable: Record<string, unknown>[];
   /** The agent's state, which every response says that has it. */
   state: string;
+  /** Whether registrations replace one with a contact of late, and heartbeats name a replaced one. */
+  isReplaced: boolean;
   /** The cancelled tasks, named in every response that can name them. */
   readonly cancelled: string[];
   /** Returns the response to a report, while it is set. */
@@ -64,7 +66,9 @@ export function createScriptedGateway(): ScriptedGateway {
   }
 
   function receipt({ agent_id }: Record<string, unknown>) {
-    return { ok: true, agent_id, state: gateway.state, cancelled_request_ids: gateway.cancelled };
+    const { state, cancelled, isReplaced } = gateway;
+    const replaced = isReplaced && { replaced: true };
+    return { ok: true, agent_id, state, cancelled_request_ids: cancelled, ...replaced };
   }
 
   function report(body: Record<string, unknown>): Response {
@@ -110,6 +114,7 @@ export function createScriptedGateway(): ScriptedGateway {
     registration: undefined,
     claimable: [],
     state: 'ready',
+    isReplaced: false,
     cancelled: [],
     respondToReport: undefined,
     respondToWrite: undefined,

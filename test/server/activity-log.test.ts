@@ -94,6 +94,8 @@ describe('at info', () => {
     observer.noteAgent('offline', { ...RECORD, agent_id: 'B', left: true });
     observer.noteAgent('back', RECORD);
     observer.noteAgent('unregistered', RECORD);
+    observer.noteAgent('replaced', RECORD);
+    observer.noteAgent('outlived', RECORD);
     expect(lines.map(({ message, fields }) => [message, fields])).toEqual([
       ['an agent registered', { agent_id: 'A', tags: 'gpu, eu', kind: 'push', max_concurrent: 4 }],
       ['an agent is offline: it gets no new tasks', { agent_id: 'A', tags: 'gpu, eu', reason: 'no contact' }],
@@ -103,6 +105,11 @@ describe('at info', () => {
       ],
       ['an agent is back', { agent_id: 'A' }],
       ['an agent unregistered', { agent_id: 'A' }],
+      [
+        'a registration replaced one that had a contact in the last 30 s: two processes may use one agent_id',
+        { agent_id: 'A' },
+      ],
+      ['an earlier process of an agent unregistered: the later registration stays', { agent_id: 'A' }],
     ]);
   });
 

@@ -14,17 +14,19 @@ import { AgentAbout } from './agent/about.tsx';
 import { ContactLegend, ContactStrip } from './agent/contact-strip.tsx';
 import { DrainButton } from './agent/drain-button.tsx';
 import { EndedPanel } from './agent/ended.tsx';
+import { type FailedTasks, findFailedTasks } from './agent/failed-tasks.ts';
 import { PushPanel } from './agent/pushes.tsx';
 import { SlotsPanel } from './agent/slots-panel.tsx';
 
 /** The page. */
 export function AgentPage({ agent_id }: { readonly agent_id: string }): VNode {
   usePageTitle(agent_id);
-  const { client, changeRefusal } = useConsole();
+  const { client, changeRefusal, overview } = useConsole();
   const watch = useWatch(`agent ${agent_id}`, client.readAgent(agent_id));
   const agent = watch.value.value;
   const failure = watch.failure.value;
   const refusal = changeRefusal.value;
+  const fails = findFailedTasks(overview.value.value?.failures.groups, agent_id);
   const isGone = failure?.error instanceof NotFoundError;
   return (
     <>
@@ -36,7 +38,7 @@ export function AgentPage({ agent_id }: { readonly agent_id: string }): VNode {
         <span class="mono">{shorten(agent_id)}</span>
       </nav>
       <div class="head">
-        {agent && !isGone && <Chip state={agentStateOf(agent)} big />}
+        {agent && !isGone && <Chip state={agentStateOf(agent)} failed={fails?.failed} big />}
         <h1 class="mono">{agent_id}</h1>
         <CopyButton text={agent_id} label="Copy the id" done="Copied the id." />
         <span class="grow" />
@@ -54,7 +56,7 @@ export function AgentPage({ agent_id }: { readonly agent_id: string }): VNode {
           <PartFailed what="the agent" failure={failure} />
         </section>
       ) : (
-        agent && <Details agent={agent} />
+        agent && <Details {...{ agent, fails }} />
       )}
     </>
   );
@@ -85,12 +87,14 @@ function Gone({ agent_id }: { readonly agent_id: string }): VNode {
   );
 }
 
-function Details({ agent }: { readonly agent: AgentDetail }): VNode {
+type DetailsProps = { readonly agent: AgentDetail; readonly fails: FailedTasks | undefined };
+
+function Details({ agent, fails }: DetailsProps): VNode {
   const now = useConsole().time.shown.value;
   const { activity } = agent;
   return (
     <>
-      <AgentAbout agent={agent} now={now} />
+      <AgentAbout {...{ agent, fails, now }} />
       <div class="cols agent">
         <div class="stack">
           <SlotsPanel agent={agent} now={now} />
@@ -99,7 +103,7 @@ function Details({ agent }: { readonly agent: AgentDetail }): VNode {
               <div class="in">
                 <ContactStrip activity={activity} isTall />
                 <div class="contacts-axis" aria-hidden="true">
-                  <span>{describeSpan(activity.step * activity.contact.length)} ago</span>
+                  <span>{Math.round((activity.step * activity.contact.length) / 60)} min ago</span>
                   <span>{Math.round((activity.step * activity.contact.length) / 120)}</span>
                   <span>now</span>
                 </div>
@@ -114,8 +118,4 @@ function Details({ agent }: { readonly agent: AgentDetail }): VNode {
       </div>
     </>
   );
-}
-
-function describeSpan(seconds: number): string {
-  return `${Math.round(seconds / 60)} min`;
 }

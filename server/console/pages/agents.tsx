@@ -2,11 +2,10 @@
 import type { VNode } from 'preact';
 import { useConsole, useWatch } from '../gateway/console.ts';
 import type { AgentPage, ListedAgent } from '../gateway/shapes.ts';
-import { CopyButton, copyText } from '../parts/copy-button.tsx';
+import { CopyButton } from '../parts/copy-button.tsx';
 import { FilterBar } from '../parts/filter-bar.tsx';
 import { formatNumber } from '../parts/format.ts';
 import { type FrozenList, useFrozenList } from '../parts/frozen-list.ts';
-import { Icon } from '../parts/icon.tsx';
 import { LiveNote } from '../parts/live-note.tsx';
 import { NewRows } from '../parts/new-rows.tsx';
 import { usePageTitle } from '../parts/page-title.ts';
@@ -59,16 +58,7 @@ export function AgentsPage(): VNode {
         suggestions={suggestTokens(overview.value.value?.tags ?? [])}
         onChange={change}
         placeholder="tag= state= full= failing= id="
-      >
-        <button
-          class="btn quiet only-wide"
-          type="button"
-          onClick={() => void copyText(location.href, 'Copied the link.')}
-        >
-          <Icon name="link" />
-          Copy link
-        </button>
-      </FilterBar>
+      />
       <div class="barline">
         <AgentSwitches tokens={tokens} counts={page?.counts} onChange={change} />
         <NewRows count={list.newCount} onShow={showNew} />

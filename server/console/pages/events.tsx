@@ -8,6 +8,7 @@ import { copyText } from '../parts/copy-button.tsx';
 import { formatNumber } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { NewRows } from '../parts/new-rows.tsx';
+import { PageButtons } from '../parts/page-buttons.tsx';
 import { usePageTitle } from '../parts/page-title.ts';
 import { Panel } from '../parts/panel.tsx';
 import { address, changeSearch } from '../routing/routes.ts';
@@ -182,23 +183,10 @@ function EventPager({ first, count, onFirst }: EventPagerProps): VNode {
       <span>
         {formatNumber(first + 1)} to {formatNumber(last)} of {formatNumber(count)}
       </span>
-      <span class="grow" />
-      <button
-        class="btn small"
-        type="button"
-        aria-disabled={first === 0}
-        onClick={() => first > 0 && show(Math.max(0, first - PAGE_SIZE))}
-      >
-        Newer
-      </button>
-      <button
-        class="btn small"
-        type="button"
-        aria-disabled={last === count}
-        onClick={() => last < count && show(last)}
-      >
-        Older
-      </button>
+      <PageButtons
+        onNewer={first > 0 ? () => show(Math.max(0, first - PAGE_SIZE)) : undefined}
+        onOlder={last < count ? () => show(last) : undefined}
+      />
     </div>
   );
 }

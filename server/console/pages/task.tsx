@@ -1,5 +1,5 @@
 /** The page of a task: why it did not run, its timeline, its payload, result and error. */
-import { NotFoundError, type Task, type TaskExplanation } from '@task-gateway/sdk';
+import { NotFoundError, type Question, type Task, type TaskExplanation } from '@task-gateway/sdk';
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { useConsole, useWatch } from '../gateway/console.ts';
@@ -24,14 +24,16 @@ import { describeState } from './task/task-state.ts';
 import { writeFormQuery } from './task/verdicts.ts';
 import { Why } from './task/why.tsx';
 
+const QuestionForm = loadLater(() => import('./task/question-form.tsx').then((part) => part.QuestionForm));
 const OutputPanel = loadLater(() => import('./task/output-panel.tsx').then((part) => part.OutputPanel));
 
 /** The page. */
 export function TaskPage({ request_id }: { readonly request_id: string }): VNode {
-  const { client, changeRefusal } = useConsole();
+  const { client, changeRefusal, overview } = useConsole();
   const taskWatch = useWatch(`task ${request_id}`, client.readTask(request_id));
   const explanationWatch = useWatch(`explanation ${request_id}`, client.readExplanation(request_id));
   const [isCancelling, setCancelling] = useState(false);
+  const [asked, setAsked] = useState<readonly Question[]>([]);
   const task = taskWatch.value.value;
   const explanation = explanationWatch.value.value;
   const isOver =
@@ -53,12 +55,20 @@ export function TaskPage({ request_id }: { readonly request_id: string }): VNode
   });
   const failure = taskWatch.failure.value;
   if (!task) return <TaskMissing request_id={request_id} failure={failure} />;
+  const console = overview.value.value?.console;
+  // One that was withdrawn is still an open one in the output.
+  const isOpen = ({ key }: Question): boolean =>
+    explanation?.questions.some((one) => one.key === key && one.answered_time === null) ?? true;
+  const open = console === undefined || console === 'read-only' ? [] : asked.filter(isOpen);
   return (
     <>
       <TaskHead {...{ task, explanation }} onCancel={() => setCancelling(true)} />
       <TaskAbout {...{ task, explanation }} />
       <div class="cols task">
         <div class="stack">
+          {open.map((question) => (
+            <QuestionForm key={question.key} {...{ request_id, question }} />
+          ))}
           {explanation && <Why task={task} explanation={explanation} />}
           {explanation && <TimelinePanel explanation={explanation} timeout={task.timeout} />}
           {!explanation && explanationWatch.failure.value && (
@@ -66,7 +76,7 @@ export function TaskPage({ request_id }: { readonly request_id: string }): VNode
               <PartFailed what="what happened to the task" failure={explanationWatch.failure.value} />
             </Panel>
           )}
-          <OutputPanel request_id={request_id} questions={explanation?.questions} />
+          <OutputPanel request_id={request_id} onQuestions={setAsked} />
         </div>
         <div class="stack">
           {task.error_info !== null && <ErrorPanel task={task} explanation={explanation} />}

@@ -5,9 +5,10 @@ import { useConsole } from '../gateway/console.ts';
 import type { TaskCounts } from '../gateway/shapes.ts';
 import { useCommands } from '../keyboard/commands.ts';
 import { readFocusedId } from '../keyboard/rows.ts';
+import { CodedText } from '../parts/coded-text.tsx';
 import { copyText } from '../parts/copy-button.tsx';
 import { FilterBar } from '../parts/filter-bar.tsx';
-import { Icon } from '../parts/icon.tsx';
+import { formatLeast } from '../parts/format.ts';
 import { LiveNote } from '../parts/live-note.tsx';
 import { NewRows } from '../parts/new-rows.tsx';
 import { usePageTitle } from '../parts/page-title.ts';
@@ -51,10 +52,10 @@ export function TasksPage(): VNode {
   const tokens = readTokens(search, TASK_KEYS);
   const parameters = new URLSearchParams(search);
   const cursor = parameters.get('cursor');
-  const isByCause = parameters.get('by') === 'cause' && isGrouped(tokens);
+  const isByCause = parameters.get('by') === 'cause';
   const fault = findFault(tokens, TASK_KEYS);
   usePageTitle('Tasks');
-  const change = (next: readonly Token[]): void => changeSearch(writeTokens(next, TASK_KEYS));
+  const change = (next: readonly Token[]): void => changeSearch(writeFilter(next, isByCause));
   return <TasksBody key={fault} {...{ tokens, cursor, fault, isByCause }} onChange={change} />;
 }
 
@@ -62,11 +63,13 @@ type BodyProps = {
   readonly tokens: readonly Token[];
   readonly cursor: string | null;
   readonly fault: string | null;
+  /** Whether the address asks for the causes; a filter that has none shows the tasks. */
   readonly isByCause: boolean;
   readonly onChange: (tokens: readonly Token[]) => void;
 };
 
 function TasksBody({ tokens, cursor, fault, isByCause, onChange }: BodyProps): VNode {
+  const areGrouped = isByCause && isGrouped(tokens);
   // A filter that the gateway would refuse is not sent.
   const tasks = useTaskList(fault === null ? tokens : [], cursor);
   const [selection, setSelection] = useState<RowSelection>(NO_SELECTION);
@@ -93,17 +96,22 @@ function TasksBody({ tokens, cursor, fault, isByCause, onChange }: BodyProps): V
       </div>
       <TaskFilterBar {...{ tokens, onChange }} />
       {fault !== null && <p class="t-bad refusal">{fault}</p>}
+      {isByCause && !areGrouped && (
+        <p class="t-wait refusal">
+          <CodedText text={NOT_GROUPED} />
+        </p>
+      )}
       <div class="barline">
         <StatusSegments {...{ tokens, counts, onChange }} />
         {canGroup(tokens) && (
-          <CauseSwitch isOn={isByCause} onToggle={() => changeSearch(writeGrouped(tokens, !isByCause))} />
+          <CauseSwitch isOn={areGrouped} onToggle={() => changeSearch(writeGrouped(tokens, !areGrouped))} />
         )}
         <NewRows count={newCount} hasMissing={tasks.list?.hasMissing ?? false} onShow={tasks.showNew} />
         <span class="grow" />
-        <LiveNote watch={tasks.watch} order={isByCause ? 'Most tasks first' : describeOrder(tokens)} />
+        <LiveNote watch={tasks.watch} order={areGrouped ? 'Most tasks first' : describeOrder(tokens)} />
       </div>
-      {isByCause && <CausePanel tokens={tokens} />}
-      {!isByCause && (
+      {areGrouped && <CausePanel tokens={tokens} />}
+      {!areGrouped && (
         <TaskPanel {...{ tasks, tokens, cursor, selection, onChange }}>
           {(pinned, missingTags) => (
             <TaskTable
@@ -139,8 +147,16 @@ function describeOrder(tokens: readonly Token[]): string {
 /** The groups are those of the last 15 minutes, so the list beside them is of the same tasks. */
 function writeGrouped(tokens: readonly Token[], isByCause: boolean): string {
   const ended = addToken(removeToken(tokens, 'since'), { key: 'ended', value: '15m' });
-  return `${writeTokens(ended, TASK_KEYS)}${isByCause ? '&by=cause' : ''}`;
+  return writeFilter(ended, isByCause);
 }
+
+function writeFilter(tokens: readonly Token[], isByCause: boolean): string {
+  const search = writeTokens(tokens, TASK_KEYS);
+  return isByCause ? `${search || '?'}${search && '&'}by=cause` : search;
+}
+
+const NOT_GROUPED =
+  '`by=cause` groups failed tasks with `ended=15m`, by type and agent alone. This filter shows others, so here are its tasks one by one.';
 
 type RowCommands = {
   readonly toggle: (id: string, isRange: boolean) => void;
@@ -184,16 +200,7 @@ function TaskFilterBar({ tokens, onChange }: FilterProps): VNode {
     ...TASK_KEYS.all.map((key) => `${key}=`),
   ];
   return (
-    <FilterBar {...{ tokens, suggestions, onChange }} keys={TASK_KEYS} placeholder="tag= type= agent= id=">
-      <button
-        class="btn quiet only-wide"
-        type="button"
-        onClick={() => void copyText(location.href, 'Copied the link.')}
-      >
-        <Icon name="link" />
-        Copy link
-      </button>
-    </FilterBar>
+    <FilterBar {...{ tokens, suggestions, onChange }} keys={TASK_KEYS} placeholder="tag= type= agent= id=" />
   );
 }
 
@@ -214,7 +221,10 @@ function StatusSegments({
   return (
     <Segments
       label="Status"
-      segments={SEGMENTS.map((one) => ({ ...one, count: counts && countSegment(counts, one.value) }))}
+      segments={SEGMENTS.map((one) => ({
+        ...one,
+        count: counts && formatLeast(countSegment(counts, one.value), counts),
+      }))}
       selected={readSegments(tokens)}
       onToggle={(value) => onChange(toggleSegment(tokens, value))}
     />

@@ -26,6 +26,7 @@ const LOOKS: ReadonlyMap<string, Look> = new Map<string, Look>([
   ['draining', { tone: 'wait', icon: 'draining', word: 'Draining' }],
   ['offline', { tone: 'idle', icon: 'offline', word: 'Offline' }],
   ['failing', { tone: 'bad', icon: 'alert', word: 'Pushes fail' }],
+  ['fails', { tone: 'wait', icon: 'warn', word: 'Fails' }],
 ]);
 
 /** How a state looks: one of `stateOf()`, of `agentStateOf()`, or as it was received. */
@@ -38,18 +39,25 @@ export type ChipProps = {
   readonly state: string;
   /** Of a running task, 0 to 100. */
   readonly progress?: number | undefined;
+  /** Of an agent that works: how many tasks failed, if all of its last ones did. */
+  readonly failed?: number | undefined;
   /** In the head of a page. */
   readonly big?: boolean;
 };
 
 /** A state. */
-export function Chip({ state, progress, big = false }: ChipProps): VNode {
-  const { tone, icon, word } = lookOf(state);
+export function Chip({ state, progress, failed, big = false }: ChipProps): VNode {
+  const isFailing = failed !== undefined && (state === 'ready' || state === 'processing');
+  const { tone, icon, word } = lookOf(isFailing ? 'fails' : state);
   const hasProgress = state === 'running' && progress !== undefined;
   return (
     <span class={`chip c-${tone}${big ? ' big' : ''}`}>
       {hasProgress ? <ProgressIcon progress={progress} /> : <Icon name={icon} />}
-      {hasProgress ? `${word} ${Math.floor(progress)} %` : word}
+      {hasProgress
+        ? `${word} ${Math.floor(progress)} %`
+        : isFailing
+          ? `${word} ${failed} of ${failed}`
+          : word}
     </span>
   );
 }

@@ -1,7 +1,8 @@
-/** The field of filters: each is a token, a new one is typed; what is typed wrong is said beside it. */
-import type { ComponentChildren, VNode } from 'preact';
+/** The field of filters: each is a token, a new one is typed, and the link to what they show is copied. */
+import type { VNode } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import { addToken, type FilterKeys, readTyped, removeToken, type Token } from '../routing/filter.ts';
+import { copyText } from './copy-button.tsx';
 import { Icon } from './icon.tsx';
 
 export type FilterBarProps = {
@@ -11,8 +12,6 @@ export type FilterBarProps = {
   readonly suggestions: readonly string[];
   readonly placeholder: string;
   readonly onChange: (tokens: readonly Token[]) => void;
-  /** Stands at its right. */
-  readonly children?: ComponentChildren;
 };
 
 /** At most this many are offered for one text. */
@@ -20,7 +19,7 @@ const SUGGESTIONS_MAX = 50;
 
 /** The field. It has `data-filter`, so that the key `f` gives it the focus. */
 export function FilterBar(props: FilterBarProps): VNode {
-  const { tokens, keys, suggestions, placeholder, onChange, children } = props;
+  const { tokens, keys, suggestions, placeholder, onChange } = props;
   const [text, setText] = useState('');
   const [fault, setFault] = useState('');
   const input = useRef<HTMLInputElement>(null);
@@ -86,7 +85,14 @@ export function FilterBar(props: FilterBarProps): VNode {
             ))}
         </datalist>
       </div>
-      {children}
+      <button
+        class="btn quiet only-wide"
+        type="button"
+        onClick={() => void copyText(location.href, 'Copied the link.')}
+      >
+        <Icon name="link" />
+        Copy link
+      </button>
     </search>
   );
 }

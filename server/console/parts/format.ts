@@ -8,6 +8,11 @@ export function formatNumber(value: number): string {
   return value.toLocaleString('en-US');
 }
 
+/** A count: `1,000`, or `1,000+` where not all were looked at. */
+export function formatLeast(count: number, { complete }: { readonly complete: boolean }): string {
+  return `${formatNumber(count)}${complete ? '' : '+'}`;
+}
+
 /** A measured duration: `< 1 ms`, `412 ms`, `4.2 s`, `41 s`, `6 min 12 s`, `2 h 5 min`, `3 days 4 h`. */
 export function formatDuration(seconds: number): string {
   if (seconds < 0.001) return '< 1 ms';

@@ -9,15 +9,14 @@ export type PanelProps = {
   readonly right?: ComponentChildren;
   readonly footer?: ComponentChildren;
   readonly id?: string;
-  readonly class?: string;
   /** A table, which cannot be padded; anything else goes into `<div class="in">`. */
   readonly children: ComponentChildren;
 };
 
 /** A panel. */
-export function Panel({ title, note, right, footer, id, class: more = '', children }: PanelProps): VNode {
+export function Panel({ title, note, right, footer, id, children }: PanelProps): VNode {
   return (
-    <section class={`panel ${more}`} {...(id !== undefined && { id })}>
+    <section class="panel" {...(id !== undefined && { id })}>
       <header>
         <h2>{title}</h2>
         {note !== undefined && <span class="note">{note}</span>}

@@ -10,8 +10,6 @@ export type Toast = {
   /** `ok` went well, `bad` failed or in part, `info` anything else. */
   readonly tone: 'ok' | 'bad' | 'info';
   readonly text: string;
-  /** A link or action beside it. */
-  readonly action?: { readonly label: string; readonly onClick: () => void };
 };
 
 type Shown = Toast & { readonly id: number };
@@ -74,7 +72,7 @@ export function Toasts(): VNode {
 }
 
 function ToastEntry({ toast }: { readonly toast: Shown }): VNode {
-  const { id, tone, text, action } = toast;
+  const { id, tone, text } = toast;
   const keep = (): void => stopTimer(id);
   const release = (): void => startTimer(toast);
   return (
@@ -90,18 +88,6 @@ function ToastEntry({ toast }: { readonly toast: Shown }): VNode {
     >
       <Icon name={ICONS[tone]} class={tone === 'info' ? 'muted' : `t-${tone}`} />
       <span>{text}</span>
-      {action && (
-        <button
-          class="btn small quiet"
-          type="button"
-          onClick={() => {
-            action.onClick();
-            closeToast(id);
-          }}
-        >
-          {action.label}
-        </button>
-      )}
       <button class="btn icon small quiet" type="button" aria-label="Close" onClick={() => closeToast(id)}>
         <Icon name="cross" />
       </button>

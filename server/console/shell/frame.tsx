@@ -4,6 +4,7 @@ import { useConsole } from '../gateway/console.ts';
 import { isCurrent } from '../gateway/live-state.ts';
 import { Keyboard } from '../keyboard/keyboard.tsx';
 import { Toasts } from '../parts/toast.tsx';
+import { UnderWay } from '../parts/under-way.tsx';
 import { LiveBanner } from './live-banner.tsx';
 import { Patterns } from './patterns.tsx';
 import { StaleNote } from './stale-note.tsx';
@@ -25,6 +26,7 @@ export function Frame({ children }: { readonly children: ComponentChildren }): V
         {isStale && <StaleNote />}
         {children}
       </main>
+      <UnderWay />
       <Toasts />
       <Keyboard />
     </>

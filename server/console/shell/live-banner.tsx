@@ -1,9 +1,9 @@
 /** The banner of a console whose data is not current: the gateway or its store does not respond. */
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { useConsole } from '../gateway/console.ts';
-import { Banner } from '../parts/banner.tsx';
 import { describeError } from '../parts/describe-error.ts';
 import { formatAge, formatClock } from '../parts/format.ts';
+import { Icon } from '../parts/icon.tsx';
 
 /** The banner, or nothing while all is well. */
 export function LiveBanner(): VNode | null {
@@ -23,7 +23,6 @@ function Unreachable(): VNode | null {
   const wasRead = overview.readAtMs.value !== undefined;
   return (
     <Banner
-      tone="bad"
       more={
         <>
           {wasRead ? 'This page shows what was known then. ' : ''}Is the process running, and is the way to it
@@ -52,7 +51,6 @@ function StoreDown(): VNode | null {
   if (state.kind !== 'store_down') return null;
   return (
     <Banner
-      tone="bad"
       more={
         <>
           Submissions and reports get 503 <code>store_unavailable</code>; SDK clients and agents try again.
@@ -69,6 +67,30 @@ function StoreDown(): VNode | null {
       <b>The store has not answered</b> <Since since={state.since} now={time.now.value} />. The gateway
       accepts nothing until it is back.
     </Banner>
+  );
+}
+
+type BannerProps = {
+  /** The sentence: what is wrong, since when. */
+  readonly children: ComponentChildren;
+  /** Further advice to a person, below it. */
+  readonly more: ComponentChildren;
+  /** At its right end, such as a button. */
+  readonly right?: ComponentChildren;
+};
+
+/** A screen reader reads it at once. A text that changes each second is `aria-hidden`, so that it is once. */
+function Banner({ children, more, right }: BannerProps): VNode {
+  return (
+    <div class="banner bad" role="alert">
+      <Icon name="alert" />
+      <div>
+        {children}
+        <p>{more}</p>
+      </div>
+      <span class="grow" />
+      {right}
+    </div>
   );
 }
 

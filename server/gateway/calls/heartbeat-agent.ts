@@ -37,13 +37,14 @@ export function createHeartbeatAgent(deps: Deps): Pick<Gateway, 'heartbeatAgent'
           }),
         }),
       );
-      if (request_ids && registration === agentStatus.record.registration)
-        await acknowledgeNamed(deps, { agent_id, registration }, request_ids);
+      const isPresent = registration === agentStatus.record.registration;
+      if (request_ids && isPresent) await acknowledgeNamed(deps, { agent_id, registration }, request_ids);
       return {
         ok: true,
         agent_id,
         state: agentState(agentStatus.record, agentStatus.slots),
         cancelled_request_ids: await listCancelled(store, agent_id, request_ids),
+        ...(sent.registration !== undefined && !isPresent && { replaced: true }),
       };
     },
   };

@@ -26,6 +26,8 @@ import type { TaskCommits } from '../tasks/commit-step.ts';
 const HEARTBEAT_INTERVAL_SECONDS = 15;
 /** So many heartbeats are sent within `lost_after`: one that is late does not make a healthy agent lost. */
 const HEARTBEATS_WITHIN_LOST_AFTER = 3;
+/** The process of a registration that had a contact within this time may still run. */
+const LATE_CONTACT_MS = 30_000;
 
 type Deps = {
   readonly store: Store;
@@ -45,7 +47,7 @@ export function createRegisterAgent(deps: Deps): Pick<Gateway, 'registerAgent'> 
   return {
     async registerAgent(registration) {
       const { agent_id, request_ids } = registration;
-      const { agentStatus, wasUnavailable } = await writeRegistration(deps, registration);
+      const { agentStatus, wasUnavailable, isReplaced } = await writeRegistration(deps, registration);
       if (request_ids) {
         await acknowledgeNamed(deps, agentStatus.record, request_ids);
         await disownOthers(deps, agentStatus.record, request_ids);
@@ -59,6 +61,7 @@ export function createRegisterAgent(deps: Deps): Pick<Gateway, 'registerAgent'> 
         heartbeat_interval: chooseInterval(registration),
         offline_after: OFFLINE_AFTER_MS / 1_000,
         cancelled_request_ids: await listCancelled(store, agent_id, request_ids),
+        ...(isReplaced && { replaced: true }),
       };
     },
   };
@@ -86,7 +89,11 @@ function requireMemory(
 async function writeRegistration(
   deps: Deps,
   registration: Registration,
-): Promise<{ agentStatus: Pick<AgentStatus, 'record' | 'slots'>; wasUnavailable: boolean }> {
+): Promise<{
+  agentStatus: Pick<AgentStatus, 'record' | 'slots'>;
+  wasUnavailable: boolean;
+  isReplaced: boolean;
+}> {
   const { store, ids, agentsMax } = deps;
   const { agent_id } = registration;
   return await deps.commits.retryCommit(async (notAfterMs) => {
@@ -122,7 +129,9 @@ async function writeRegistration(
       deps.observer.noteAgent('registered', record);
       const wasUnavailable =
         !before || before.record.unregisteredMs !== null || before.record.offlineMs !== null;
-      return { agentStatus: { record, slots }, wasUnavailable };
+      const isReplaced = !wasUnavailable && nowMs - before.contact.contactMs < LATE_CONTACT_MS;
+      if (isReplaced) deps.observer.noteAgent('replaced', record);
+      return { agentStatus: { record, slots }, wasUnavailable, isReplaced };
     }
     if (result.conflict === 'full') {
       throw new GatewayError(

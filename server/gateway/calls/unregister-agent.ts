@@ -44,7 +44,10 @@ async function markUnregistered(
     const before = await store.getAgentStatus(agent_id);
     if (!before || before.record.unregisteredMs !== null) throw agentNotFound();
     leaving ??= before.record.registration;
-    if (leaving !== before.record.registration) return false;
+    if (leaving !== before.record.registration) {
+      observer.noteAgent('outlived', before.record);
+      return false;
+    }
     const nowMs = store.nowMs();
     const value = completeAgent({ ...before.record, unregisteredMs: nowMs });
     const result = await store.commit({

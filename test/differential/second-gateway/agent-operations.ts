@@ -173,7 +173,8 @@ export const AGENT_OPERATIONS: Readonly<Record<string, (call: Call) => Reply | P
     const { agent_id } = registration;
     const now = Date.now();
     const token = randomUUID();
-    const { assigned = 0 } = state.agents.get(agent_id) ?? {};
+    const { assigned = 0, contactMs = 0 } = state.agents.get(agent_id) ?? {};
+    const isReplaced = now - contactMs < 30_000 && state.stateOf(agent_id) !== 'offline';
     state.agents.set(agent_id, {
       registration,
       token,
@@ -200,6 +201,7 @@ export const AGENT_OPERATIONS: Readonly<Record<string, (call: Call) => Reply | P
       registration: token,
       ...times,
       cancelled_request_ids,
+      ...(isReplaced && { replaced: true }),
     };
   },
   heartbeatAgent(call) {
@@ -209,12 +211,14 @@ export const AGENT_OPERATIONS: Readonly<Record<string, (call: Call) => Reply | P
     agent.isGone = false;
     agent.beats.push(Date.now());
     const cancelled_request_ids = acknowledge(call, agent_id);
-    if (call.isTrusted && (registration === undefined || registration === agent.token)) {
+    const isReplaced = call.isTrusted && registration !== undefined && registration !== agent.token;
+    if (call.isTrusted && !isReplaced) {
       if (typeof draining === 'boolean') agent.isDraining = draining;
       if (current_load !== undefined) agent.external = readExternal(call, agent_id, current_load);
     }
     call.state.dispatch();
-    return { ok: true, agent_id, state: call.state.stateOf(agent_id), cancelled_request_ids };
+    const replaced = isReplaced && { replaced: true };
+    return { ok: true, agent_id, state: call.state.stateOf(agent_id), cancelled_request_ids, ...replaced };
   },
   unregisterAgent(call) {
     const agent = requireAgent(call);

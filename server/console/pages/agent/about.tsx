@@ -1,15 +1,21 @@
 /** An agent's tags, endpoint, slots and contact, and whether it takes new tasks. */
-import type { ComponentChildren, VNode } from 'preact';
+import type { VNode } from 'preact';
 import type { AgentDetail } from '../../gateway/shapes.ts';
+import { Entry } from '../../parts/entry.tsx';
 import { formatAge, formatAgo, formatDate, formatNumber } from '../../parts/format.ts';
 import { Tags } from '../../parts/tag.tsx';
 import { classifyContact } from './contact.ts';
+import type { FailedTasks } from './failed-tasks.ts';
 import { PULL } from './push-text.ts';
 
 type Props = { readonly agent: AgentDetail; readonly now: number };
 
 /** The list. */
-export function AgentAbout({ agent, now }: Props): VNode {
+export function AgentAbout({
+  agent,
+  now,
+  fails,
+}: Props & { readonly fails: FailedTasks | undefined }): VNode {
   const { agent_tags, endpoint, max_concurrent, current_load, running, registered_time } = agent;
   const free = Math.max(0, max_concurrent - current_load);
   const elsewhere = Math.max(0, current_load - running);
@@ -31,17 +37,8 @@ export function AgentAbout({ agent, now }: Props): VNode {
       <Entry name="Registered">
         {formatDate(registered_time, now)}, {formatAgo(now - registered_time)}
       </Entry>
-      <Entry name="Takes new tasks">{describeWillingness(agent)}</Entry>
+      <Entry name="Takes new tasks">{describeWillingness(agent, fails)}</Entry>
     </dl>
-  );
-}
-
-function Entry({ name, children }: { readonly name: string; readonly children: ComponentChildren }): VNode {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 
@@ -57,16 +54,15 @@ function Contact({ agent, now }: Props): VNode {
 }
 
 /** Whether it gets new tasks now, and if not, why. Pure. */
-export function describeWillingness(agent: {
-  readonly state: string;
-  readonly drained_by_operator: boolean;
-  readonly full: boolean;
-  readonly failing: boolean;
-}): string {
+export function describeWillingness(
+  agent: Pick<AgentDetail, 'state' | 'drained_by_operator' | 'full' | 'failing'>,
+  fails?: FailedTasks,
+): string {
   if (agent.state === 'offline') return 'no, it is offline';
   if (agent.state === 'draining') {
     return agent.drained_by_operator ? 'no, it is drained by the administrator' : 'no, it is draining';
   }
   if (agent.full) return agent.failing ? 'no, it is full, and its pushes fail' : 'no, it is full';
-  return agent.failing ? 'yes, but ranks last while its pushes fail' : 'yes';
+  if (agent.failing) return 'yes, but ranks last while its pushes fail';
+  return fails ? `yes, but it fails ${fails.failed} of the last ${fails.failed} ${fails.task_type}` : 'yes';
 }

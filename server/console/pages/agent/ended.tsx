@@ -21,13 +21,20 @@ const COLUMNS: readonly Column[] = [
   { head: 'Ended', width: 84, isNumber: true },
 ];
 
-/** The panel. */
-export function EndedPanel({ agent_id }: { readonly agent_id: string }): VNode {
+type EndedProps = { readonly agent_id: string; readonly isByCreation?: boolean };
+
+/**
+ * The panel. The gateway knows the last 500 tasks that ended, by when; if none of them ended here, the tasks
+ * that were submitted last stand here.
+ */
+export function EndedPanel({ agent_id, isByCreation = false }: EndedProps): VNode {
   const { client } = useConsole();
-  const query = { agent: agent_id, status: ['success', 'failed'], limit: ROWS_MAX };
+  const ended = { agent: agent_id, status: ['success', 'failed'], limit: ROWS_MAX };
+  const query = isByCreation ? ended : { ...ended, ended_after: 0 };
   const watch = useWatch(`ended at ${agent_id}`, client.readTasks(query));
   const page = watch.value.value;
   const failure = watch.failure.value;
+  if (page?.tasks.length === 0 && !isByCreation) return <EndedPanel agent_id={agent_id} isByCreation />;
   const all = (
     <a
       class="link muted"
@@ -37,7 +44,7 @@ export function EndedPanel({ agent_id }: { readonly agent_id: string }): VNode {
     </a>
   );
   return (
-    <Panel title="Ended here" right={all}>
+    <Panel title="Ended here" note={isByCreation ? 'submitted last first' : 'ended last first'} right={all}>
       {failure && !page && <PartFailed what="its tasks" failure={failure} />}
       {page && page.tasks.length === 0 && (
         <div class="in">

@@ -28,6 +28,8 @@ export function adviseOnPush(error: string): string {
     return 'The gateway finds no way to the endpoint. Is its name right, and its network open to the gateway?';
   }
   if (/busy/.test(error)) return 'The endpoint takes no more tasks for now: it says that it is full.';
+  if (/answered 401/.test(error))
+    return 'It refuses the signature: its push secret or its clock is another than the gateway’s. Its log says which.';
   if (/answered \d/.test(error))
     return 'The endpoint responds, but does not take the task. Its log says why.';
   if (/time|respon/i.test(error)) {

@@ -12,11 +12,12 @@ import { AgentId } from '../../parts/task-id.tsx';
 import { type Token, writeTokens } from '../../routing/filter.ts';
 import { hrefOf } from '../../routing/routes.ts';
 import { classifyContact } from '../agent/contact.ts';
+import { findFailedTasks } from '../agent/failed-tasks.ts';
 import { describePush } from '../agent/push-text.ts';
 import { AGENT_KEYS } from './query.ts';
 
 const COLUMNS: readonly Column[] = [
-  { head: 'State', width: 116 },
+  { head: 'State', width: 140 },
   { head: 'Agent', width: 200 },
   { head: 'Tags', width: 186 },
   { head: 'Slots', width: 288 },
@@ -35,7 +36,9 @@ type Props = {
 
 /** The table with its footer; without rows, why there are none. */
 export function AgentTable({ list, page, tokens, cursor, onClear }: Props): VNode {
-  const now = useConsole().time.shown.value;
+  const { time, overview } = useConsole();
+  const now = time.shown.value;
+  const groups = overview.value.value?.failures.groups;
   return (
     <>
       {page && list.shown.length === 0 ? (
@@ -44,7 +47,11 @@ export function AgentTable({ list, page, tokens, cursor, onClear }: Props): VNod
         <div class="scroll agents-table">
           <Table columns={COLUMNS} label="Agents">
             {list.shown.map(({ id, row, isMissing }) => (
-              <AgentEntry key={id} row={row} now={now} isMissing={isMissing} />
+              <AgentEntry
+                key={id}
+                {...{ row, now, isMissing }}
+                failed={findFailedTasks(groups, id)?.failed}
+              />
             ))}
           </Table>
         </div>
@@ -58,9 +65,14 @@ export function AgentTable({ list, page, tokens, cursor, onClear }: Props): VNod
   );
 }
 
-type EntryProps = { readonly row: ListedAgent; readonly now: number; readonly isMissing: boolean };
+type EntryProps = {
+  readonly row: ListedAgent;
+  readonly now: number;
+  readonly isMissing: boolean;
+  readonly failed: number | undefined;
+};
 
-function AgentEntry({ row, now, isMissing }: EntryProps): VNode {
+function AgentEntry({ row, now, isMissing, failed }: EntryProps): VNode {
   const { agent_id, agent_tags, state, push, last_contact_time, unacknowledged, failing } = row;
   const isInTrouble = failing && unacknowledged > 0;
   const contact = classifyContact(row, now);
@@ -71,7 +83,7 @@ function AgentEntry({ row, now, isMissing }: EntryProps): VNode {
       class={`${isInTrouble ? 'row-bad' : ''} ${isMissing ? 'dim' : ''}`.trim()}
     >
       <Cell>
-        <Chip state={agentStateOf(row)} />
+        <Chip state={agentStateOf(row)} failed={failed} />
       </Cell>
       <Cell>
         <AgentId agent_id={agent_id} isBold />

@@ -1,7 +1,7 @@
 /** The fields of a submission, each with its help and with what is wrong with it. */
 import type { ComponentChildren, VNode } from 'preact';
 import { useConsole } from '../../gateway/console.ts';
-import { Icon } from '../../parts/icon.tsx';
+import { FormField } from '../../parts/form-field.tsx';
 import type { CheckedDraft, Draft, DraftField } from './draft.ts';
 import { TagField } from './tag-field.tsx';
 
@@ -123,25 +123,8 @@ type FieldProps = {
   readonly children: ComponentChildren;
 };
 
-/** A field with its label; below it what is wrong, or else the help. */
-function Field({ field, label, faults, help, children }: FieldProps): VNode {
-  const fault = faults[field];
-  return (
-    <div class="row">
-      <label for={field}>{label}</label>
-      {children}
-      <span class={fault === undefined ? 'help' : 'err'} id={`${field}-help`}>
-        {fault === undefined ? (
-          (help ?? '')
-        ) : (
-          <>
-            <Icon name="warn" />
-            {fault}
-          </>
-        )}
-      </span>
-    </div>
-  );
+function Field({ field, faults, ...rest }: FieldProps): VNode {
+  return <FormField id={field} fault={faults[field]} {...rest} />;
 }
 
 function TagsField({

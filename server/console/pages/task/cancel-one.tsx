@@ -3,10 +3,9 @@ import type { Task } from '@task-gateway/sdk';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { useConsole } from '../../gateway/console.ts';
-import { useCommands } from '../../keyboard/commands.ts';
 import { describeError } from '../../parts/describe-error.ts';
-import { Dialog } from '../../parts/dialog.tsx';
 import { showToast } from '../../parts/toast.tsx';
+import { ConfirmDialog } from '../confirm-dialog.tsx';
 
 export type CancelOneProps = {
   readonly task: Task;
@@ -22,11 +21,10 @@ const SENTENCES: ReadonlyMap<string, string> = new Map([
   ['not_taken', 'Its agent has not taken it yet.'],
 ]);
 
-/** The dialog; the harmless button has the focus. */
+/** The dialog. */
 export function CancelOne({ task, state, onClose, onCancelled }: CancelOneProps): VNode {
   const { client } = useConsole();
   const [isBusy, setBusy] = useState(false);
-  useCommands({ close: onClose }, { isModal: true });
   const cancel = async (): Promise<void> => {
     setBusy(true);
     try {
@@ -48,25 +46,14 @@ export function CancelOne({ task, state, onClose, onCancelled }: CancelOneProps)
     onClose();
   };
   return (
-    <Dialog
+    <ConfirmDialog
       title="Cancel this task?"
-      role="alertdialog"
+      keep="Keep it"
+      confirm={isBusy ? 'Cancelling…' : 'Cancel the task'}
+      isDanger
+      refusal={isBusy ? 'It is being cancelled.' : null}
       onClose={onClose}
-      footer={
-        <>
-          <button class="btn" type="button" data-autofocus onClick={onClose}>
-            Keep it
-          </button>
-          <button
-            class="btn danger solid"
-            type="button"
-            aria-disabled={isBusy}
-            onClick={() => !isBusy && void cancel()}
-          >
-            {isBusy ? 'Cancelling…' : 'Cancel the task'}
-          </button>
-        </>
-      }
+      onConfirm={() => void cancel()}
     >
       <p>
         {SENTENCES.get(state) ?? 'It runs.'} It ends as <code>cancelled by user</code>, and its client
@@ -76,6 +63,6 @@ export function CancelOne({ task, state, onClose, onCancelled }: CancelOneProps)
         Its agent learns of it with its next heartbeat and may still be working until then. A cancelled task
         cannot be resumed, only submitted again.
       </p>
-    </Dialog>
+    </ConfirmDialog>
   );
 }

@@ -2,17 +2,14 @@
  * The output of a task: its end, followed while the task runs. A script of its own, which the page loads
  * behind all else; without output it shows nothing.
  */
-import type { OutputEnd, OutputPiece, RequestId, TaskExplanation } from '@task-gateway/sdk';
+import type { OutputEnd, OutputPiece, Question, RequestId } from '@task-gateway/sdk';
 import type { VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useConsole } from '../../gateway/console.ts';
 import { formatNumber } from '../../parts/format.ts';
 import { JsonTree } from '../../parts/json-tree.tsx';
-import { loadLater } from '../../parts/load-later.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { EMPTY_TAIL, extendTail, showOutput, type Tail, type TailBlock } from './output-tail.ts';
-
-const QuestionForm = loadLater(() => import('./question-form.tsx').then((part) => part.QuestionForm));
 
 /** Pieces are drawn together this often: a person reads no faster, and the page has time for all else. */
 const DRAW_EVERY_MS = 100;
@@ -23,49 +20,43 @@ type Reading = { readonly tail: Tail; readonly note: string };
 
 type OutputProps = {
   readonly request_id: RequestId;
-  /** Those of the explanation: one that was withdrawn is an open one in the output. */
-  readonly questions: TaskExplanation['questions'] | undefined;
+  /** Gets the questions that the output leaves open. */
+  readonly onQuestions: (open: readonly Question[]) => void;
 };
 
 /** The panel. */
-export function OutputPanel({ request_id, questions }: OutputProps): VNode | null {
-  const { polling, overview } = useConsole();
+export function OutputPanel({ request_id, onQuestions }: OutputProps): VNode | null {
+  const { polling } = useConsole();
   const { tail, note } = useOutput(request_id, polling.isPaused.value);
   const box = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
   useLayoutEffect(() => {
     if (box.current && isAtEnd.current) box.current.scrollTop = box.current.scrollHeight;
   }, [tail]);
+  useEffect(() => onQuestions(tail.open), [tail.open]);
   const missing = tail.end?.missing ?? null;
   if (tail.blocks.length === 0 && missing === null) return null;
-  const open = tail.open.filter(
-    ({ key }) => questions?.some((one) => one.key === key && one.answered_time === null) ?? true,
-  );
-  const canWrite = overview.value.value !== undefined && overview.value.value.console !== 'read-only';
   return (
-    <>
-      {canWrite && open.map((question) => <QuestionForm key={question.key} {...{ request_id, question }} />)}
-      <Panel
-        title="Output"
-        note={tail.end ? describeCount(tail.end) : note}
-        {...(missing !== null && { footer: MISSING.get(missing) ?? `Pieces are missing: ${missing}.` })}
+    <Panel
+      title="Output"
+      note={tail.end ? describeCount(tail.end) : note}
+      {...(missing !== null && { footer: MISSING.get(missing) ?? `Pieces are missing: ${missing}.` })}
+    >
+      <div
+        class="output"
+        ref={box}
+        // A region that scrolls is reached by keyboard.
+        {...{ tabIndex: 0, role: 'log', 'aria-label': 'Output', 'aria-live': 'off' }}
+        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+          isAtEnd.current = scrollHeight - scrollTop - clientHeight < END_PX;
+        }}
       >
-        <div
-          class="output"
-          ref={box}
-          // A region that scrolls is reached by keyboard.
-          {...{ tabIndex: 0, role: 'log', 'aria-label': 'Output', 'aria-live': 'off' }}
-          onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
-            isAtEnd.current = scrollHeight - scrollTop - clientHeight < END_PX;
-          }}
-        >
-          {tail.isCut && <p class="muted">Earlier output is not shown here.</p>}
-          {tail.blocks.map((block) => (
-            <Block key={block.id} block={block} />
-          ))}
-        </div>
-      </Panel>
-    </>
+        {tail.isCut && <p class="muted">Earlier output is not shown here.</p>}
+        {tail.blocks.map((block) => (
+          <Block key={block.id} block={block} />
+        ))}
+      </div>
+    </Panel>
   );
 }
 

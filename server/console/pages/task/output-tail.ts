@@ -116,7 +116,9 @@ function addText(blocks: TailBlock[], text: string): number {
 
 /** A carriage return overwrites its line, so that a bar of progress is one bar. */
 function overwriteLines(text: string): string {
-  return text.replace(/[^\n]*\r/g, '');
+  if (!text.includes('\r')) return text;
+  const lines = text.split('\n');
+  return lines.map((line) => line.slice(line.lastIndexOf('\r') + 1)).join('\n');
 }
 
 /** Cuts a text behind lines, or where a line is too long, into parts of which the last one may grow. */

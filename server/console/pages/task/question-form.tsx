@@ -15,7 +15,7 @@ import { useState } from 'preact/hooks';
 import { findChangedNumber } from '../../../../sdk/numbers.ts';
 import { useConsole } from '../../gateway/console.ts';
 import { describeError } from '../../parts/describe-error.ts';
-import { Icon } from '../../parts/icon.tsx';
+import { FormField } from '../../parts/form-field.tsx';
 import { showOutput } from './output-tail.ts';
 
 type QuestionFormProps = { readonly request_id: RequestId; readonly question: Question };
@@ -74,7 +74,7 @@ export function QuestionForm({ request_id, question }: QuestionFormProps): VNode
       <div class="in form">
         <p class="error-text">{showOutput(prompt)}</p>
         {fields.map(([name, field], index) => (
-          <FormField
+          <AnswerInput
             key={name}
             id={`answer-${index}-${key}`}
             name={name}
@@ -100,7 +100,7 @@ export function QuestionForm({ request_id, question }: QuestionFormProps): VNode
   );
 }
 
-type FormFieldProps = {
+type AnswerInputProps = {
   readonly id: string;
   readonly name: string;
   readonly field: AnswerField;
@@ -110,12 +110,15 @@ type FormFieldProps = {
   readonly onChange: (text: string) => void;
 };
 
-function FormField({ id, name, field, isRequired, fault, text, onChange }: FormFieldProps): VNode {
+function AnswerInput({ id, name, field, isRequired, fault, text, onChange }: AnswerInputProps): VNode {
   const shared = { id, 'aria-describedby': `${id}-help`, 'aria-invalid': fault !== undefined, value: text };
   const choices = field.type === 'boolean' ? ['true', 'false'] : field.enum;
   return (
-    <div class="row">
-      <label for={id}>{showOutput(field.title ?? name)}</label>
+    <FormField
+      {...{ id, fault }}
+      label={showOutput(field.title ?? name)}
+      help={describeField(field, isRequired)}
+    >
       {choices ? (
         <select {...shared} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
           <option value="">–</option>
@@ -134,17 +137,7 @@ function FormField({ id, name, field, isRequired, fault, text, onChange }: FormF
           onInput={({ currentTarget }) => onChange(currentTarget.value)}
         />
       )}
-      <span class={fault === undefined ? 'help' : 'err'} id={`${id}-help`}>
-        {fault === undefined ? (
-          describeField(field, isRequired)
-        ) : (
-          <>
-            <Icon name="warn" />
-            {fault}
-          </>
-        )}
-      </span>
-    </div>
+    </FormField>
   );
 }
 

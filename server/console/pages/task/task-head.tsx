@@ -4,6 +4,7 @@ import type { VNode } from 'preact';
 import { useConsole } from '../../gateway/console.ts';
 import { Chip } from '../../parts/chip.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
+import { Entry } from '../../parts/entry.tsx';
 import { formatAge, formatAgo, formatClock, formatDuration, tailOf } from '../../parts/format.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Tags } from '../../parts/tag.tsx';
@@ -85,64 +86,38 @@ export function TaskAbout({ task, explanation }: Omit<TaskHeadProps, 'onCancel'>
   const queueTimeout = explanation?.queue_timeout ?? null;
   return (
     <dl class="about">
-      <div>
-        <dt>Tags</dt>
-        <dd>
-          {task_tags.length === 0 ? (
-            'none, no agent can take it'
-          ) : (
-            <Tags tags={task_tags} kindOf={(tag) => (missing.has(tag) ? 'none' : 'plain')} />
-          )}
-        </dd>
-      </div>
-      <div>
-        <dt>Agent</dt>
-        <dd>
-          {agent_id === null ? (
-            checkOpen(task) ? (
-              'none yet'
-            ) : (
-              'none, never assigned'
-            )
-          ) : (
-            <a class="link mono" href={hrefOf({ page: 'agent', agent_id })}>
-              {agent_id}
-            </a>
-          )}
-        </dd>
-      </div>
-      <div>
-        <dt>Session</dt>
-        <dd>
-          {cli_session_id === '' ? (
-            'none'
-          ) : (
-            <a
-              class="link mono"
-              href={hrefOf({ page: 'events' }, `?session=${encodeURIComponent(cli_session_id)}`)}
-            >
-              {cli_session_id}
-            </a>
-          )}
-        </dd>
-      </div>
-      <div>
-        <dt>Created</dt>
-        <dd title={new Date(create_time * 1_000).toISOString()}>
-          {formatClock(create_time)} UTC, {formatAgo(now - create_time)}
-        </dd>
-      </div>
+      <Entry name="Tags">
+        {task_tags.length === 0 ? (
+          'none, no agent can take it'
+        ) : (
+          <Tags tags={task_tags} kindOf={(tag) => (missing.has(tag) ? 'none' : 'plain')} />
+        )}
+      </Entry>
+      <Entry name="Agent">
+        {agent_id === null && (checkOpen(task) ? 'none yet' : 'none, never assigned')}
+        {agent_id !== null && (
+          <a class="link mono" href={hrefOf({ page: 'agent', agent_id })}>
+            {agent_id}
+          </a>
+        )}
+      </Entry>
+      <Entry name="Session">
+        {cli_session_id === '' && 'none'}
+        {cli_session_id !== '' && (
+          <a
+            class="link mono"
+            href={hrefOf({ page: 'events' }, `?session=${encodeURIComponent(cli_session_id)}`)}
+          >
+            {cli_session_id}
+          </a>
+        )}
+      </Entry>
+      <Entry name="Created" title={new Date(create_time * 1_000).toISOString()}>
+        {formatClock(create_time)} UTC, {formatAgo(now - create_time)}
+      </Entry>
       <Took task={task} explanation={explanation} now={now} />
-      <div>
-        <dt>Timeout</dt>
-        <dd>{formatDuration(timeout)}</dd>
-      </div>
-      {queueTimeout !== null && (
-        <div>
-          <dt>Waits for an agent</dt>
-          <dd>up to {formatDuration(queueTimeout)}</dd>
-        </div>
-      )}
+      <Entry name="Timeout">{formatDuration(timeout)}</Entry>
+      {queueTimeout !== null && <Entry name="Waits for an agent">up to {formatDuration(queueTimeout)}</Entry>}
     </dl>
   );
 }
@@ -172,11 +147,8 @@ function Took({ task, explanation, now }: TookProps): VNode {
       ? formatDuration(ended - task.create_time)
       : '…';
   return (
-    <div>
-      <dt>{word}</dt>
-      <dd>
-        <b>{length}</b>
-      </dd>
-    </div>
+    <Entry name={word}>
+      <b>{length}</b>
+    </Entry>
   );
 }

@@ -1,24 +1,17 @@
-/**
- * The bar for what is selected: it floats, so nothing moves. While an action runs it shows the progress and
- * a stop.
- */
+/** The bar for what is selected: it floats, so nothing moves. */
 import type { VNode } from 'preact';
-import { formatNumber } from '../../parts/format.ts';
+import { formatLeast } from '../../parts/format.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { type ChosenCounts, countOpen } from './bulk.ts';
-
-/** An action under way. */
-export type BulkProgress = { readonly text: string; readonly stop: () => void };
 
 export type BulkBarProps = {
   readonly counts: ChosenCounts;
   /** Whether all that match are selected. */
   readonly isWhole: boolean;
-  /** How many match, in words: `60`, `at least 1,000`; null until they are counted. */
+  /** How many match: `60`, `1,000+`; null until they are counted. */
   readonly matching: string | null;
   readonly changeRefusal: string | null;
   readonly submitRefusal: string | null;
-  readonly progress: BulkProgress | null;
   readonly onSelectWhole: () => void;
   readonly onCancel: () => void;
   readonly onSubmitAgain: () => void;
@@ -27,23 +20,12 @@ export type BulkBarProps = {
 
 /** The bar. */
 export function BulkBar(props: BulkBarProps): VNode {
-  const { counts, isWhole, matching, progress, onSelectWhole, onClear } = props;
-  if (progress) {
-    return (
-      <section class="bulk" aria-label="Action under way">
-        <b>{progress.text}</b>
-        <button class="btn small" type="button" onClick={progress.stop}>
-          Stop
-        </button>
-      </section>
-    );
-  }
-  const least = counts.complete ? '' : 'at least ';
+  const { counts, isWhole, matching, onSelectWhole, onClear } = props;
   return (
     <section class="bulk" aria-label="Selected tasks">
       <b>
-        {isWhole ? `All ${least}` : ''}
-        {formatNumber(counts.total)} selected
+        {isWhole ? 'All ' : ''}
+        {formatLeast(counts.total, counts)} selected
       </b>
       {!isWhole && matching !== null && (
         <button class="btn small" type="button" onClick={onSelectWhole}>
@@ -75,7 +57,7 @@ function BulkActions({ counts, changeRefusal, submitRefusal, onCancel, onSubmitA
         title={noCancel ?? ''}
         onClick={() => noCancel === null && onCancel()}
       >
-        Cancel {formatNumber(open)} open…
+        Cancel {formatLeast(open, counts)} open…
       </button>
       <button
         class="btn small act"
@@ -85,7 +67,7 @@ function BulkActions({ counts, changeRefusal, submitRefusal, onCancel, onSubmitA
         onClick={() => noSubmit === null && onSubmitAgain()}
       >
         <Icon name="again" />
-        Submit {formatNumber(counts.ended)} again…
+        Submit {formatLeast(counts.ended, counts)} again…
       </button>
     </>
   );

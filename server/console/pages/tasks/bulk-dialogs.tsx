@@ -1,12 +1,10 @@
 /** The questions before many tasks are cancelled or submitted again. The harmless button has the focus. */
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
-import { useCommands } from '../../keyboard/commands.ts';
 import { CodedText } from '../../parts/coded-text.tsx';
 import { describeError } from '../../parts/describe-error.ts';
-import { Dialog } from '../../parts/dialog.tsx';
 import { formatCount, formatNumber } from '../../parts/format.ts';
 import type { Token } from '../../routing/filter.ts';
+import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { type ChosenCounts, countOpen, describeCancel, TYPED_FROM } from './bulk.ts';
 import type { BulkTarget } from './bulk-calls.ts';
 import { useDryRun } from './use-dry-run.ts';
@@ -91,74 +89,5 @@ export function AgainDialog({ counts, filter, onClose, onConfirm }: BulkDialogPr
         </p>
       )}
     </ConfirmDialog>
-  );
-}
-
-type ConfirmDialogProps = {
-  readonly title: string;
-  readonly keep: string;
-  readonly confirm: string;
-  readonly isDanger?: boolean;
-  /** Why it can't be confirmed yet; null if it can. */
-  readonly refusal?: string | null;
-  /** The number to type first; null if none is. */
-  readonly typed: number | null;
-  readonly onClose: () => void;
-  readonly onConfirm: () => void;
-  readonly children: preact.ComponentChildren;
-};
-
-function ConfirmDialog(props: ConfirmDialogProps): VNode {
-  const {
-    title,
-    keep,
-    confirm,
-    isDanger = false,
-    refusal = null,
-    typed,
-    onClose,
-    onConfirm,
-    children,
-  } = props;
-  const [text, setText] = useState('');
-  const isTyped = typed === null || text.replace(/[ ,]/g, '') === String(typed);
-  const isReady = refusal === null && isTyped;
-  useCommands({ close: onClose }, { isModal: true });
-  return (
-    <Dialog
-      title={title}
-      role="alertdialog"
-      onClose={onClose}
-      footer={
-        <>
-          <button class="btn" type="button" data-autofocus onClick={onClose}>
-            {keep}
-          </button>
-          <button
-            class={isDanger ? 'btn danger solid' : 'btn primary'}
-            type="button"
-            aria-disabled={!isReady}
-            title={refusal ?? (isTyped ? '' : 'Type the number first.')}
-            onClick={() => isReady && onConfirm()}
-          >
-            {confirm}
-          </button>
-        </>
-      }
-    >
-      {children}
-      {typed !== null && (
-        <label class="row">
-          <span class="label">Type {formatNumber(typed)} to go on</span>
-          <input
-            type="text"
-            inputmode="numeric"
-            autocomplete="off"
-            value={text}
-            onInput={({ currentTarget }) => setText(currentTarget.value)}
-          />
-        </label>
-      )}
-    </Dialog>
   );
 }

@@ -3,7 +3,8 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { useConsole } from '../../gateway/console.ts';
 import { describeError } from '../../parts/describe-error.ts';
-import { formatNumber } from '../../parts/format.ts';
+import { formatLeast, formatNumber } from '../../parts/format.ts';
+import { PageButtons } from '../../parts/page-buttons.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { buildTaskQuery, readValue, TASK_KEYS, type Token, writeTokens } from '../../routing/filter.ts';
 import { changeSearch } from '../../routing/routes.ts';
@@ -30,9 +31,6 @@ export function Pager({ tasks, tokens, cursor }: PagerProps): VNode {
   const counts = tasks.counts.value.value;
   const shown = tasks.list?.shown.length ?? 0;
   const skipped = cursor === null ? 0 : before.get(cursor);
-  const of = counts
-    ? ` of ${counts.complete ? '' : 'at least '}${formatNumber(Math.max(counts.total, (skipped ?? 0) + shown))}`
-    : '';
   const range =
     skipped === undefined || shown === 0
       ? `${formatNumber(shown)} rows`
@@ -57,35 +55,20 @@ export function Pager({ tasks, tokens, cursor }: PagerProps): VNode {
       setBusy(false);
     }
   };
-  const isFirst = cursor === null;
-  const hasOlder = tasks.hasOlder && !isBusy;
+  const showNewer = (): void => {
+    if ((skipped ?? 0) > PAGE_SIZE) history.back();
+    else changeSearch(writeTokens(tokens, TASK_KEYS), { push: true });
+  };
   return (
     <div class="pager">
       <span>
         {range}
-        {of}
+        {counts && ` of ${formatLeast(Math.max(counts.total, (skipped ?? 0) + shown), counts)}`}
       </span>
-      <span class="grow" />
-      <button
-        class="btn small"
-        type="button"
-        aria-disabled={isFirst}
-        onClick={() => {
-          if (isFirst) return;
-          if ((skipped ?? 0) > PAGE_SIZE) history.back();
-          else changeSearch(writeTokens(tokens, TASK_KEYS), { push: true });
-        }}
-      >
-        Newer
-      </button>
-      <button
-        class="btn small"
-        type="button"
-        aria-disabled={!hasOlder}
-        onClick={() => hasOlder && void showOlder()}
-      >
-        Older
-      </button>
+      <PageButtons
+        onNewer={cursor === null ? undefined : showNewer}
+        onOlder={tasks.hasOlder && !isBusy ? () => void showOlder() : undefined}
+      />
     </div>
   );
 }

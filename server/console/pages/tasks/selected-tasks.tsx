@@ -4,8 +4,9 @@ import { useState } from 'preact/hooks';
 import { useConsole } from '../../gateway/console.ts';
 import type { TaskCounts, TaskRow } from '../../gateway/shapes.ts';
 import { useCommands } from '../../keyboard/commands.ts';
-import { formatNumber } from '../../parts/format.ts';
+import { formatLeast } from '../../parts/format.ts';
 import type { ShownRow } from '../../parts/frozen-list.ts';
+import { underWay } from '../../parts/under-way.tsx';
 import { buildTaskQuery, type Token } from '../../routing/filter.ts';
 import { type ChosenCounts, countChosen, countMatching, countOpen } from './bulk.ts';
 import { BulkBar } from './bulk-bar.tsx';
@@ -57,8 +58,9 @@ export function SelectedTasks({
   };
   const ask = (kind: Question['kind']): void =>
     setQuestion({ kind, counts: chosen, target: chooseTarget(kind === 'again') });
-  const canCancel = changeRefusal.value === null && countOpen(chosen) > 0 && bulk.progress === null;
-  const canSubmit = submitRefusal.value === null && chosen.ended > 0 && bulk.progress === null;
+  const isFree = underWay.value === null;
+  const canCancel = changeRefusal.value === null && countOpen(chosen) > 0 && isFree;
+  const canSubmit = submitRefusal.value === null && chosen.ended > 0 && isFree;
   useCommands({
     cancel: () => canCancel && ask('cancel'),
     submit_again: () => canSubmit && ask('again'),
@@ -74,19 +76,21 @@ export function SelectedTasks({
     onFinished(areCancelled ? meant : []);
   };
   const shown = rows.map(({ id }) => id);
-  const matching = counts ? `${counts.complete ? '' : 'at least '}${formatNumber(counts.total)}` : null;
+  const matching = counts ? formatLeast(counts.total, counts) : null;
   const Asked = question?.kind === 'cancel' ? CancelDialog : AgainDialog;
   return (
     <>
-      <BulkBar
-        {...{ counts: chosen, isWhole, matching, progress: bulk.progress }}
-        changeRefusal={changeRefusal.value}
-        submitRefusal={submitRefusal.value}
-        onSelectWhole={() => onSelection(selectWhole(shown))}
-        onCancel={() => ask('cancel')}
-        onSubmitAgain={() => ask('again')}
-        onClear={() => onSelection(NO_SELECTION)}
-      />
+      {isFree && (
+        <BulkBar
+          {...{ counts: chosen, isWhole, matching }}
+          changeRefusal={changeRefusal.value}
+          submitRefusal={submitRefusal.value}
+          onSelectWhole={() => onSelection(selectWhole(shown))}
+          onCancel={() => ask('cancel')}
+          onSubmitAgain={() => ask('again')}
+          onClear={() => onSelection(NO_SELECTION)}
+        />
+      )}
       {question && (
         <Asked
           counts={question.counts}

@@ -1,17 +1,13 @@
 /** Runs an action on many tasks: its progress in words, its stop, and a toast with what became of it. */
-import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import { useConsole } from '../../gateway/console.ts';
 import { describeError } from '../../parts/describe-error.ts';
 import { formatCount, formatNumber } from '../../parts/format.ts';
 import { showToast } from '../../parts/toast.tsx';
+import { underWay } from '../../parts/under-way.tsx';
 import { cancelPages, describeCancelled, submitEach } from './bulk.ts';
-import type { BulkProgress } from './bulk-bar.tsx';
 import { type BulkTarget, createCancelPage, listEnded, submitOneAgain } from './bulk-calls.ts';
 
 export type Bulk = {
-  /** Null while nothing runs. */
-  readonly progress: BulkProgress | null;
   /**
    * Cancels the open tasks of a target, about `open` of them. Resolves with whether it has cancelled just so
    * many: none had ended before.
@@ -21,11 +17,9 @@ export type Bulk = {
   submitAgain(target: BulkTarget, ended: number): Promise<void>;
 };
 
-/** The actions. One that runs is stopped when the page is left. */
+/** The actions. One that runs goes on when the page is left. */
 export function useBulk(): Bulk {
   const { client, time } = useConsole();
-  const progress = useSignal<BulkProgress | null>(null);
-  useEffect(() => () => progress.peek()?.stop(), []);
 
   /** Runs `act` with a signal that Stop aborts. */
   async function run<Value>(
@@ -34,16 +28,15 @@ export function useBulk(): Bulk {
     const stopping = new AbortController();
     const stop = (): void => stopping.abort();
     const show = (text: string): void => {
-      progress.value = { text, stop };
+      underWay.value = { text, stop };
     };
     try {
       return await act(stopping.signal, show);
     } finally {
-      progress.value = null;
+      underWay.value = null;
     }
   }
   return {
-    progress: progress.value,
     cancel: (target, open) =>
       run(async (signal, show) => {
         show(`Cancelling ${formatCount(open, 'task')}`);

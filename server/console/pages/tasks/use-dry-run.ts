@@ -17,7 +17,8 @@ export function useDryRun(target: BulkTarget): DryRun | null {
   const [found, setFound] = useState<DryRun>({ kind: 'counting', open: 0 });
   useEffect(() => {
     if (target.kind === 'ids') return;
-    const { signal, abort } = createStop();
+    const stopping = new AbortController();
+    const { signal } = stopping;
     const readPage = createCancelPage(client, target, { signal, dry_run: true });
     void cancelPages(readPage, signal, ({ cancelled }) =>
       setFound({ kind: 'counting', open: cancelled }),
@@ -26,12 +27,7 @@ export function useDryRun(target: BulkTarget): DryRun | null {
       if (end.kind === 'finished') setFound({ kind: 'counted', open });
       else if (end.kind === 'failed') setFound({ kind: 'failed', open, error: end.error });
     });
-    return abort;
+    return () => stopping.abort();
   }, [target, client]);
   return target.kind === 'ids' ? null : found;
-}
-
-function createStop(): { readonly signal: AbortSignal; readonly abort: () => void } {
-  const stopping = new AbortController();
-  return { signal: stopping.signal, abort: () => stopping.abort() };
 }

@@ -3,7 +3,7 @@
  * example, if 1,000 agents fail, it lists 10.
  */
 
-import { END_DRAIN } from '../../../domain/advice-words.ts';
+import { adviseOnPushError, END_DRAIN } from '../../../domain/advice-words.ts';
 import { type AgentRecord, isDraining } from '../../../domain/agent.ts';
 import { windowStartMs } from '../../../domain/failures.ts';
 import type { Candidate } from '../../../domain/match.ts';
@@ -119,7 +119,7 @@ function describeFailing({ record, slots, contact }: Candidate, failures: number
   return createProblem('push_failing', 'problem', {
     since: since === null ? null : since / 1_000,
     text: `Pushes to \`${agent_id}\` fail: ${error}${times}.`,
-    help: `${assigned}Look at its log and its endpoint.`,
+    help: `${assigned}${adviseOnPushError(error, 'Look at its log and its endpoint.')}`,
     agent_id,
     count: failures > 0 ? failures : null,
   });

@@ -208,7 +208,7 @@ function pageNamed(ids: readonly string[], from: number, limit: number): Page<Li
 }
 
 /** Of the tasks that ended last, those that match by all that is kept of them; the last one first. */
-export function filterEnded(
+function filterEnded(
   ended: readonly EndedTask[],
   { ended_after = 0, type, agent, id, outcome, error }: TaskFilter,
 ): readonly EndedTask[] {

@@ -1,1 +1,0 @@
-import{T as e,Vt as t,w as n}from"./parts-BLicVnZ2.js";function r({text:r}){let i=n(r);return i===null?t(`span`,{class:`cut payload`},e(r)):i.length===0?t(`span`,{class:`faint`},`{}`):t(`span`,{class:`cut kv`},i.map(({key:n,text:r},i)=>t(`span`,{key:n},i>0&&t(`b`,null),t(`i`,null,e(n)),` `,e(r))))}export{r as t};

@@ -1,0 +1,24 @@
+/** The buttons to the newer and the older rows of a list, newest first. */
+import type { VNode } from 'preact';
+
+export type PageButtonsProps = {
+  /** Undefined where there are none. */
+  readonly onNewer: (() => void) | undefined;
+  readonly onOlder: (() => void) | undefined;
+};
+
+/** Both buttons, at the end of a pager. */
+export function PageButtons({ onNewer, onOlder }: PageButtonsProps): VNode {
+  const draw = (text: string, onClick: (() => void) | undefined): VNode => (
+    <button class="btn small" type="button" aria-disabled={onClick === undefined} onClick={onClick}>
+      {text}
+    </button>
+  );
+  return (
+    <>
+      <span class="grow" />
+      {draw('Newer', onNewer)}
+      {draw('Older', onOlder)}
+    </>
+  );
+}
