@@ -129,7 +129,8 @@ describe('the simulator', () => {
     console.log(`figure: conformance-must-simulator ${passed}, of which expected not to pass ${counts.fail}`);
     expect(unexpected.map(({ requirement, detail }) => `${requirement.id}: ${detail}`)).toEqual([]);
     expect(counts.error).toBe(0);
-    expect(summarize(verdicts.filter(({ requirement }) => requirement.level === 'L0')).passed).toBe(60);
+    const letter = verdicts.filter(({ requirement }) => requirement.level === 'L0');
+    expect(letter.filter(isComplaint)).toEqual([]);
   });
 });
 
