@@ -75,6 +75,7 @@ describe.concurrent('a client that conforms', () => {
     async ({ expect: wants }) => {
       const run = await runCommand(`${NODE} ${join(import.meta.dirname, 'streaming-client.ts')}`, {
         limitMs: LIMIT_MS / 4,
+        again: false,
       });
       const complaints = [...idsOf(run, 'fail'), ...idsOf(run, 'warn'), ...idsOf(run, 'error')];
       wants(complaints.toSorted()).toEqual(WITHOUT_POLLS);

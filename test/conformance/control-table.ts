@@ -114,6 +114,7 @@ export async function findComplaints(
   const { send = (url, init) => fetch(url, { ...init, redirect: 'manual' }) } = subject;
   const { verdicts } = await runChecks({
     ...subject,
+    again: false,
     auth,
     adminAuth,
     pushSecrets,

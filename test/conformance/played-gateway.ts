@@ -5,6 +5,7 @@
  */
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { describeExchange } from './exchanges.ts';
 import type { Fields } from './findings.ts';
 import {
   createPlayedServer,
@@ -137,6 +138,7 @@ export function createPlayedGateway(options: PlayedGatewayOptions): PlayedGatewa
       return server.url;
     },
     received: server.received,
+    exchanges: server.exchanges,
     agent: () => agent,
     answer(next) {
       choose = next;
@@ -156,8 +158,12 @@ export function createPlayedGateway(options: PlayedGatewayOptions): PlayedGatewa
       if (index >= 0) offers.splice(index, 1);
     },
     isPull: () => agent?.endpoint === 'pull',
-    deliver(task, change = {}) {
-      if (agent?.endpoint !== 'pull') return push(String(agent?.endpoint), task, change, options.pushSecret);
+    async deliver(task, change = {}) {
+      if (agent?.endpoint !== 'pull') {
+        const status = await push(String(agent?.endpoint), task, change, options.pushSecret);
+        server.exchanges.push(describeExchange(`push to ${agent?.endpoint}`, status, undefined));
+        return status;
+      }
       return new Promise((taken) => {
         offers.push({ task, taken });
         for (const end of [...claims].slice(0, 1)) end();
