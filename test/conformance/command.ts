@@ -8,7 +8,7 @@ import { type Fields, isFields } from './findings.ts';
 import { serveMinimalGateway } from './minimal-gateway.ts';
 import { REQUIREMENTS } from './requirements.ts';
 import { runAgentChecks } from './run-agent-checks.ts';
-import { CHECKS, type Run, runChecks } from './run-checks.ts';
+import { hasCheck, type Run, runChecks } from './run-checks.ts';
 import { runClientChecks } from './run-client-checks.ts';
 import { SLOW_CHECKS } from './slow-checks.ts';
 import { awaitsAgent, startsCommand } from './started-command.ts';
@@ -229,8 +229,9 @@ function readBaseline(file: string | undefined, { only = '', level, slow }: Valu
 }
 
 function listRequirements(): string {
-  return REQUIREMENTS.map(({ id, level, strength, role, text, not_scored }) => {
-    const isChecked = [CHECKS, SLOW_CHECKS, AGENT_CHECKS, CLIENT_CHECKS].some((checks) => id in checks);
+  return REQUIREMENTS.map((one) => {
+    const { id, level, strength, role, text, not_scored } = one;
+    const isChecked = hasCheck(one) || id in AGENT_CHECKS || id in CLIENT_CHECKS;
     const state = isChecked ? 'checked' : `not scored: ${not_scored}`;
     return `${id} (${level}, ${role}, ${strength}; ${state})\n  ${text}`;
   }).join('\n');

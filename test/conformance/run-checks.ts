@@ -18,6 +18,8 @@ import {
   keepExchanges,
   listExchanges,
 } from './exchanges.ts';
+import { FIELD_CHECKS } from './field-checks.ts';
+import { FILTER_CHECKS } from './filter-checks.ts';
 import { Finding, NotScored } from './findings.ts';
 import { FIVE_CALLS_CHECKS } from './five-calls-checks.ts';
 import { GUARANTEE_CHECKS } from './guarantee-checks.ts';
@@ -99,6 +101,8 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   ...FIVE_CALLS_CHECKS,
   ...OUTPUT_CHECKS,
   ...QUESTION_CHECKS,
+  ...FIELD_CHECKS,
+  ...FILTER_CHECKS,
 };
 
 /** Few enough for a gateway that bounds its callers. */
@@ -138,15 +142,15 @@ async function checkAll(
   signal.addEventListener('abort', end);
   const take = async (one: Requirement): Promise<void> => {
     const exchanges: Exchanges = { own: [], seen: new Set() };
-    const check = stopped === undefined ? bindCheck(one.id, kit, broken, options) : undefined;
+    const check = stopped === undefined ? bindCheck(one, kit, broken, options) : undefined;
     const run = check && (() => keepExchanges(check, exchanges));
     const verdict = await giveVerdict(one, run, signal, () => listExchanges(exchanges));
     const silence = kit.subject.silence();
-    const isSilent = silence !== undefined && !signal.aborted && isComplaint(verdict);
-    const isRest = stopped !== undefined && (isSilent || (check === undefined && hasCheck(one.id)));
+    const isGone = silence !== undefined && !signal.aborted && isComplaint(verdict);
+    const isRest = stopped !== undefined && (isGone || (check === undefined && hasCheck(one)));
     if (isRest) verdicts.set(one, { requirement: one, outcome: 'not_run', detail: String(stopped) });
-    else verdicts.set(one, isSilent ? { ...verdict, outcome: 'fail' } : verdict);
-    if (isSilent)
+    else verdicts.set(one, isGone ? { ...verdict, outcome: 'fail' } : verdict);
+    if (isGone)
       stopped ??= `No response since check ${verdicts.size} of ${asked.length}, ${one.id} (sent ${silence}).`;
     if (first && verdict.outcome === 'fail') stopped ??= `It stopped at the first that failed, ${one.id}.`;
   };
@@ -217,23 +221,27 @@ async function prepare(kit: Kit): Promise<unknown> {
   }
 }
 
-const hasCheck = (id: string): boolean => id in CHECKS || id in SLOW_CHECKS;
+/** Whether a check looks at a requirement. */
+export function hasCheck({ id, checked_by = id }: Requirement): boolean {
+  return checked_by in CHECKS || checked_by in SLOW_CHECKS;
+}
 
 /** The check of a requirement, if there is one; where nothing can be asked it throws why. */
 function bindCheck(
-  id: string,
+  { id, checked_by = id }: Requirement,
   kit: Kit,
   broken: unknown,
   { slow = false }: RunOptions,
 ): (() => Promise<void>) | undefined {
-  const long = SLOW_CHECKS[id];
-  const check = CHECKS[id] ?? long?.check;
+  const long = SLOW_CHECKS[checked_by];
+  const check = CHECKS[checked_by] ?? long?.check;
   return (
     check &&
     (async () => {
       if (long && !slow) throw new NotScored(`It takes ${long.seconds} s: give --slow.`);
       if (broken !== undefined) throw broken;
-      await check(kit);
+      // Once, for all requirements that it looks at.
+      await kit.see(check);
     })
   );
 }

@@ -42,7 +42,10 @@ export function summarize(verdicts: readonly Verdict[], baseline: Baseline = {})
   };
 }
 
-/** 0: conforms as expected; 1: it does not, a part was not run, or the baseline is stale; 2: the kit failed. */
+/**
+ * 0: conforms as expected; 1: it does not, a part was not run, or the baseline is stale; 2: the kit itself
+ * failed.
+ */
 export function exitCodeOf({ counts, stale, unexpected }: Summary): number {
   if (counts.error > 0) return 2;
   return stale.length > 0 || unexpected.length > 0 || counts.not_run > 0 ? 1 : 0;

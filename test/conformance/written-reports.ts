@@ -73,7 +73,7 @@ function groupByCause(failed: readonly Verdict[]): readonly (readonly Verdict[])
   return [...groups.values()].toSorted((a, b) => startOf(a) - startOf(b));
 }
 
-/** The first of them has what was sent and got; where there are more, their number and their cause come first. */
+/** The first has what was sent and got; where there are more, their number and their cause come before it. */
 function describeGroup(group: readonly Verdict[], baseline: Baseline): readonly string[] {
   const [first] = group;
   return [
