@@ -49,6 +49,7 @@ const WITHOUT_POLLS = [
   'as-client.polls',
   'as-client.polls-again',
   'as-client.reads-again',
+  'as-client.too-many',
   'as-client.unknown-values',
   'events.subscribe-first',
 ];

@@ -137,13 +137,6 @@ export const FIELD_CONTROLS: Readonly<Record<string, Control>> = {
       ),
     ),
   },
-  'fields.when-the-oldest-of': {
-    fault: '`oldest_create_time` is 0 where no task waits.',
-    plant: changeBodies(/\/overview$/, (body) => ({
-      ...body,
-      tags: listOf(body.tags).map((one) => ({ ...one, oldest_create_time: one.oldest_create_time ?? 0 })),
-    })),
-  },
   'fields.they-are-compared-exactly': {
     fault: 'Tags are compared without case.',
     plant: changeRequests(/^POST \/api\/cli\/tasks$/, (body) => ({

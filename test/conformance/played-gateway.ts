@@ -65,6 +65,8 @@ export function createPlayedGateway(options: PlayedGatewayOptions): PlayedGatewa
   const cancelled = new Set<string>();
   const reported = new Set<unknown>();
   const created = new Set<unknown>();
+  const written = new Map<string, number>();
+  const asked = new Set<string>();
   const offers: Offer[] = [];
   const claims = new Set<() => void>();
   let agent: Fields | undefined;
@@ -97,6 +99,10 @@ export function createPlayedGateway(options: PlayedGatewayOptions): PlayedGatewa
         return receipt(describe());
       case 'claim':
         return claim(body, response);
+      case 'output':
+        return takePieces(body);
+      case 'answer':
+        return giveAnswer(body);
       case 'unregister':
         agent = undefined;
         return receipt({ agent_id: body.agent_id });
@@ -113,6 +119,25 @@ export function createPlayedGateway(options: PlayedGatewayOptions): PlayedGatewa
     const accepted = !reported.has(request_id);
     if (status === 'success' || status === 'failed') reported.add(request_id);
     return receipt({ request_id, status, accepted });
+  }
+
+  /** The pieces of a writer are stored behind those that it sent before. */
+  function takePieces({ request_id, writer, from, pieces }: Fields): Reply {
+    const name = `${request_id} ${writer}`;
+    const stored = Math.max(
+      written.get(name) ?? 0,
+      Number(from) + (Array.isArray(pieces) ? pieces.length : 0),
+    );
+    written.set(name, stored);
+    return receipt({ request_id, accepted: true, next: stored, last: stored });
+  }
+
+  /** The first claim of each answer comes too early. */
+  function giveAnswer({ request_id, key }: Fields): Reply {
+    const name = `${request_id} ${key}`;
+    if (asked.has(name)) return receipt({ key, answer: 'yes' });
+    asked.add(name);
+    return { status: 204 };
   }
 
   async function claim({ wait }: Fields, response: ServerResponse): Promise<Reply> {
