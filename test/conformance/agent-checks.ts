@@ -12,12 +12,8 @@ import {
 } from './findings.ts';
 import type { Received } from './played-server.ts';
 import { PUSH_CHECKS } from './push-checks.ts';
-import type { ScenarioName, Seen } from './trials-of-agents.ts';
+import type { AgentCheck, Look, ScenarioName, Seen } from './trials-of-agents.ts';
 import { WRITING_CHECKS } from './writing-checks.ts';
-
-export type Look = <Name extends ScenarioName>(name: Name) => Seen<Name>;
-/** Throws what the scenario threw that it looks at, or what `findings.ts` describes. */
-export type AgentCheck = (stage: Stage, look: Look) => void;
 
 const IS_TEXT = (value: unknown): boolean => typeof value === 'string' && value !== '';
 const IS_COUNT = (value: unknown): boolean => value === undefined || Number.isInteger(value);

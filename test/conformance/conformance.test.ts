@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { findFreePort } from '../harness/free-port.ts';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
 import { startRedis } from '../harness/redis-process.ts';
+import { serveSimulator } from '../harness/served-simulator.ts';
 import { CONTROLS, findComplaints, TRIED_SETTINGS, tryControls, withSimulator } from './control-table.ts';
 import { serveMinimalGateway } from './minimal-gateway.ts';
 import { CONTROL_SECRETS, CONTROL_ORIGIN as origin } from './planted-faults.ts';
@@ -120,6 +121,12 @@ describe('the simulator', () => {
     const letter = verdicts.filter(({ requirement }) => requirement.level === 'L0');
     expect(complaintsOf({ verdicts: letter })).toEqual([]);
   });
+});
+
+test('the simulator over HTTP keeps the letter, in real time', async () => {
+  const served = await serveSimulator({ realTime: true }, { auth, adminAuth });
+  onTestFinished(() => served.stop());
+  expect(await complaintsOn(served.url, { level: 'L0' })).toEqual([]);
 });
 
 // They wait rather than work.

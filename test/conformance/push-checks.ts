@@ -1,6 +1,6 @@
 /** The checks of how agents take pushes: signatures, and tasks that come again. */
-import type { AgentCheck } from './agent-checks.ts';
 import { NotScored, requireEqual, requireThat } from './findings.ts';
+import type { AgentCheck } from './trials-of-agents.ts';
 
 /** The checks, by the ids of the requirements that they look at. */
 export const PUSH_CHECKS: Readonly<Record<string, AgentCheck>> = {

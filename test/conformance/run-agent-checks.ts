@@ -1,10 +1,10 @@
 /** Plays the scenarios with an agent, then runs the checks on what they saw; the verdicts. */
-import { AGENT_CHECKS, type Look } from './agent-checks.ts';
+import { AGENT_CHECKS } from './agent-checks.ts';
 import { type AgentRunOptions, createStage, type Stage } from './agent-stage.ts';
 import type { Exchange } from './exchanges.ts';
 import { Finding } from './findings.ts';
 import { chooseRequirements, giveVerdict, isComplaint, joinRuns, type Run } from './run-checks.ts';
-import { SCENARIOS, type ScenarioName } from './trials-of-agents.ts';
+import { type Look, SCENARIOS, type ScenarioName } from './trials-of-agents.ts';
 
 type Played = ({ readonly seen: unknown } | { readonly error: unknown }) & {
   readonly exchanges: readonly Exchange[];

@@ -281,3 +281,8 @@ export const SCENARIOS = {
 
 export type ScenarioName = keyof typeof SCENARIOS;
 export type Seen<Name extends ScenarioName> = Awaited<ReturnType<(typeof SCENARIOS)[Name]>>;
+
+/** What a scenario saw. */
+export type Look = <Name extends ScenarioName>(name: Name) => Seen<Name>;
+/** Throws what the scenario threw that it looks at, or what `findings.ts` describes. */
+export type AgentCheck = (stage: Stage, look: Look) => void;

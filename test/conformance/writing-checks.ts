@@ -1,7 +1,7 @@
 /** The checks of agents that write output and ask questions. */
-import type { AgentCheck } from './agent-checks.ts';
 import { NotScored, requireEqual, requireThat } from './findings.ts';
 import type { Received } from './played-server.ts';
+import type { AgentCheck } from './trials-of-agents.ts';
 
 const WRITES_NOTHING = 'The agent writes no output.';
 
