@@ -1,13 +1,18 @@
 /**
  * The requirements of the conformance kit, as they are published. Those of the specification (L0), of agents
  * and of clients are written by hand in `requirements/`. Of the guide and of what the document says about its
- * operations (L1), each sentence and row is one requirement: `requirements/guide.json` and
- * `requirements/operations.json` have the reasons why one is not scored.
+ * operations (L1), each sentence and row is one requirement, and of what it says about fields, parameters and
+ * headers each sentence that promises something. `requirements/` has the reasons why one is not scored.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from './document.ts';
-import { listGuideStatements, listOperationStatements, type Statement } from './statements.ts';
+import {
+  listFieldStatements,
+  listGuideStatements,
+  listOperationStatements,
+  type Statement,
+} from './statements.ts';
 
 const FOLDER = join(import.meta.dirname, 'requirements');
 /** Words of a sentence that its id has at least. */
@@ -21,6 +26,7 @@ type Requirement = {
   readonly text: string;
   readonly document: string;
   readonly where: readonly string[];
+  readonly checked_by?: string;
   readonly not_scored?: string;
 };
 /** The reasons why no check looks at a sentence, by the sentence's id. */
@@ -29,6 +35,14 @@ type GuidePart = Unscored & {
   /** The required sections, each with the first word of its sentences' ids. */
   readonly sections: Readonly<Record<string, string>>;
 };
+type FieldPart = Unscored & {
+  /** Sentences that are required though they have none of the words. */
+  readonly also: readonly string[];
+  /** The requirement whose check looks at a sentence too, by the sentence's id. */
+  readonly checked_by: Readonly<Record<string, string>>;
+};
+/** Words of a sentence that promises something. */
+const PROMISE = /\b(never|only|at most|must|null if)\b/i;
 
 /** `requirements.json`, and `REQUIREMENTS.md` for readers. Throws an error if two of them have one id. */
 export function buildRequirements(document: Json): ReadonlyMap<string, string> {
@@ -37,6 +51,7 @@ export function buildRequirements(document: Json): ReadonlyMap<string, string> {
     ...byHand('specification.json'),
     ...readGuide(document),
     ...readOperations(document),
+    ...readFields(document),
     ...byHand('agent.json'),
     ...byHand('client.json'),
   ];
@@ -70,6 +85,29 @@ function readOperations(document: Json): readonly Requirement[] {
   const statements = listOperationStatements(document);
   const names = Object.fromEntries(statements.map(({ where }) => [where, where]));
   return requireSentences(statements, 'operations', names, readFile<Unscored>('operations.json').not_scored);
+}
+
+/** Throws an error if a sentence is named that there is not, or a check that no requirement has. */
+function readFields(document: Json): readonly Requirement[] {
+  const { also, checked_by, not_scored } = readFile<FieldPart>('fields.json');
+  const statements = listFieldStatements(document).filter(
+    ({ text }) => PROMISE.test(text) || also.includes(text),
+  );
+  const once = [...new Set(statements.map(({ text }) => text))].map((text) => ({
+    where: 'fields',
+    text,
+    isRow: false,
+  }));
+  const required = requireSentences(once, 'fields', { fields: 'fields' }, not_scored);
+  const unknown = [...Object.keys(checked_by)].filter((id) => !required.some((one) => one.id === id));
+  const lost = also.filter((text) => !once.some((one) => one.text === text));
+  if (unknown.length + lost.length > 0)
+    throw new Error(`Of fields there is no sentence ${[...unknown, ...lost].join(', ')}.`);
+  return required.map((one) => {
+    const places = statements.filter(({ text }) => text === one.text).map(({ where }) => where);
+    const other = checked_by[one.id];
+    return { ...one, where: places, ...(other === undefined ? {} : { checked_by: other }) };
+  });
 }
 
 /** One requirement for each sentence of the named parts of a document. */

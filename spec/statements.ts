@@ -35,6 +35,33 @@ export function listOperationStatements(document: Json): readonly Statement[] {
   );
 }
 
+const NOT_READ = ['example', 'examples', 'x-codeSamples'];
+
+/**
+ * The sentences about fields, parameters, headers and responses, each with its place: one that stands in
+ * several places is there as often.
+ */
+export function listFieldStatements(document: Json): readonly Statement[] {
+  const found: Statement[] = [];
+  const read = (value: unknown, where: readonly string[]): void => {
+    if (Array.isArray(value)) for (const item of value) read(item, where);
+    if (!isJson(value)) return;
+    const { name, description } = value;
+    const here = typeof name === 'string' ? [...where, name] : where;
+    if (typeof description === 'string')
+      for (const statement of listSentences(description)) found.push({ where: here.join('.'), ...statement });
+    for (const [key, item] of Object.entries(value))
+      if (key === 'properties' && isJson(item))
+        for (const [field, schema] of Object.entries(item)) read(schema, [...here, field]);
+      else if (!NOT_READ.includes(key)) read(item, here);
+  };
+  for (const { operation } of listOperations(document))
+    read({ ...operation, description: undefined }, [String(operation.operationId)]);
+  for (const parts of Object.values(isJson(document.components) ? document.components : {}))
+    for (const [name, part] of Object.entries(isJson(parts) ? parts : {})) read(part, [name]);
+  return found;
+}
+
 /** How large a document is, in characters, and how much of its text is said more than once. */
 export type DocumentFigures = {
   /** All of it, written as it is published. */

@@ -11,11 +11,9 @@ import {
   requireThat,
 } from './findings.ts';
 import type { Received } from './played-server.ts';
-import type { ScenarioName, Seen } from './trials-of-agents.ts';
-
-export type Look = <Name extends ScenarioName>(name: Name) => Seen<Name>;
-/** Throws what the scenario threw that it looks at, or what `findings.ts` describes. */
-export type AgentCheck = (stage: Stage, look: Look) => void;
+import { PUSH_CHECKS } from './push-checks.ts';
+import type { AgentCheck, Look, ScenarioName, Seen } from './trials-of-agents.ts';
+import { WRITING_CHECKS } from './writing-checks.ts';
 
 const IS_TEXT = (value: unknown): boolean => typeof value === 'string' && value !== '';
 const IS_COUNT = (value: unknown): boolean => value === undefined || Number.isInteger(value);
@@ -90,6 +88,8 @@ function requireNamed(stage: Stage, look: Look): void {
 
 /** Every check, by the id of the requirement that it looks at. */
 export const AGENT_CHECKS: Readonly<Record<string, AgentCheck>> = {
+  ...PUSH_CHECKS,
+  ...WRITING_CHECKS,
   'as-agent.registers'(_stage, look) {
     const { agent_tags, max_concurrent } = look('begun').register.body;
     const hasTags = IS_TEXTS(agent_tags) && (agent_tags as unknown[]).length > 0;
@@ -225,26 +225,6 @@ export const AGENT_CHECKS: Readonly<Record<string, AgentCheck>> = {
       `A task that came again was reported ${finals.length} times, each time with 200 as the response.`,
     );
   },
-  'as-agent.signature'(_stage, look) {
-    const { wrongStatus, started } = look('signed');
-    requireEqual(wrongStatus, 401, 'The response to a push with a wrong signature');
-    requireThat(!started[0], 'The agent worked on a task whose signature was wrong.');
-  },
-  'as-agent.timestamp'(_stage, look) {
-    const { oldStatus, started } = look('signed');
-    requireThat(
-      oldStatus >= 400 && oldStatus < 500,
-      `The response to a push signed ten minutes ago is ${oldStatus}, and must refuse it.`,
-    );
-    requireThat(!started[1], 'The agent worked on a task that was signed ten minutes ago.');
-  },
-  'as-agent.one-matches'(_stage, look) {
-    const { bothStatus, report } = look('signed');
-    requireThat(
-      report !== undefined,
-      `A push with two signatures, of which the second is right, got ${bothStatus} and was not reported.`,
-    );
-  },
   'as-agent.cancelled'(_stage, look) {
     const { late } = look('cancelled');
     requireThat(late.length === 0, 'The agent went on to the end of a task that was cancelled.');
@@ -286,6 +266,10 @@ export const AGENT_CHECKS: Readonly<Record<string, AgentCheck>> = {
     const { next, isOver } = look('refusedResult');
     requireThat(!isOver, 'The agent ended when a result was refused.');
     requireEqual(next?.body.status, 'failed', 'The status that is reported after a result got 422');
+  },
+  'as-agent.large-result'(_stage, look) {
+    const statuses = look('largeResult').finals.map(({ body }) => body.status);
+    requireEqual(statuses, ['success', 'failed'], 'What is reported where a result gets 413');
   },
   'as-agent.unknown-code': (_stage, look) => void look('unknownCode'),
   'as-agent.unknown-fields'(_stage, look) {

@@ -209,6 +209,30 @@ export const AGENT_CONTROLS: Readonly<Record<string, AgentControl>> = {
     fault: 'It drops a result that was refused.',
     plant: changeAnswers((answer) => (answer.status === 422 ? OK : answer)),
   },
+  'as-agent.repeated-push': {
+    fault: 'It responds 422 to a task that comes again.',
+    plant: ({ take, known }) => ({ take: (push) => (known.has(push.id) ? 422 : take(push)) }),
+  },
+  'as-agent.large-result': {
+    fault: 'It repeats a result that is too large, again and again.',
+    plant: changeAnswers((answer) => (answer.status === 413 ? { ...answer, status: 500 } : answer)),
+  },
+  'as-agent.writes': {
+    fault: 'Each of its writes begins at 0.',
+    plant: changeCalls('output', (body) => ({ ...body, from: 0 })),
+  },
+  'as-agent.writes-again': {
+    fault: 'It takes a lost response to a write for a good one.',
+    plant: changeAnswers((answer, operation) =>
+      answer.status === 0 && operation === 'output' ? OK : answer,
+    ),
+  },
+  'as-agent.claims-answer': {
+    fault: 'It claims an answer once.',
+    plant: changeAnswers((answer, operation) =>
+      answer.status === 204 && operation === 'answer' ? OK : answer,
+    ),
+  },
   'as-agent.unknown-code': {
     fault: 'It ends at a code that it does not know.',
     plant: ({ send, end }) => ({

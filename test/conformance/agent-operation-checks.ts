@@ -1,12 +1,26 @@
 /** The checks of what the document says about the operations of agents (L1). */
 import { awaitAgent, awaitPush, giveTask, requireNoAgent } from './awaited-tasks.ts';
 import type { Check } from './check.ts';
-import { requireEqual, requireThat } from './findings.ts';
+import { type Fields, requireEqual, requireThat } from './findings.ts';
 import type { Agent, Kit } from './kit.ts';
 import * as scenario from './played-scenarios.ts';
 import { requireObject, requireProblem, requireStatus } from './subject.ts';
 
 const claim = (kit: Kit, agent: Agent, wait: number) => kit.callAs(agent, 'claim', { wait });
+
+/** The call of an agent that is not known gets 404; once it has registered, it gets another response. */
+function afterRegistering(path: string, more: Fields = {}): Check {
+  return async (kit) => {
+    const agent = { agent_id: kit.name('agent') };
+    const { fresh } = await kit.see(scenario.unmatched);
+    const call = () => kit.callAs(agent, path, { request_id: fresh.request_id, ...more });
+    requireProblem(await call(), 404, 'agent_not_found', 'of an agent that is not known');
+    requireObject(await kit.callAs(agent, 'register', { endpoint: 'pull', agent_tags: [] }));
+    const { call: sent, status } = await call();
+    requireThat(status !== 404, `${sent}: ${status} of an agent that has registered.`);
+    requireObject(await kit.callAs(agent, 'unregister'));
+  };
+}
 
 /** The time of the gateway, in seconds. */
 async function readClock(kit: Kit): Promise<number> {
@@ -39,6 +53,7 @@ export const AGENT_OPERATION_CHECKS: Readonly<Record<string, Check>> = {
     const seconds = (await readClock(kit)) - start;
     requireThat(seconds > 0.5, `The 204 to a \`wait\` of 0.6 came after ${seconds} s.`);
   },
+  'claimTask.on-404-register-again': afterRegistering('claim', { wait: 0 }),
   'claimTask.an-agent-that-registered': async (kit) => {
     const agent = await kit.startAgent();
     requireProblem(await claim(kit, agent, 0), 422, 'validation_failed', 'of an agent with a URL');
@@ -50,6 +65,7 @@ export const AGENT_OPERATION_CHECKS: Readonly<Record<string, Check>> = {
     requireObject(await kit.callAs(agent, 'heartbeat', { current_load: 0 }));
     await giveTask(kit, agent);
   },
+  'heartbeatAgent.on-404-register-again': afterRegistering('heartbeat'),
   'registerAgent.registers-an-agent-or': async (kit) => {
     const agent = await kit.startAgent({ endpoint: 'pull' });
     const running = await giveTask(kit, agent);
@@ -72,6 +88,7 @@ export const AGENT_OPERATION_CHECKS: Readonly<Record<string, Check>> = {
     requireEqual(accepted, [true, false], '`accepted` of a report and of its repeat');
     requireEqual(after, done, 'The task after the repeat');
   },
+  'reportResult.on-404-task-not': afterRegistering('result', { status: 'success', progress: 100 }),
   'unregisterAgent.unregisters-an-agent-it': async (kit) => {
     const { left, task } = await kit.see(scenario.unregistered);
     requireEqual(requireObject(left).ok, true, '`ok`');

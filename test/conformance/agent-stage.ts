@@ -27,6 +27,8 @@ export type AgentRunOptions = {
   readonly level?: Requirement['level'];
   /** Only requirements whose ids begin so. */
   readonly only?: string;
+  /** Whether all is played once more where something fails: true by default. */
+  readonly again?: boolean;
   /** Ends the run: what was not checked by then is an error of the kit. */
   readonly signal?: AbortSignal;
 };
@@ -130,7 +132,7 @@ export function createStage(options: AgentRunOptions): Stage {
       if (found !== undefined) return found;
       const printed = agent?.printed() ? ` It printed: ${agent.printed()}` : '';
       if (stage.isOver()) throw new Finding(`The agent ended before: ${what}.${printed}`);
-      throw new Finding(`Not within ${limitMs / 1_000} s: ${what}.${printed}`);
+      throw new Finding(`Not within ${limitMs / 1_000} s: ${what}.${printed}`, { cause: 'wait' });
     },
     async pause(ms) {
       signal?.throwIfAborted();

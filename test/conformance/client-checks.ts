@@ -1,6 +1,13 @@
 /** The checks of clients: each looks at what the trials have seen. */
 
-import { requireFailure, requireRead, requireResumed, requireSuccess, streamsOf } from './ends-of-trials.ts';
+import {
+  requireFailure,
+  requirePause,
+  requireRead,
+  requireResumed,
+  requireSuccess,
+  streamsOf,
+} from './ends-of-trials.ts';
 import {
   Finding,
   isJsonObject,
@@ -12,12 +19,7 @@ import {
 } from './findings.ts';
 import { ELSEWHERE } from './gateway-of-clients.ts';
 import type { Received } from './played-server.ts';
-import {
-  CLIENT_SCENARIOS,
-  type ClientScenarioName,
-  RETRY_AFTER_SECONDS,
-  type Trial,
-} from './trials-of-clients.ts';
+import { CLIENT_SCENARIOS, type ClientScenarioName, type Trial } from './trials-of-clients.ts';
 
 export type LookAtTrial = (name: ClientScenarioName) => Trial;
 /** Throws what the trial threw that it looks at, or what `findings.ts` describes. */
@@ -25,8 +27,8 @@ export type ClientCheck = (look: LookAtTrial) => void;
 
 const NAMES = Object.keys(CLIENT_SCENARIOS) as ClientScenarioName[];
 const NO_POLLS = 'The client does not ask for its task.';
-/** Clocks may differ by this part of a pause. */
-const PAUSE_PART = 0.95;
+/** The least pause between polls that do not wait. */
+const PAUSE_MS_MIN = 50;
 
 /** All trials; those in which the client submitted nothing are findings of the checks that look at them. */
 function allTrials(look: LookAtTrial): readonly (Trial & { readonly name: ClientScenarioName })[] {
@@ -52,16 +54,6 @@ function requireSame(later: Received, first: Received): void {
 }
 
 const keyOf = ({ headers }: Received): unknown => headers['idempotency-key'];
-
-/** The calls came at least as long one after the other as `Retry-After` said. */
-function requirePause([first, second]: readonly Received[], what: string): void {
-  if (!first || !second) return;
-  const seconds = (second.atMs - first.atMs) / 1_000;
-  requireThat(
-    seconds >= RETRY_AFTER_SECONDS * PAUSE_PART,
-    `\`Retry-After\` said ${RETRY_AFTER_SECONDS} seconds, and ${what} was repeated after ${seconds.toFixed(2)}.`,
-  );
-}
 
 /** The submission was made once, and the client said that it failed. */
 function requireRefused(trial: Trial, what: string): void {
@@ -225,6 +217,23 @@ export const CLIENT_CHECKS: Readonly<Record<string, ClientCheck>> = {
     const trial = look('tooManyStreams');
     requirePause(streamsOf(trial), 'the subscription');
     requireSuccess(trial);
+  },
+  'as-client.too-many'(look) {
+    const trial = look('tooMany');
+    requireSuccess(trial);
+    requirePause(trial.gateway.calls('submit'), 'a submission that got 429');
+    requirePause(trial.gateway.calls('get'), 'a poll that got 429');
+  },
+  'as-client.poll-pause'(look) {
+    const polls = look('slow').gateway.calls('get');
+    if (polls.length === 0) throw new NotScored(NO_POLLS);
+    const hasWait = polls.every(({ url }) => Number(url.searchParams.get('wait') ?? 0) > 0);
+    const gaps = polls.slice(1).map(({ atMs }, index) => atMs - Number(polls[index]?.atMs));
+    const middle = gaps.toSorted((a, b) => a - b)[Math.floor(gaps.length / 2)] ?? PAUSE_MS_MIN;
+    requireThat(
+      hasWait || middle >= PAUSE_MS_MIN,
+      `Polls without \`wait\` come ${Math.round(middle)} ms apart: send \`wait\`, or pause.`,
+    );
   },
   'as-client.lost-response'(look) {
     const trial = look('lostSubmission');

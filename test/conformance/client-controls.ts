@@ -157,6 +157,18 @@ export const CLIENT_CONTROLS: Readonly<Record<string, ClientControl>> = {
       pauseMs: (answer) => (answer.status === 429 ? 0 : pauseMs(answer)),
     }),
   },
+  'as-client.too-many': {
+    fault: 'It gives up a poll that got 429.',
+    plant: gives(({ status }, { operation }) => status === 429 && operation === 'get'),
+  },
+  'as-client.poll-pause': {
+    fault: 'It polls again at once, without `wait`.',
+    isPolling: true,
+    plant: (parts) => ({
+      ...changeCalls('get', (call) => ({ ...call, path: call.path.replace(/\?.*/, '') }))(parts),
+      pollMs: 0,
+    }),
+  },
   'as-client.lost-response': {
     fault: 'It gives up when a submission gets no response.',
     plant: gives(({ status }, { operation }) => status === 0 && operation === 'submit'),

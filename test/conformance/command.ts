@@ -8,7 +8,7 @@ import { type Fields, isFields } from './findings.ts';
 import { serveMinimalGateway } from './minimal-gateway.ts';
 import { REQUIREMENTS } from './requirements.ts';
 import { runAgentChecks } from './run-agent-checks.ts';
-import { CHECKS, type Run, runChecks } from './run-checks.ts';
+import { hasCheck, type Run, runChecks } from './run-checks.ts';
 import { runClientChecks } from './run-client-checks.ts';
 import { SLOW_CHECKS } from './slow-checks.ts';
 import { awaitsAgent, startsCommand } from './started-command.ts';
@@ -36,12 +36,13 @@ gateway: GATEWAY_AUTH, ADMIN_AUTH and PUSH_SECRET in the environment.
   --origin ORIGIN       an origin whose pages the gateway allows; without it, what such a page gets is not scored
   --level LEVEL         only requirements of this level: L0 the specification, L1 the guide
   --only ID             only requirements whose ids begin so, such as "event."
+  --first               makes one check of a gateway after the other, and stops at the first that fails
   --slow                makes the checks of a gateway too that take longer than ten seconds; three minutes in all
   --seed NUMBER         decides the values that are sent, names apart (one of the clock)
   --baseline FILE       JSON: ids of requirements that are expected to fail, each with its reason
   --json FILE           writes the report as JSON
   --junit FILE          writes the report as JUnit
-  --all                 prints the requirements that passed or are not scored too
+  --all                 prints the requirements that passed too, and those that are not scored, with the reason
   --list                prints the requirements and whether a check looks at them
   --serve-minimal PORT  serves a small gateway that conforms, to try the kit on
 
@@ -56,6 +57,7 @@ const OPTIONS = {
   origin: { type: 'string' },
   level: { type: 'string' },
   only: { type: 'string' },
+  first: { type: 'boolean', default: false },
   slow: { type: 'boolean', default: false },
   seed: { type: 'string' },
   baseline: { type: 'string' },
@@ -91,7 +93,7 @@ export async function runCommand(words: readonly string[], version: string): Pro
 }
 
 type Option = 'agent-host' | 'origin' | 'level' | 'only' | 'payload' | 'seed' | 'baseline' | 'json' | 'junit';
-type Values = Readonly<Partial<Record<Option, string>>> & { readonly all: boolean; readonly slow: boolean };
+type Values = Readonly<Partial<Record<Option, string>> & Record<'all' | 'first' | 'slow', boolean>>;
 type Asked = {
   readonly level?: 'L0' | 'L1';
   readonly only?: string;
@@ -103,12 +105,17 @@ function checkGateway(gateway: string, values: Values, version: string): Promise
   if (!/^https?:\/\//.test(gateway) || !URL.canParse(gateway))
     throw new UsageError(`--gateway must be a URL such as http://127.0.0.1:8080, not "${gateway}".`);
   const { GATEWAY_AUTH = 'task-gateway-default-secret', ADMIN_AUTH, PUSH_SECRET } = process.env;
-  const { 'agent-host': agentHost, origin, slow } = values;
+  const { 'agent-host': agentHost, origin, slow, first } = values;
+  if (first && values.baseline !== undefined)
+    throw new UsageError(
+      '--first and --baseline exclude each other: a failure that is expected is the first, too.',
+    );
   return check({ role: 'gateway', subject: gateway }, values, version, (asked) =>
     runChecks({
       gatewayUrl: gateway,
       auth: GATEWAY_AUTH,
       slow,
+      first,
       ...(ADMIN_AUTH ? { adminAuth: ADMIN_AUTH } : {}),
       ...(PUSH_SECRET ? { pushSecrets: PUSH_SECRET.split(' ') } : {}),
       ...(agentHost === undefined ? {} : { agentHost }),
@@ -222,8 +229,9 @@ function readBaseline(file: string | undefined, { only = '', level, slow }: Valu
 }
 
 function listRequirements(): string {
-  return REQUIREMENTS.map(({ id, level, strength, role, text, not_scored }) => {
-    const isChecked = [CHECKS, SLOW_CHECKS, AGENT_CHECKS, CLIENT_CHECKS].some((checks) => id in checks);
+  return REQUIREMENTS.map((one) => {
+    const { id, level, strength, role, text, not_scored } = one;
+    const isChecked = hasCheck(one) || id in AGENT_CHECKS || id in CLIENT_CHECKS;
     const state = isChecked ? 'checked' : `not scored: ${not_scored}`;
     return `${id} (${level}, ${role}, ${strength}; ${state})\n  ${text}`;
   }).join('\n');

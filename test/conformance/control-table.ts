@@ -9,6 +9,7 @@ import { AGENT_CONTROLS } from './agent-controls.ts';
 import { CLIENT_CONTROLS } from './client-controls.ts';
 import { type Control, SPECIFICATION_CONTROLS } from './controls.ts';
 import { DELIVERY_CONTROLS } from './delivery-controls.ts';
+import { FIELD_CONTROLS } from './field-controls.ts';
 import { GUIDE_CONTROLS } from './guide-controls.ts';
 import { OPERATION_CONTROLS } from './operation-controls.ts';
 import { OUTPUT_CONTROLS } from './output-controls.ts';
@@ -35,6 +36,7 @@ export const CONTROLS: Readonly<Record<string, Control>> = {
   ...OPERATION_CONTROLS,
   ...OUTPUT_CONTROLS,
   ...QUESTION_CONTROLS,
+  ...FIELD_CONTROLS,
 };
 
 /** The controls that are tried at the same time. */
@@ -114,6 +116,7 @@ export async function findComplaints(
   const { send = (url, init) => fetch(url, { ...init, redirect: 'manual' }) } = subject;
   const { verdicts } = await runChecks({
     ...subject,
+    again: false,
     auth,
     adminAuth,
     pushSecrets,

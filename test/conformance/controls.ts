@@ -180,6 +180,21 @@ export const SPECIFICATION_CONTROLS: Readonly<Record<string, Control>> = {
     fault: 'A task that has ended can be cancelled.',
     plant: changeStatus(CANCEL, 400, 200),
   },
+  'life.terminal-stays': {
+    fault: 'A late success turns a cancelled task into a success.',
+    plant: (send) => {
+      const late = new Map<unknown, unknown>();
+      return changeTasks((task) =>
+        late.has(task.request_id) && has('cancelled')(task)
+          ? { ...task, status: 'success', error_info: null, result: late.get(task.request_id) }
+          : task,
+      )((url, init) => {
+        const { request_id, status, result } = REPORT.test(url) ? JSON.parse(init.body ?? '{}') : {};
+        if (status === 'success') late.set(request_id, result);
+        return send(url, init);
+      });
+    },
+  },
   'life.terminal-event': {
     fault: 'The event of a timeout has another name.',
     plant: changeEvents((event) => (has('timeout')(event) ? { ...event, event: 'task_timeout' } : event)),

@@ -2,7 +2,10 @@
 import { isEqual, isFields, NotScored, printValue, requireEqual, requireThat } from './findings.ts';
 import { idAt } from './gateway-of-clients.ts';
 import type { Received } from './played-server.ts';
-import type { Trial } from './trials-of-clients.ts';
+import { RETRY_AFTER_SECONDS, type Trial } from './trials-of-clients.ts';
+
+/** Clocks may differ by this part of a pause. */
+const PAUSE_PART = 0.95;
 
 const printedIn = ({ printed }: Trial): string => (printed === '' ? '' : ` It printed: ${printed}`);
 
@@ -71,4 +74,14 @@ export function requireResumed(trial: Trial): void {
     const id = headers['last-event-id'] || url.searchParams.get('last_event_id');
     requireEqual(id ?? undefined, idAt(index), `\`Last-Event-ID\` of stream ${index + 2}`);
   }
+}
+
+/** The calls came at least as long one after the other as `Retry-After` said. */
+export function requirePause([first, second]: readonly Received[], what: string): void {
+  if (!first || !second) return;
+  const seconds = (second.atMs - first.atMs) / 1_000;
+  requireThat(
+    seconds >= RETRY_AFTER_SECONDS * PAUSE_PART,
+    `\`Retry-After\` said ${RETRY_AFTER_SECONDS} seconds, and ${what} was repeated after ${seconds.toFixed(2)}.`,
+  );
 }

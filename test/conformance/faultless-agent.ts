@@ -128,6 +128,23 @@ function startScripted(
       id,
       setTimeout(() => void deliver(id, { status: 'success', progress: 100, result: RESULT }), workMs),
     );
+    void write(id);
+  }
+
+  /** Writes, asks, and waits for the answer, as long as it has the task. */
+  async function write(id: string): Promise<void> {
+    const call = async (operation: string, body: Fields, isOver: (answer: CallAnswer) => boolean) => {
+      while (running.has(id) && !dying.signal.aborted) {
+        const answer = await parts.send(operation, { request_id: id, agent_id, ...body });
+        if (isOver(answer)) return;
+        await pause(PAUSE_MS);
+      }
+    };
+    const hasResponse = ({ status }: CallAnswer): boolean => status > 0;
+    const question = { key: 'go', prompt: '继续吗？' };
+    await call('output', { writer: id, from: 0, pieces: [{ text: '你好' }] }, hasResponse);
+    await call('output', { writer: id, from: 1, pieces: [{ question }] }, hasResponse);
+    await call('answer', { key: 'go', wait: 1 }, ({ status }) => status >= 200 && status !== 204);
   }
 
   function receive({ body }: CallAnswer): void {
@@ -177,7 +194,7 @@ function startScripted(
         ...report,
       });
       if (body.code === 'agent_not_found') await register();
-      else if (status === 422 && report.status === 'success')
+      else if ((status === 413 || status === 422) && report.status === 'success')
         return deliver(id, { status: 'failed', progress: 50, result: null, error_info: 'refused' });
       else if (status >= 200 && status < 500) break;
       await pause(Math.max(PAUSE_MS, retryAfterSeconds * 1_000));

@@ -33,6 +33,8 @@ type ClientParts = {
   readonly isAgain: (answer: ClientAnswer, call: ClientCall) => boolean;
   /** How long the client waits before that. */
   readonly pauseMs: (answer: ClientAnswer) => number;
+  /** How long it waits between two polls. */
+  readonly pollMs: number;
   /** Whether it subscribes before it submits. */
   readonly isEarly: boolean;
   /** Creates what turns the bytes of a stream into events. */
@@ -100,6 +102,7 @@ function startScripted(
     subscribed: (name) => name,
     isAgain: isPassing,
     pauseMs: ({ headers }) => Math.max(PAUSE_MS, Number(headers.get('retry-after') ?? 0) * 1_000),
+    pollMs: PAUSE_MS,
     isEarly: true,
     newReader() {
       const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -228,7 +231,7 @@ function startScripted(
       if (ended) return conclude(ended);
       await new Promise<void>((resolve) => {
         wake = resolve;
-        if (isDown) setTimeout(resolve, PAUSE_MS);
+        if (isDown) setTimeout(resolve, parts.pollMs);
       });
     }
   }

@@ -3,7 +3,10 @@
  * said; any other error is a fault of the kit itself and is counted neither for nor against the subject.
  */
 
-/** The subject does not do what the requirement asks for; the message says what it did instead. */
+/**
+ * The subject does not do what the requirement asks for; the message says what it did instead. Its `cause` is
+ * `wait` where something did not come in time, or the call that was refused.
+ */
 export class Finding extends Error {
   override readonly name = 'Finding';
 }

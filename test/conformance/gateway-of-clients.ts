@@ -257,6 +257,7 @@ export function createGatewayOfClients(script: Script, auth: string, result: Fie
       return server.url;
     },
     received: server.received,
+    exchanges: server.exchanges,
     created: () => created,
     calls,
     listen: server.listen,

@@ -9,11 +9,13 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { findFreePort } from '../harness/free-port.ts';
 import { readBlocks } from '../harness/readme-blocks.ts';
+import { serveMinimalGateway } from './minimal-gateway.ts';
+import { CONTROL_SECRETS, refuseRequests } from './planted-faults.ts';
 import { REQUIREMENTS } from './requirements.ts';
-import { CHECKS, type Outcome, type Run } from './run-checks.ts';
+import { CHECKS, type Outcome, type Run, type RunOptions, runChecks } from './run-checks.ts';
 import { SLOW_CHECKS } from './slow-checks.ts';
 import { exitCodeOf, parseBaseline, summarize } from './verdicts.ts';
-import { writeJunitReport } from './written-reports.ts';
+import { printReport, writeJunitReport } from './written-reports.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, 'README.md'), 'utf8');
 const PROGRAM = join(import.meta.dirname, 'bin/task-gateway-conformance.js');
@@ -56,7 +58,7 @@ describe('the commands of the page', () => {
     const promised = blocks.find(({ language }) => language === 'text')?.text;
     expect({ code, printed: stdout.split('\n\n').at(-1) }).toEqual({ code: 0, printed: promised });
     const report = JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8'));
-    expect(report).toMatchObject({ must: { passed: 60, applicable: 60 }, counts: { fail: 0, error: 0 } });
+    expect(report).toMatchObject({ counts: { fail: 0, error: 0 } });
     expect(report.kit.sha256).toMatch(/^[0-9a-f]{64}$/);
     expect(Object.keys(report)).toEqual(expect.arrayContaining(['subject', 'seed', 'prefix', 'started_at']));
     expect(report.verdicts.every(({ text, where }: { text: string; where: unknown }) => text && where)).toBe(
@@ -72,6 +74,7 @@ describe('the commands of the page', () => {
       ['--gateway http://127.0.0.1:1 --seed x', /--seed must be a whole number/],
       ['--gateway http://127.0.0.1:1 --only nothing.', /no requirement begins so/],
       ['--gateway http://127.0.0.1:1 --baseline none.json', /--baseline none\.json: ENOENT/],
+      ['--gateway http://127.0.0.1:1 --baseline none.json --first', /exclude each other/],
       ['--agent true --payload 1', /--payload must be a JSON object/],
       ['--client true --only error.', /no requirement begins so/],
       ['--nonsense', /Unknown option '--nonsense'/],
@@ -94,7 +97,8 @@ describe('the commands of the page', () => {
     const counted = rows.map(([, level, ...counts]) => [level, ...counts.map(Number)]);
     const expected = ['L0', 'L1'].map((level) => {
       const all = REQUIREMENTS.filter((one) => one.role === 'gateway' && one.level === level);
-      const count = (isOne: (id: string) => boolean) => all.filter(({ id }) => isOne(id)).length;
+      const count = (isOne: (id: string) => boolean) =>
+        all.filter(({ id, checked_by = id }) => isOne(checked_by)).length;
       const [quick, slow] = [count((id) => id in CHECKS), count((id) => id in SLOW_CHECKS)];
       return [level, quick, slow, all.length - quick - slow];
     });
@@ -115,6 +119,82 @@ describe('the commands of the page', () => {
     const { counts } = JSON.parse(readFileSync(join(folder, 'ended.json'), 'utf8'));
     expect(counts).toMatchObject({ pass: 0, fail: 0, warn: 0 });
     expect(counts.error).toBeGreaterThan(50);
+  });
+});
+
+describe.concurrent('a report of failures', () => {
+  /** The verdicts on the small gateway behind this, and the report as it is printed. */
+  async function report(onFinished: typeof onTestFinished, options: Partial<RunOptions>) {
+    const minimal = await serveMinimalGateway(0, CONTROL_SECRETS);
+    onFinished(() => minimal.close());
+    const { gateway: auth, admin: adminAuth } = CONTROL_SECRETS;
+    const usual = { gatewayUrl: minimal.url, auth, adminAuth, seed: 7, level: 'L0', limitMs: 1_500 } as const;
+    const run = await runChecks({ ...usual, ...options });
+    const summary = summarize(run.verdicts);
+    const head = {
+      kitVersion: '1',
+      kitHash: '',
+      seed: 7,
+      role: 'gateway',
+      subject: 'it',
+      startedAt: '',
+    } as const;
+    const text = printReport(run, summary, head, {}, false);
+    const whole = printReport(run, summary, head, {}, true);
+    return { summary, text, whole, junit: writeJunitReport(run, summary, {}) };
+  }
+  const refusing = refuseRequests((call) => call === 'POST /api/agent/result', 401, 'unauthorized');
+  const direct: NonNullable<RunOptions['send']> = (url, init) => fetch(url, init);
+
+  test('names the refusal that all of them come from, and what was sent', async ({
+    expect: wants,
+    onTestFinished: onFinished,
+  }) => {
+    const { text } = await report(onFinished, { send: refusing(direct) });
+    const [, count] = /^(\d+) checks: POST \/api\/agent\/result got 401 unauthorized$/m.exec(text) ?? [];
+    wants(Number(count)).toBeGreaterThan(10);
+    wants(text.match(/: the same$/gm)?.length).toBeGreaterThan(10);
+    wants(text).toMatch(
+      /^ {4}POST \/api\/agent\/result: 401 unauthorized(, \d times)?\n( {4}.*\n)* {4}GET \/api\/cli\/tasks\/\S+: 200, \d+ times\n/m,
+    );
+  });
+
+  test('ends with the first one with --first', async ({ expect: wants, onTestFinished: onFinished }) => {
+    const { text, summary } = await report(onFinished, { send: refusing(direct), first: true });
+    wants(summary.counts.fail).toBe(1);
+    wants(summary.counts.not_run).toBeGreaterThan(40);
+    wants(text).toMatch(/It stopped at the first that failed, \S+\. The rest was not run\.\n\nMUST/);
+  });
+
+  test('names a gateway that died, and what was sent to it', async ({
+    expect: wants,
+    onTestFinished: onFinished,
+  }) => {
+    let isDead = false;
+    const dying: typeof direct = (url, init) => {
+      isDead ||= url.includes('/cancel');
+      return isDead ? Promise.reject(new Error('refused')) : direct(url, init);
+    };
+    const { text, summary, junit } = await report(onFinished, { send: dying });
+    wants(text).toMatch(
+      /^No response since check \d+ of \d+, \S+ \(sent .*POST \S+\/cancel.*\)\. The rest was not run\.$/m,
+    );
+    wants([summary.counts.fail, exitCodeOf(summary)]).toEqual([1, 1]);
+    wants(junit).toContain(`skipped="${summary.counts.not_run + summary.counts.not_scored}"`);
+  });
+
+  test('says what failed once and passed alone', async ({ expect: wants, onTestFinished: onFinished }) => {
+    let count = 0;
+    const late: typeof direct = async (url, init) => {
+      const isLost = url.endsWith('/heartbeat') && ++count === 1;
+      return isLost ? Response.json({}, { status: 500 }) : direct(url, init);
+    };
+    const { text, summary, whole } = await report(onFinished, { send: late });
+    wants(whole).toMatch(/^not scored {2}auth\.default\n.*\n {2}Its value is not shown/m);
+    wants(text).toMatch(
+      /^pass {2}heartbeat\.path\n.*\n {2}Failed once, passed alone: POST .*heartbeat: 500/m,
+    );
+    wants([summary.counts.fail, exitCodeOf(summary)]).toEqual([0, 0]);
   });
 });
 

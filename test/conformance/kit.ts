@@ -3,6 +3,7 @@
  * and the scenarios, each of which is played once and then looked at by many checks.
  */
 import { randomBytes } from 'node:crypto';
+import { currentExchanges, type Exchanges, keepExchanges } from './exchanges.ts';
 import { type Fields, Finding, isFields, NotScored, requireThat } from './findings.ts';
 import { createPushedAgents, type Push, type Respond, type TakePush } from './pushed-agents.ts';
 import {
@@ -115,7 +116,7 @@ export function createKit(options: KitOptions): Kit {
   const subject = createSubject(options.gatewayUrl, send, limitMs);
   const prefix = `kit-${randomBytes(4).toString('hex')}`;
   const random = createRandom(seed);
-  const played = new Map<unknown, Promise<unknown>>();
+  const played = new Map<unknown, { readonly exchanges: Exchanges; readonly result: Promise<unknown> }>();
   const { nowMs, sleep } = clock;
   const agents = createPushedAgents(agentHost, nowMs, plantInPushes);
   const open = new Set<unknown>();
@@ -133,16 +134,23 @@ export function createKit(options: KitOptions): Kit {
     name: (word) => `${prefix}-${++names}-${word}`,
     random: (end) => Math.floor(random() * end),
     see<T>(scenario: (kit: Kit) => Promise<T>): Promise<T> {
-      const known = played.get(scenario) ?? scenario(kit);
-      played.set(scenario, known);
-      return known as Promise<T>;
+      const known = played.get(scenario);
+      if (known) {
+        currentExchanges()?.seen.add(known.exchanges);
+        return known.result as Promise<T>;
+      }
+      const exchanges: Exchanges = { own: [], seen: new Set() };
+      const result = keepExchanges(() => scenario(kit), exchanges);
+      played.set(scenario, { exchanges, result });
+      return result;
     },
     async until(what, find) {
       const endMs = nowMs() + limitMs;
       for (;;) {
         const found = await find();
         if (found !== undefined) return found;
-        if (nowMs() > endMs) throw new Finding(`Not within ${limitMs / 1_000} s: ${what}.`);
+        if (nowMs() > endMs)
+          throw new Finding(`Not within ${limitMs / 1_000} s: ${what}.`, { cause: 'wait' });
         await sleep(POLL_MS);
       }
     },

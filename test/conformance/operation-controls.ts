@@ -7,6 +7,7 @@ import {
   changeEvents,
   changeRequests,
   changeResponses,
+  changeStatus,
   endStreams,
   forgetReplays,
   refuseRequests,
@@ -200,6 +201,10 @@ const AGENT_CALLS: Readonly<Record<string, Control>> = {
       })(send);
     },
   },
+  'claimTask.on-404-register-again': {
+    fault: 'A claim of an unknown agent is a 204.',
+    plant: changeStatus(CLAIM, 404, 204),
+  },
   'claimTask.an-agent-that-registered': {
     fault: 'An agent with a URL may claim.',
     plant: takeRefused(CLAIM, 422),
@@ -207,6 +212,10 @@ const AGENT_CALLS: Readonly<Record<string, Control>> = {
   'heartbeatAgent.reports-that-the-agent': {
     fault: 'The load of a heartbeat is ignored.',
     plant: changeRequests(HEARTBEAT, ({ current_load: _, ...body }) => body),
+  },
+  'heartbeatAgent.on-404-register-again': {
+    fault: 'A heartbeat of an unknown agent is taken.',
+    plant: changeStatus(HEARTBEAT, 404, 200),
   },
   'registerAgent.registers-an-agent-or': {
     fault: 'The first registration counts.',
@@ -219,6 +228,10 @@ const AGENT_CALLS: Readonly<Record<string, Control>> = {
   'reportResult.repeat-the-report-until': {
     fault: 'A repeated report says that it was accepted.',
     plant: changeBodies(REPORT, (body) => ({ ...body, accepted: true })),
+  },
+  'reportResult.on-404-task-not': {
+    fault: 'A report of an unknown agent is a 400.',
+    plant: changeStatus(REPORT, 404, 400),
   },
   'unregisterAgent.unregisters-an-agent-it': {
     fault: 'An agent that has left gets a task.',

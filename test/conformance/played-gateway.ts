@@ -5,6 +5,7 @@
  */
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { describeExchange } from './exchanges.ts';
 import type { Fields } from './findings.ts';
 import {
   createPlayedServer,
@@ -64,6 +65,8 @@ export function createPlayedGateway(options: PlayedGatewayOptions): PlayedGatewa
   const cancelled = new Set<string>();
   const reported = new Set<unknown>();
   const created = new Set<unknown>();
+  const written = new Map<string, number>();
+  const asked = new Set<string>();
   const offers: Offer[] = [];
   const claims = new Set<() => void>();
   let agent: Fields | undefined;
@@ -96,6 +99,10 @@ export function createPlayedGateway(options: PlayedGatewayOptions): PlayedGatewa
         return receipt(describe());
       case 'claim':
         return claim(body, response);
+      case 'output':
+        return takePieces(body);
+      case 'answer':
+        return giveAnswer(body);
       case 'unregister':
         agent = undefined;
         return receipt({ agent_id: body.agent_id });
@@ -112,6 +119,25 @@ export function createPlayedGateway(options: PlayedGatewayOptions): PlayedGatewa
     const accepted = !reported.has(request_id);
     if (status === 'success' || status === 'failed') reported.add(request_id);
     return receipt({ request_id, status, accepted });
+  }
+
+  /** The pieces of a writer are stored behind those that it sent before. */
+  function takePieces({ request_id, writer, from, pieces }: Fields): Reply {
+    const name = `${request_id} ${writer}`;
+    const stored = Math.max(
+      written.get(name) ?? 0,
+      Number(from) + (Array.isArray(pieces) ? pieces.length : 0),
+    );
+    written.set(name, stored);
+    return receipt({ request_id, accepted: true, next: stored, last: stored });
+  }
+
+  /** The first claim of each answer comes too early. */
+  function giveAnswer({ request_id, key }: Fields): Reply {
+    const name = `${request_id} ${key}`;
+    if (asked.has(name)) return receipt({ key, answer: 'yes' });
+    asked.add(name);
+    return { status: 204 };
   }
 
   async function claim({ wait }: Fields, response: ServerResponse): Promise<Reply> {
@@ -137,6 +163,7 @@ export function createPlayedGateway(options: PlayedGatewayOptions): PlayedGatewa
       return server.url;
     },
     received: server.received,
+    exchanges: server.exchanges,
     agent: () => agent,
     answer(next) {
       choose = next;
@@ -156,8 +183,12 @@ export function createPlayedGateway(options: PlayedGatewayOptions): PlayedGatewa
       if (index >= 0) offers.splice(index, 1);
     },
     isPull: () => agent?.endpoint === 'pull',
-    deliver(task, change = {}) {
-      if (agent?.endpoint !== 'pull') return push(String(agent?.endpoint), task, change, options.pushSecret);
+    async deliver(task, change = {}) {
+      if (agent?.endpoint !== 'pull') {
+        const status = await push(String(agent?.endpoint), task, change, options.pushSecret);
+        server.exchanges.push(describeExchange(`push to ${agent?.endpoint}`, status, undefined));
+        return status;
+      }
       return new Promise((taken) => {
         offers.push({ task, taken });
         for (const end of [...claims].slice(0, 1)) end();

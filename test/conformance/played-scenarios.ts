@@ -129,7 +129,8 @@ export async function cancelled(kit: Kit) {
     requireObject(first);
   });
   const second = await kit.cancel(played.fresh.request_id);
-  return { ...played, first: first as Answer, second, after: await kit.get(played.fresh.request_id) };
+  const after = await kit.get(played.fresh.request_id);
+  return { ...played, agent, first: first as Answer, second, after };
 }
 
 /** Cancels a task as soon as it is submitted. */
@@ -141,7 +142,8 @@ export async function cancelledAtOnce(kit: Kit) {
 /** A task of one second that its agent never reports on. */
 export async function timedOut(kit: Kit) {
   const agent = await kit.startAgent();
-  return play(kit, [agent.tag], { timeout: 1 }, (request_id) => assigned(kit, request_id));
+  const played = await play(kit, [agent.tag], { timeout: 1 }, (request_id) => assigned(kit, request_id));
+  return { ...played, agent };
 }
 
 /** A task that no agent shares a tag with. */

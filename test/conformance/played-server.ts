@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { describeExchange, type Exchange } from './exchanges.ts';
 import { type Fields, isFields } from './findings.ts';
 
 /** A call that the subject made. */
@@ -34,6 +35,8 @@ export type Reply = {
 export type PlayedServer = {
   readonly url: string;
   readonly received: readonly Received[];
+  /** The same with their responses, as they were given; a gateway adds those that it asked for itself. */
+  readonly exchanges: Exchange[];
   listen(): Promise<void>;
   /** Ends every connection; `listen` brings it back at the same address. */
   stopListening(): Promise<void>;
@@ -58,6 +61,7 @@ export const VERSION_HEADER = { 'task-gateway-version': '2.99.0' };
 export function createPlayedServer(options: PlayedServerOptions): PlayedServer {
   const { host = '127.0.0.1' } = options;
   const received: Received[] = [];
+  const exchanges: Exchange[] = [];
   let port = options.port ?? 0;
 
   const server = createServer(async (request, response) => {
@@ -70,6 +74,8 @@ export function createPlayedServer(options: PlayedServerOptions): PlayedServer {
       call.status = reply.status;
       respond(response, reply);
     }
+    const body = typeof reply === 'object' ? reply.body : undefined;
+    exchanges.push(describeExchange(`${call.method} ${call.url.pathname}`, call.status, body));
   });
 
   return {
@@ -77,6 +83,7 @@ export function createPlayedServer(options: PlayedServerOptions): PlayedServer {
       return `http://${host}:${port}`;
     },
     received,
+    exchanges,
     async listen() {
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject).listen(port, host, () => resolve());

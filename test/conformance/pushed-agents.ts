@@ -4,6 +4,7 @@
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { currentExchanges, describeExchange, type Exchanges } from './exchanges.ts';
 
 /** A push as it came. */
 export type Push = {
@@ -21,6 +22,13 @@ export type PushReply =
 export type TakePush = (push: Push) => Promise<PushReply>;
 /** How an agent responds to its n-th push, from 1: a status alone, or more. */
 export type Respond = (push: Push, count: number) => number | PushReply | Promise<number | PushReply>;
+
+type Pushed = {
+  readonly respond: Respond;
+  readonly pushes: Push[];
+  /** Those of the check that added the agent. */
+  readonly exchanges: Exchanges | undefined;
+};
 
 export type PushedAgents = {
   /** Adds an agent; returns its URL. */
@@ -41,14 +49,17 @@ export function createPushedAgents(
   nowMs: () => number,
   plant: (take: TakePush) => TakePush,
 ): PushedAgents {
-  const agents = new Map<string, { readonly respond: Respond; readonly pushes: Push[] }>();
+  const agents = new Map<string, Pushed>();
   let closedPort = 0;
 
   const take = plant(async (push) => {
     const agent = agents.get(push.path);
     if (!agent) return { status: 404 };
     const reply = await agent.respond(push, agent.pushes.push(push));
-    return typeof reply === 'number' ? { status: reply } : reply;
+    const full = typeof reply === 'number' ? { status: reply } : reply;
+    const status = full === 'cut' ? 0 : full.status;
+    agent.exchanges?.own.push(describeExchange(`push to ${push.path}`, status, undefined));
+    return full;
   });
 
   const server = createServer(async (request, response) => {
@@ -67,7 +78,7 @@ export function createPushedAgents(
 
   return {
     add(agent_id, respond) {
-      agents.set(`/${agent_id}`, { respond, pushes: [] });
+      agents.set(`/${agent_id}`, { respond, pushes: [], exchanges: currentExchanges() });
       return `http://${host}:${portOf(server)}/${agent_id}`;
     },
     ids: () => [...agents.keys()].map((path) => path.slice(1)),

@@ -112,6 +112,8 @@ export const QUESTION_CHECKS: Readonly<Record<string, Check>> = {
     requireProblem(ended.claim, 400, 'task_terminal', 'of an answer in a task that has ended');
     const unknown = { ...work, request_id: kit.name('unknown') };
     requireProblem(await claim(kit, unknown), 404, 'task_not_found', 'of an unknown task');
+    const stranger = { ...work, agent: { ...work.agent, agent_id: kit.name('unknown') } };
+    requireProblem(await claim(kit, stranger), 404, 'agent_not_found', 'of an unknown agent');
     const other = { ...work, agent: await kit.startAgent({ endpoint: 'pull' }) };
     requireProblem(await claim(kit, other), 400, 'agent_mismatch', 'of another agent');
   },

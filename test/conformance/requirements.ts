@@ -13,11 +13,13 @@ export type Requirement = {
   /** The sentence as it is published. */
   readonly text: string;
   /**
-   * `specification`, `guide` or `operations`, and its sections, anchors or operations where the sentence
-   * stands.
+   * `specification`, `guide`, `operations` or `fields`, and its sections, anchors, operations or fields where
+   * the sentence stands.
    */
   readonly document: string;
   readonly where: readonly string[];
+  /** The requirement whose check looks at it too. */
+  readonly checked_by?: string;
   /** Why no check looks at it. */
   readonly not_scored?: string;
 };

@@ -10,6 +10,16 @@ import { CHOICE_CHECKS } from './choice-checks.ts';
 import { CLIENT_OPERATION_CHECKS } from './client-operation-checks.ts';
 import { DELIVERY_CHECKS } from './delivery-checks.ts';
 import { ERROR_CHECKS } from './error-checks.ts';
+import {
+  type Exchange,
+  type Exchanges,
+  type Explanation,
+  explainFinding,
+  keepExchanges,
+  listExchanges,
+} from './exchanges.ts';
+import { FIELD_CHECKS } from './field-checks.ts';
+import { FILTER_CHECKS } from './filter-checks.ts';
 import { Finding, NotScored } from './findings.ts';
 import { FIVE_CALLS_CHECKS } from './five-calls-checks.ts';
 import { GUARANTEE_CHECKS } from './guarantee-checks.ts';
@@ -29,18 +39,23 @@ import { SLOW_CHECKS } from './slow-checks.ts';
 import { TASK_CHECKS } from './task-checks.ts';
 import { TRANSITION_CHECKS } from './transition-checks.ts';
 
-/** `error`: the kit itself failed, which counts neither for nor against the subject. */
-export type Outcome = 'pass' | 'fail' | 'warn' | 'not_scored' | 'error';
+/**
+ * `error`: the kit itself failed, which counts neither for nor against the subject; `not_run`: the run was
+ * over before.
+ */
+export type Outcome = 'pass' | 'fail' | 'warn' | 'not_scored' | 'error' | 'not_run';
 
-export type Verdict = {
+export type Verdict = Partial<Explanation> & {
   readonly requirement: Requirement;
   readonly outcome: Outcome;
-  /** What was seen, why it is not scored, or what failed in the kit; empty for a pass. */
+  /** What was seen, why it is not scored, or what failed in the kit; of most passes it is empty. */
   readonly detail: string;
 };
 
 export type Run = {
   readonly verdicts: readonly Verdict[];
+  /** Why the rest was not run. */
+  readonly stopped?: string;
   readonly prefix: string;
   readonly subjectVersion: string | null;
   readonly seconds: number;
@@ -53,6 +68,10 @@ export type RunOptions = KitOptions & {
   readonly only?: string;
   /** Whether checks are made that take longer than ten seconds; all of them at the same time. */
   readonly slow?: boolean;
+  /** Makes one check after the other, and stops at the first that fails. */
+  readonly first?: boolean;
+  /** Whether what fails is checked once more, alone: true by default. */
+  readonly again?: boolean;
   /** Ends the run: what was not checked by then is an error of the kit. */
   readonly signal?: AbortSignal;
 };
@@ -82,39 +101,113 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   ...FIVE_CALLS_CHECKS,
   ...OUTPUT_CHECKS,
   ...QUESTION_CHECKS,
+  ...FIELD_CHECKS,
+  ...FILTER_CHECKS,
 };
 
 /** Few enough for a gateway that bounds its callers. */
 const CHECKS_AT_ONCE = 12;
+/** How many causes of failures are looked at once more. */
+const AGAIN_MAX = 5;
 
 /** Never rejects: what fails in the kit is a verdict too. */
 export async function runChecks(options: RunOptions): Promise<Run> {
   const startedMs = performance.now();
-  const { signal = new AbortController().signal } = options;
+  const { first = false, again = !first } = options;
   const kit = createKit(options);
-  signal.addEventListener('abort', () => kit.close());
   const asked = chooseRequirements('gateway', options);
   const verdicts = new Map<Requirement, Verdict>();
-  const isSlow = ({ id }: Requirement): boolean => id in SLOW_CHECKS;
-  const quick = asked.filter((one) => !isSlow(one));
-  try {
-    const dead = await prepare(kit);
-    const take = async (one: Requirement): Promise<void> => {
-      const check = bindCheck(one.id, kit, dead, options);
-      verdicts.set(one, await giveVerdict(one, check, signal));
-    };
-    const slow = asked.filter(isSlow).map(take);
-    await Promise.all([workThrough(quick, CHECKS_AT_ONCE, take), ...slow]);
-    if (dead === undefined && !signal.aborted) await kit.leave();
-  } finally {
-    kit.close();
-  }
+  let stopped = await checkAll(kit, asked, options, verdicts);
+  if (again) stopped ??= await checkAgain(verdicts, options);
   return {
     verdicts: asked.map((requirement) => verdicts.get(requirement) as Verdict),
+    ...(stopped === undefined ? {} : { stopped }),
     prefix: kit.prefix,
     subjectVersion: kit.subject.version(),
     seconds: (performance.now() - startedMs) / 1_000,
   };
+}
+
+/** Gives the verdict on each requirement; returns why the rest was not run. */
+async function checkAll(
+  kit: Kit,
+  asked: readonly Requirement[],
+  options: RunOptions,
+  verdicts: Map<Requirement, Verdict>,
+): Promise<string | undefined> {
+  const { signal = new AbortController().signal, first = false } = options;
+  const isSlow = ({ id }: Requirement): boolean => id in SLOW_CHECKS;
+  let stopped: string | undefined;
+  const end = (): void => kit.close();
+  signal.addEventListener('abort', end);
+  const take = async (one: Requirement): Promise<void> => {
+    const exchanges: Exchanges = { own: [], seen: new Set() };
+    const check = stopped === undefined ? bindCheck(one, kit, broken, options) : undefined;
+    const run = check && (() => keepExchanges(check, exchanges));
+    const verdict = await giveVerdict(one, run, signal, () => listExchanges(exchanges));
+    const silence = kit.subject.silence();
+    const isGone = silence !== undefined && !signal.aborted && isComplaint(verdict);
+    const isRest = stopped !== undefined && (isGone || (check === undefined && hasCheck(one)));
+    if (isRest) verdicts.set(one, { requirement: one, outcome: 'not_run', detail: String(stopped) });
+    else verdicts.set(one, isGone ? { ...verdict, outcome: 'fail' } : verdict);
+    if (isGone)
+      stopped ??= `No response since check ${verdicts.size} of ${asked.length}, ${one.id} (sent ${silence}).`;
+    if (first && verdict.outcome === 'fail') stopped ??= `It stopped at the first that failed, ${one.id}.`;
+  };
+  const broken = await prepare(kit);
+  try {
+    const quick = asked.filter((one) => !isSlow(one));
+    const slow = asked.filter(isSlow);
+    if (first) await workThrough([...quick, ...slow], 1, take);
+    else await Promise.all([workThrough(quick, CHECKS_AT_ONCE, take), ...slow.map(take)]);
+    const isReached = broken === undefined && kit.subject.silence() === undefined;
+    if (isReached && !signal.aborted) await kit.leave();
+  } finally {
+    signal.removeEventListener('abort', end);
+    kit.close();
+  }
+  return stopped;
+}
+
+/**
+ * Checks alone what failed beside other checks: on a busy machine it may have come too late. Of those with
+ * one cause the others are looked at if the first passes. Returns why it could not.
+ */
+async function checkAgain(
+  verdicts: Map<Requirement, Verdict>,
+  options: RunOptions,
+): Promise<string | undefined> {
+  const failed = [...verdicts.values()].filter(isComplaint);
+  const confirmed = new Set<string | undefined>();
+  for (const former of failed) {
+    const { requirement, cause } = former;
+    if (confirmed.size >= AGAIN_MAX || options.signal?.aborted) return undefined;
+    if (confirmed.has(cause)) continue;
+    const alone = new Map<Requirement, Verdict>();
+    const stopped = await checkAll(createKit(options), [requirement], options, alone);
+    if (stopped !== undefined) return stopped;
+    const verdict = alone.get(requirement);
+    if (verdict?.outcome === 'pass') verdicts.set(requirement, { ...verdict, detail: sayRepeated(former) });
+    else confirmed.add(cause);
+  }
+  return undefined;
+}
+
+/** A run in which what failed and passed in another run, alone, is a pass that says so. */
+export function joinRuns(run: Run, alone: Run): Run {
+  const passed = alone.verdicts.filter(({ outcome }) => outcome === 'pass');
+  const verdicts = run.verdicts.map((one) => {
+    const again = passed.find(({ requirement }) => requirement.id === one.requirement.id);
+    return again && isComplaint(one) ? { ...again, detail: sayRepeated(one) } : one;
+  });
+  return { ...run, verdicts, seconds: run.seconds + alone.seconds };
+}
+
+const sayRepeated = ({ detail }: Verdict): string => `Failed once, passed alone: ${detail}`;
+
+/** Whether a requirement does not hold. */
+export function isComplaint({ outcome }: Verdict): boolean {
+  return outcome === 'fail' || outcome === 'warn';
 }
 
 /** Returns why nothing can be asked of the subject or of the kit; undefined where all is well. */
@@ -128,21 +221,27 @@ async function prepare(kit: Kit): Promise<unknown> {
   }
 }
 
-/** The check of a requirement, if there is one; of a subject that is dead it throws why. */
+/** Whether a check looks at a requirement. */
+export function hasCheck({ id, checked_by = id }: Requirement): boolean {
+  return checked_by in CHECKS || checked_by in SLOW_CHECKS;
+}
+
+/** The check of a requirement, if there is one; where nothing can be asked it throws why. */
 function bindCheck(
-  id: string,
+  { id, checked_by = id }: Requirement,
   kit: Kit,
-  dead: unknown,
+  broken: unknown,
   { slow = false }: RunOptions,
 ): (() => Promise<void>) | undefined {
-  const long = SLOW_CHECKS[id];
-  const check = CHECKS[id] ?? long?.check;
+  const long = SLOW_CHECKS[checked_by];
+  const check = CHECKS[checked_by] ?? long?.check;
   return (
     check &&
     (async () => {
       if (long && !slow) throw new NotScored(`It takes ${long.seconds} s: give --slow.`);
-      if (dead !== undefined) throw dead;
-      await check(kit);
+      if (broken !== undefined) throw broken;
+      // Once, for all requirements that it looks at.
+      await kit.see(check);
     })
   );
 }
@@ -175,6 +274,7 @@ export async function giveVerdict(
   requirement: Requirement,
   check: (() => void | Promise<void>) | undefined,
   signal: AbortSignal,
+  exchanges: () => readonly Exchange[] = () => [],
 ): Promise<Verdict> {
   if (requirement.not_scored !== undefined || !check) {
     const detail = requirement.not_scored ?? 'No check looks at it.';
@@ -185,7 +285,8 @@ export async function giveVerdict(
     await check();
     return { requirement, outcome: 'pass', detail: '' };
   } catch (error) {
-    return { requirement, ...describeEnd(error, requirement, signal) };
+    const found = error instanceof Finding ? explainFinding(error, exchanges()) : {};
+    return { requirement, ...found, ...describeEnd(error, requirement, signal) };
   }
 }
 

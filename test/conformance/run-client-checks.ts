@@ -1,9 +1,18 @@
 /** Plays the scenarios with a client, then runs the checks on what they saw; the verdicts. */
 import { randomBytes } from 'node:crypto';
 import { CLIENT_CHECKS, type LookAtTrial } from './client-checks.ts';
+import type { Exchange } from './exchanges.ts';
 import { type Fields, Finding } from './findings.ts';
 import type { Requirement } from './requirements.ts';
-import { chooseRequirements, giveVerdict, type Run, type RunOptions, workThrough } from './run-checks.ts';
+import {
+  chooseRequirements,
+  giveVerdict,
+  isComplaint,
+  joinRuns,
+  type Run,
+  type RunOptions,
+  workThrough,
+} from './run-checks.ts';
 import type { Starter } from './started-command.ts';
 import { type ClientScenarioName, playTrial, type Trial } from './trials-of-clients.ts';
 
@@ -16,6 +25,8 @@ export type ClientRunOptions = Pick<RunOptions, 'level' | 'only' | 'signal'> & {
   /** The time within which it opens a stream again that was cut. */
   readonly longMs?: number;
   readonly trialsAtOnce?: number;
+  /** Whether what fails is played once more, one trial after the other: true by default. */
+  readonly again?: boolean;
 };
 
 type Played = { readonly trial: Trial } | { readonly error: unknown };
@@ -28,6 +39,16 @@ const DEFAULT_PAYLOAD = { text: 'A task of the conformance kit: 你好, naïve �
 
 /** Never rejects: what fails in the kit is a verdict too. */
 export async function runClientChecks(options: ClientRunOptions): Promise<Run> {
+  const { again = true, signal } = options;
+  const asked = chooseRequirements('client', options);
+  const run = await runOnce(options, asked);
+  const failed = run.verdicts.filter(isComplaint).map(({ requirement }) => requirement);
+  const isWorth = failed.length > 0 && run.verdicts.some(({ outcome }) => outcome === 'pass');
+  if (!again || !isWorth || signal?.aborted) return run;
+  return joinRuns(run, await runOnce({ ...options, trialsAtOnce: 1 }, failed));
+}
+
+async function runOnce(options: ClientRunOptions, asked: readonly Requirement[]): Promise<Run> {
   const startedMs = performance.now();
   const { signal = new AbortController().signal, payload = DEFAULT_PAYLOAD } = options;
   const { limitMs = LIMIT_MS, longMs = LONG_MS } = options;
@@ -38,18 +59,20 @@ export async function runClientChecks(options: ClientRunOptions): Promise<Run> {
       (trial) => ({ trial }),
       (error: unknown) => ({ error }),
     );
-  const look: LookAtTrial = (name) => {
-    const one = played.get(name);
-    if (!one) throw new Error(`The scenario "${name}" was not played.`);
-    if ('error' in one) throw one.error;
-    return one.trial;
-  };
+  const lookFor =
+    (looked: Set<Exchange> = new Set()): LookAtTrial =>
+    (name) => {
+      const one = played.get(name);
+      if (!one) throw new Error(`The scenario "${name}" was not played.`);
+      if ('error' in one) throw one.error;
+      for (const exchange of one.trial.gateway.exchanges) looked.add(exchange);
+      return one.trial;
+    };
   const begun = await play('plain');
   played.set('plain', begun);
-  const asked = chooseRequirements('client', options);
   // A scenario is played when a check first looks at it, together with all that are wanted by then.
   for (;;) {
-    const wanted = listUnplayed(asked, look, played);
+    const wanted = listUnplayed(asked, lookFor(), played);
     if (wanted.length === 0) break;
     await workThrough(wanted, options.trialsAtOnce ?? TRIALS_AT_ONCE, async (name) => {
       // A client that submits nothing has the same end in every scenario.
@@ -58,7 +81,9 @@ export async function runClientChecks(options: ClientRunOptions): Promise<Run> {
   }
   const verdicts = asked.map((requirement) => {
     const check = CLIENT_CHECKS[requirement.id];
-    return giveVerdict(requirement, check && (() => check(look)), signal);
+    const looked = new Set<Exchange>();
+    const run = check && (() => check(lookFor(looked)));
+    return giveVerdict(requirement, run, signal, () => [...looked]);
   });
   return {
     verdicts: await Promise.all(verdicts),

@@ -29,6 +29,7 @@ type Found = ReadonlyMap<string, readonly string[]>;
 /** Runs all scenarios and checks on the agent with a fault; of one without, leave it out. */
 export function runScripted(plant: Plant = () => ({}), isPull = false): Promise<Run> {
   return runAgentChecks({
+    again: false,
     starter: startsScripted(plant, { isPull, workMs: WORK_MS }),
     limitMs: LIMIT_MS,
     quietMs: QUIET_MS,
@@ -44,6 +45,7 @@ export function runScriptedClient(
 ): Promise<Run> {
   return runClientChecks({
     only,
+    again: false,
     starter: startsScriptedClient(plant, isPolling),
     limitMs: CLIENT_LIMIT_MS,
     longMs: CLIENT_LONG_MS,

@@ -3,6 +3,7 @@
  * that gets no response is a finding about the gateway, never an error of the kit.
  */
 import { createEventParser, type StreamEvent } from './event-stream.ts';
+import { currentExchanges, describeExchange } from './exchanges.ts';
 import { type Fields, Finding, isFields, printValue, requireThat } from './findings.ts';
 
 /** How a request is sent: `fetch`, or what stands in front of it in a test of the kit itself. */
@@ -49,6 +50,8 @@ export type Subject = {
   readonly baseUrl: string;
   /** What its responses call its version; null where they say none. */
   version(): string | null;
+  /** The calls that were sent when it responded no more, to whatever call; undefined while it responds. */
+  silence(): string | undefined;
   call(method: string, path: string, sent?: Sent): Promise<Answer>;
   openStream(
     query: Readonly<Record<string, string>>,
@@ -60,22 +63,55 @@ export type Subject = {
   close(): void;
 };
 
+/** A subject that responds to none of these is taken for dead. */
+const PROBES = 2;
+const PROBE_PAUSE_MS = 500;
+const SENT_SHOWN = 3;
+
 /** `limitMs` is how long a response may take. */
 export function createSubject(baseUrl: string, send: Send, limitMs: number): Subject {
   const root = baseUrl.replace(/\/+$/, '');
   const closing = new AbortController();
   let version: string | null = null;
+  /** The calls that have no response yet, the oldest first. */
+  const waiting: string[] = [];
+  let probing: Promise<boolean> | undefined;
+  let silence: string | undefined;
 
   async function request(call: string, url: string, init: Omit<SentRequest, 'signal'>, signal: AbortSignal) {
     try {
+      waiting.push(call);
       const response = await send(url, { ...init, signal });
       version ??= response.headers.get('task-gateway-version');
       return response;
     } catch (error) {
       if (closing.signal.aborted) throw new Error('The run was ended.', { cause: error });
+      keep(call, 0);
+      const others = waiting.filter((one) => one !== call && !one.startsWith('GET '));
+      const sent = [call, ...others].slice(0, SENT_SHOWN).join(', ');
+      probing ??= probe().finally(() => {
+        probing = undefined;
+      });
+      if (!(await probing)) silence ??= sent;
       throw new Finding(`${call}: no response (${explainError(error)}).`);
+    } finally {
+      waiting.splice(waiting.indexOf(call), 1);
     }
   }
+
+  /** Whether it responds to anything. */
+  async function probe(): Promise<boolean> {
+    for (let count = 0; count < PROBES; count += 1) {
+      const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(limitMs)]);
+      const response = await send(`${root}/`, { method: 'GET', headers: {}, signal }).catch(() => undefined);
+      if (response) return response.body?.cancel().then(() => true) ?? true;
+      await new Promise((resolve) => setTimeout(resolve, PROBE_PAUSE_MS));
+    }
+    return false;
+  }
+
+  const keep = (call: string, status: number, body?: unknown): void =>
+    void currentExchanges()?.own.push(describeExchange(call, status, body));
 
   async function answer(
     method: string,
@@ -94,18 +130,16 @@ export function createSubject(baseUrl: string, send: Send, limitMs: number): Sub
       if (closing.signal.aborted) throw new Error('The run was ended.', { cause: error });
       throw new Finding(`${call}: the response was cut off (${explainError(error)}).`);
     });
-    return {
-      call,
-      status: response.status,
-      headers: response.headers,
-      text: received,
-      json: parseJson(received),
-    };
+    const { status } = response;
+    const parsed = parseJson(received);
+    keep(call, status, parsed);
+    return { call, status, headers: response.headers, text: received, json: parsed };
   }
 
   return {
     baseUrl: root,
     version: () => version,
+    silence: () => silence,
     call(method, path, sent) {
       const answering = answer(method, path, sent);
       // If a check has found something, its other calls are not awaited any more.
@@ -119,6 +153,7 @@ export function createSubject(baseUrl: string, send: Send, limitMs: number): Sub
       const late = setTimeout(() => ending.abort(new Error(`none within ${limitMs / 1_000} s`)), limitMs);
       const response = await request(`GET ${path}`, url, { method: 'GET', headers }, signal);
       clearTimeout(late);
+      keep(`GET ${path}`, response.status);
       return readStream(response, () => ending.abort());
     },
     close: () => closing.abort(),
@@ -128,7 +163,10 @@ export function createSubject(baseUrl: string, send: Send, limitMs: number): Sub
 /** The response's JSON object. Throws a finding where it has another status than 2xx, or another body. */
 export function requireObject(answer: Answer): Fields {
   const { call, status, json, text } = answer;
-  requireThat(status >= 200 && status < 300, `${call}: ${status} ${text.slice(0, 200)}; must be a 2xx.`);
+  if (status < 200 || status >= 300) {
+    const cause = describeExchange(call, status, json);
+    throw new Finding(`${call}: ${status} ${text.slice(0, 200)}; must be a 2xx.`, { cause });
+  }
   requireThat(isFields(json), `${call}: the body is ${printValue(json ?? text)}, and must be a JSON object.`);
   return json;
 }

@@ -1,7 +1,7 @@
 /** The checks of tasks and their events, to the letter of the specification (L0). */
 import type { Check } from './check.ts';
 import { type Fields, isFields, requireEqual, requireThat } from './findings.ts';
-import type { Kit } from './kit.ts';
+import type { Agent, Kit } from './kit.ts';
 import * as scenario from './played-scenarios.ts';
 import { requireObject, requireStatus } from './subject.ts';
 
@@ -175,6 +175,24 @@ export const TASK_CHECKS: Readonly<Record<string, Check>> = {
     const { second, done, after } = await kit.see(scenario.cancelled);
     requireStatus(second, 400, 'of a task that has ended');
     requireEqual(after, done, 'The task after it');
+  },
+  'life.terminal-stays': async (kit) => {
+    const success = { result: { output: 'late' } };
+    const failed = { status: 'failed', error_info: 'late' };
+    for (const [end, late] of [
+      [scenario.succeeded, failed],
+      [scenario.cancelled, success],
+      [scenario.timedOut, success],
+    ] as const) {
+      const { agent, done } = await kit.see<scenario.Played & { readonly agent: Agent }>(end);
+      const { status: given } = await kit.report(agent, done.request_id, late);
+      const { status, result, error_info } = await kit.get(done.request_id);
+      requireEqual(
+        [status, result, error_info],
+        [done.status, done.result, done.error_info],
+        `A task that has ended, after a late report (which got ${given})`,
+      );
+    }
   },
   'life.terminal-event': async (kit) => {
     for (const end of ENDINGS) {

@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const DOCUMENTS = ['clients-and-agents.3.1.json', 'agent.3.1.json'];
 
 /** Those that are no pass and are scored, each with what was found. */
-export function complaintsOf({ verdicts }: Run): readonly string[] {
+export function complaintsOf({ verdicts }: Pick<Run, 'verdicts'>): readonly string[] {
   return verdicts
     .filter(({ outcome }) => outcome !== 'pass' && outcome !== 'not_scored')
     .map(({ requirement, outcome, detail }) => `${outcome} ${requirement.id}: ${detail}`);

@@ -50,21 +50,19 @@ async function begun(stage: Stage) {
 async function repeated(stage: Stage) {
   const { gateway } = stage;
   const task = await stage.hand();
-  let again: number | undefined;
-  void gateway.deliver(task).then((status) => {
-    again = status;
-  });
+  const statuses: number[] = [];
+  void gateway.deliver(task).then((status) => statuses.push(status));
   // No gateway hands out a task to a claim once it has the report.
   gateway.answer(({ body }) => {
     if (body.request_id === task.request_id && body.status !== 'running') gateway.withdraw(task);
     return undefined;
   });
   await final(stage, task);
-  if (gateway.isPull() && again === undefined)
+  if (gateway.isPull() && statuses.length === 0)
     throw new NotScored('The agent claims nothing while it works, so that no task comes again.');
-  if (!gateway.isPull()) await gateway.deliver(task);
+  if (!gateway.isPull()) statuses.push(await gateway.deliver(task));
   await quiet(stage);
-  return { finals: stage.finals(task) };
+  return { finals: stage.finals(task), statuses, isPull: gateway.isPull() };
 }
 
 /** A report meets a busy gateway, then loses its response, and is then a late one. */
@@ -115,6 +113,32 @@ async function refusedResult(stage: Stage) {
   if (body.status === 'failed') throw new NotScored('The agent fails the task: give it another `--payload`.');
   const next = await stage.find(() => stage.finals(task)[1], stage.workMs + 2 * stage.quietMs);
   return { next, isOver: stage.isOver() };
+}
+
+/** Each result is too large; a report of a failure is taken. */
+async function largeResult(stage: Stage) {
+  const task = await stage.hand();
+  stage.gateway.answer(({ body, operation }) => {
+    const isResult =
+      operation === 'result' && body.request_id === task.request_id && body.status === 'success';
+    return isResult ? problem(413, 'payload_too_large') : undefined;
+  });
+  const { body } = await final(stage, task);
+  if (body.status === 'failed') throw new NotScored('The agent fails the task: give it another `--payload`.');
+  await stage.find(() => stage.finals(task)[1], stage.workMs + 2 * stage.quietMs);
+  await stage.pause(stage.quietMs);
+  return { finals: stage.finals(task) };
+}
+
+/** The first write of the agent gets no response; where it asks, its first claim of the answer gets 204. */
+async function wrote(stage: Stage) {
+  const task = stage.gateway.createTask();
+  const own = (operation: string) => stage.calls(operation).filter(isOf(task));
+  stage.gateway.answer(({ operation }) =>
+    operation === 'output' && own('output').length === 1 ? 'cut' : undefined,
+  );
+  await final(stage, await stage.hand(task));
+  return { writes: own('output'), claims: own('answer') };
 }
 
 /** The gateway has forgotten the agent: it learns that from a heartbeat, and then from a report. */
@@ -243,6 +267,8 @@ export const SCENARIOS = {
   dropped,
   unknownCode,
   refusedResult,
+  largeResult,
+  wrote,
   forgotten,
   forgottenReport,
   cancelled,
@@ -255,3 +281,8 @@ export const SCENARIOS = {
 
 export type ScenarioName = keyof typeof SCENARIOS;
 export type Seen<Name extends ScenarioName> = Awaited<ReturnType<(typeof SCENARIOS)[Name]>>;
+
+/** What a scenario saw. */
+export type Look = <Name extends ScenarioName>(name: Name) => Seen<Name>;
+/** Throws what the scenario threw that it looks at, or what `findings.ts` describes. */
+export type AgentCheck = (stage: Stage, look: Look) => void;

@@ -166,6 +166,11 @@ export const CLIENT_SCENARIOS = {
   conflict: { submit: refused(422, 'idempotency_conflict') },
   unauthorized: { submit: refused(401, 'unauthorized') },
   readAgain: { ...POLLED, get: inTurn(BUSY, {}, { isTorn: true }) },
+  tooMany: {
+    ...POLLED,
+    submit: inTurn({ reply: problem(429, 'too_many_requests', AFTER) }),
+    get: inTurn({ reply: problem(429, 'too_many_requests', AFTER) }),
+  },
   secretChanged: { ...POLLED, get: refused(401, 'unauthorized') },
   lostTask: { ...POLLED, get: refused(404, 'task_not_found') },
   redirected: { ...POLLED, get: inTurn({ isRedirection: true }) },

@@ -1,5 +1,5 @@
 /** What a run comes to: the headline, and which failures were expected. */
-import type { Outcome, Verdict } from './run-checks.ts';
+import { isComplaint, type Outcome, type Verdict } from './run-checks.ts';
 
 /** Requirements that are expected to fail or to warn, by their ids, each with the reason. */
 export type Baseline = Readonly<Record<string, string>>;
@@ -20,9 +20,10 @@ export function summarize(verdicts: readonly Verdict[], baseline: Baseline = {})
   const count = (outcome: Outcome): number => verdicts.filter((one) => one.outcome === outcome).length;
   const musts = verdicts.filter(({ requirement }) => requirement.strength === 'must');
   const failed = verdicts.filter(({ outcome }) => outcome === 'fail');
+  // What was not run may still fail.
   const complained = new Set(
     verdicts
-      .filter(({ outcome }) => outcome === 'fail' || outcome === 'warn')
+      .filter((one) => isComplaint(one) || one.outcome === 'not_run')
       .map(({ requirement }) => requirement.id),
   );
   return {
@@ -34,16 +35,20 @@ export function summarize(verdicts: readonly Verdict[], baseline: Baseline = {})
       warn: count('warn'),
       not_scored: count('not_scored'),
       error: count('error'),
+      not_run: count('not_run'),
     },
     stale: Object.keys(baseline).filter((id) => !complained.has(id)),
     unexpected: failed.filter(({ requirement }) => !(requirement.id in baseline)),
   };
 }
 
-/** 0: conforms as expected; 1: it does not, or the baseline is stale; 2: the kit itself failed. */
+/**
+ * 0: conforms as expected; 1: it does not, a part was not run, or the baseline is stale; 2: the kit itself
+ * failed.
+ */
 export function exitCodeOf({ counts, stale, unexpected }: Summary): number {
   if (counts.error > 0) return 2;
-  return stale.length > 0 || unexpected.length > 0 ? 1 : 0;
+  return stale.length > 0 || unexpected.length > 0 || counts.not_run > 0 ? 1 : 0;
 }
 
 /** Reads a baseline. Throws an error that says what is wrong with it. */

@@ -1,6 +1,6 @@
 /** The reports of a run: for a terminal, as JSON to attach to a release, and as JUnit for CI. */
 import type { Requirement } from './requirements.ts';
-import type { Outcome, Run, Verdict } from './run-checks.ts';
+import { isComplaint, type Outcome, type Run, type Verdict } from './run-checks.ts';
 import { type Baseline, type Summary, summarize } from './verdicts.ts';
 
 /** What a report says of the run beside its verdicts. */
@@ -22,9 +22,13 @@ const LABELS: Readonly<Record<Outcome, string>> = {
   warn: 'warn',
   not_scored: 'not scored',
   error: 'HARNESS ERROR',
+  not_run: 'not run',
 };
 
-/** Without `isWhole` only what is not a pass, each with where its sentence stands. */
+/**
+ * What failed comes last, by its cause, the first cause first. Without `isWhole` neither what passed nor what
+ * was not scored is there.
+ */
 export function printReport(
   run: Run,
   summary: Summary,
@@ -32,20 +36,58 @@ export function printReport(
   baseline: Baseline,
   isWhole: boolean,
 ): string {
-  const shown = run.verdicts.filter(
-    ({ outcome }) => isWhole || (outcome !== 'pass' && outcome !== 'not_scored'),
-  );
   const { counts, stale } = summary;
+  const others = run.verdicts.filter(
+    (one) => !isComplaint(one) && (isWhole || one.outcome === 'error' || isRepeated(one)),
+  );
+  const shown = [
+    ...others.flatMap((verdict) => describeVerdict(verdict, baseline)),
+    ...groupByCause(run.verdicts.filter(isComplaint)).flatMap((group) => describeGroup(group, baseline)),
+    ...stale.map((id) => `STALE  ${id}\n  The baseline expects it to fail, and it does not: take it out.`),
+    ...(run.stopped === undefined ? [] : [`${run.stopped} The rest was not run.`]),
+  ];
   return [
     `${head.subject}, version ${run.subjectVersion ?? 'not said'}; kit ${head.kitVersion} (${head.kitHash.slice(0, 12)})`,
     `Names begin with ${run.prefix}; seed ${head.seed}; ${run.seconds.toFixed(1)} s`,
     '',
-    ...shown.flatMap((verdict) => describeVerdict(verdict, baseline)),
-    ...stale.map((id) => `STALE  ${id}\n  The baseline expects it to fail, and it does not: take it out.`),
-    ...(shown.length + stale.length > 0 ? [''] : []),
+    ...shown,
+    ...(shown.length > 0 ? [''] : []),
     `MUST ${summary.passed} of ${summary.applicable} applicable${describeLevels(run)}`,
-    `${counts.fail} failed, ${counts.warn} warnings, ${counts.not_scored} not scored, ${counts.error} harness errors`,
+    `${counts.fail} failed, ${counts.warn} warnings, ${counts.not_scored} not scored, ${counts.error} harness errors${counts.not_run > 0 ? `, ${counts.not_run} not run` : ''}`,
   ].join('\n');
+}
+
+/** Whether it failed beside other checks and passed alone. */
+function isRepeated({ outcome, detail }: Verdict): boolean {
+  return outcome === 'pass' && detail !== '';
+}
+
+/** The failures of each cause, the cause that came first before the others. */
+function groupByCause(failed: readonly Verdict[]): readonly (readonly Verdict[])[] {
+  const groups = new Map<string, Verdict[]>();
+  for (const one of failed) {
+    const { cause = one.detail } = one;
+    groups.set(cause, [...(groups.get(cause) ?? []), one]);
+  }
+  const startOf = (group: readonly Verdict[]): number => Math.min(...group.map(({ atMs = 0 }) => atMs));
+  return [...groups.values()].toSorted((a, b) => startOf(a) - startOf(b));
+}
+
+/** The first has what was sent and got; where there are more, their number and their cause come before it. */
+function describeGroup(group: readonly Verdict[], baseline: Baseline): readonly string[] {
+  const [first] = group;
+  return [
+    ...(group.length > 1 ? [`${group.length} checks: ${first?.cause ?? first?.detail}`] : []),
+    ...group.flatMap((verdict) => {
+      if (verdict === first)
+        return [
+          ...describeVerdict(verdict, baseline),
+          ...(verdict.exchanges ?? []).map((line) => `    ${line}`),
+        ];
+      const [label = '', ...lines] = describeVerdict(verdict, baseline);
+      return verdict.detail === first?.detail ? `${label}: the same` : [label, ...lines];
+    }),
+  ];
 }
 
 /** The MUSTs of each level, where there are several. */
@@ -88,10 +130,12 @@ export function writeJsonReport(run: Run, summary: Summary, head: ReportHead, ba
     must: { passed, applicable },
     counts,
     stale_baseline: stale,
-    verdicts: run.verdicts.map(({ requirement, outcome, detail }) => ({
+    ...(run.stopped === undefined ? {} : { stopped: run.stopped }),
+    verdicts: run.verdicts.map(({ requirement, outcome, detail, cause, exchanges }) => ({
       ...requirement,
       outcome,
       ...(detail === '' ? {} : { detail }),
+      ...(cause === undefined ? {} : { cause, exchanges }),
       ...(baseline[requirement.id] === undefined ? {} : { expected: baseline[requirement.id] }),
     })),
   };
@@ -100,13 +144,15 @@ export function writeJsonReport(run: Run, summary: Summary, head: ReportHead, ba
 
 /** One test case for each requirement. A failure that the baseline expects is skipped with its reason. */
 export function writeJunitReport(run: Run, summary: Summary, baseline: Baseline): string {
-  const cases = run.verdicts.map(({ requirement, outcome, detail }) => {
+  const cases = run.verdicts.map((verdict) => {
+    const { requirement, outcome, detail } = verdict;
     const { id, level, text } = requirement;
     const name = `<testcase classname="${escapeXml(level)}" name="${escapeXml(`${id}: ${text}`)}"`;
     const expected = outcome === 'fail' ? baseline[id] : undefined;
-    if (outcome === 'pass') return `    ${name}/>`;
-    if (outcome === 'warn') return `    ${name}><system-out>${escapeXml(detail)}</system-out></testcase>`;
-    if (outcome === 'not_scored' || expected !== undefined)
+    if (outcome === 'pass' && !isRepeated(verdict)) return `    ${name}/>`;
+    if (outcome === 'warn' || outcome === 'pass')
+      return `    ${name}><system-out>${escapeXml(detail)}</system-out></testcase>`;
+    if (outcome === 'not_scored' || outcome === 'not_run' || expected !== undefined)
       return `    ${name}><skipped message="${escapeXml(expected ?? detail)}"/></testcase>`;
     const element = outcome === 'fail' ? 'failure' : 'error';
     return `    ${name}><${element} message="${escapeXml(detail)}"/></testcase>`;
@@ -119,7 +165,7 @@ export function writeJunitReport(run: Run, summary: Summary, baseline: Baseline)
   const expected = summary.counts.fail - summary.unexpected.length;
   const counts =
     `tests="${cases.length + stale.length}" failures="${failures}" errors="${summary.counts.error}" ` +
-    `skipped="${summary.counts.not_scored + expected}" time="${run.seconds.toFixed(1)}"`;
+    `skipped="${summary.counts.not_scored + summary.counts.not_run + expected}" time="${run.seconds.toFixed(1)}"`;
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     '<testsuites>',

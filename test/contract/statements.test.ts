@@ -1,6 +1,11 @@
 /** What the document states is required of every gateway by the conformance kit, and is said once. */
 import { describe, expect, test } from 'vitest';
-import { listGuideStatements, listOperationStatements, measureDocument } from '../../spec/statements.ts';
+import {
+  listFieldStatements,
+  listGuideStatements,
+  listOperationStatements,
+  measureDocument,
+} from '../../spec/statements.ts';
 import { REQUIREMENTS } from '../conformance/requirements.ts';
 import { readPublished, renderFigures } from './document-figures.ts';
 
@@ -14,6 +19,15 @@ test('each sentence of the guide and of the operations, and each row, is a requi
   );
   expect(stated.length).toBeGreaterThan(200);
   expect(stated.filter((one) => !required.has(one))).toEqual([]);
+});
+
+test('so is each sentence of a field, a parameter or a header that promises something', () => {
+  const required = new Set(REQUIREMENTS.map(({ text }) => text));
+  const promises = listFieldStatements(document).filter(({ text }) =>
+    /\b(never|only|at most|must|null if)\b/i.test(text),
+  );
+  expect(promises.length).toBeGreaterThan(90);
+  expect(promises.filter(({ text }) => !required.has(text))).toEqual([]);
 });
 
 describe('the size', () => {

@@ -22,14 +22,18 @@ type Address = {
   readonly port?: number;
   /** Names that it may be called by, beside its own host and those of its machine. */
   readonly allowedHosts?: readonly string[];
+  /** Whether the time of the world without a name moves as the clock on the wall does. */
+  readonly realTime?: boolean;
 };
 
 const WORLDS_MAX = 100;
+/** In which steps time moves. */
+const STEP_MS = 20;
 const { bodyBytesMax } = API_LIMITS;
 
 /** Starts it; rejects when it can't listen. Without a port it takes a free one. */
 export async function serveSimulator(
-  { host = '127.0.0.1', port = 0, allowedHosts = [] }: Address,
+  { host = '127.0.0.1', port = 0, allowedHosts = [], realTime = false }: Address,
   options: SimulatorOptions = {},
 ): Promise<ServedSimulator> {
   const simulator = createSimulator({ worldsMax: WORLDS_MAX, ...options });
@@ -50,13 +54,33 @@ export async function serveSimulator(
     server.once('error', reject);
     server.listen({ host, port }, resolve);
   });
+  const stopTime = realTime ? moveTime(simulator) : () => {};
   return {
     url: `http://${host}:${(server.address() as AddressInfo).port}`,
     simulator,
     async stop() {
+      stopTime();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
+  };
+}
+
+/** Moves a world's time by what has passed; returns what stops that. */
+function moveTime({ clock }: Simulator): () => void {
+  let lastMs = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const move = async (): Promise<void> => {
+    const nowMs = performance.now();
+    await clock.advance((nowMs - lastMs) / 1_000);
+    lastMs = nowMs;
+    if (!isOver) timer = setTimeout(move, STEP_MS);
+  };
+  void move();
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
   };
 }
 
