@@ -56,7 +56,6 @@ export type Situation = {
  */
 const SLOW_MS = 5_000;
 
-/** The advice on a task. */
 export function adviseOnTask(situation: Situation): Advice {
   const { state, outcome } = situation;
   if (outcome !== null) return adviseOnEnded(situation, outcome);

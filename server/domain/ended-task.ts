@@ -6,7 +6,6 @@ import type { TaskOutcome } from './history-record.ts';
 import { copyBeginning } from './payload-preview.ts';
 import type { TaskState } from './task.ts';
 
-/** A task that ended. */
 export type EndedTask = {
   readonly request_id: string;
   /** Store time at which it settled. */

@@ -15,7 +15,6 @@ const UNKNOWN_NAMES_MAX = 20;
 /** Below `/answer` a pointer has 1,024 characters at most, as in every error. */
 const POINTER_CHARS_MAX = 1_024 - '/answer'.length;
 
-/** One field of an answer. */
 type AnswerField = {
   readonly type: 'string' | 'number' | 'integer' | 'boolean';
   readonly title?: string;

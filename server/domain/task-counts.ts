@@ -7,7 +7,6 @@ import { outcomeOf } from './history.ts';
 import { OUTCOMES, type TaskOutcome } from './history-record.ts';
 import type { TaskState } from './task.ts';
 
-/** The class of a task. */
 export type TaskClass = OpenClass | TaskOutcome;
 /** The class of an open task. */
 export type OpenClass = 'pending' | 'running';
@@ -26,7 +25,6 @@ export type TaskCounts = {
   readonly ended: OutcomeCounts;
 };
 
-/** The class of a task in this state. */
 export function classifyTask(state: TaskState): TaskClass {
   return outcomeOf(state) ?? (state.assignees.length > 0 ? 'running' : 'pending');
 }

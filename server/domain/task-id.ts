@@ -29,7 +29,6 @@ const AHEAD_MS = 2_000;
 /** Times from `fromMs` (included) to `toMs` (excluded). */
 export type TimeWindow = { readonly fromMs: number; readonly toMs: number };
 
-/** The parts of an id. */
 type TaskIdParts = {
   /**
    * When the task is submitted, in whole milliseconds. The id ends with its window, because a task is listed

@@ -129,7 +129,6 @@ export type TaskDetails = {
   readonly questions?: readonly QuestionContent[];
 };
 
-/** Whether the task has details. */
 export function hasDetails({ hasReply, questions }: TaskState): boolean {
   return hasReply === true || questions !== undefined;
 }

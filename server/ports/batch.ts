@@ -16,12 +16,10 @@ export type Ref = `task:${string}` | `agent:${string}`;
 /** Proof that a due entry was handed to this dispatcher. */
 export type Lease = string;
 
-/** The ref of a task. */
 export function taskRef(request_id: string): Ref {
   return `task:${request_id}`;
 }
 
-/** The ref of an agent. */
 export function agentRef(agent_id: string): Ref {
   return `agent:${agent_id}`;
 }

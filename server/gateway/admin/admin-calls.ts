@@ -29,7 +29,6 @@ type Deps = Seen & {
   readonly limits: { readonly openTasksMax: number; readonly agentsMax: number };
 };
 
-/** Creates the operations. */
 export function createAdmin(deps: Deps): {
   readonly calls: AdminCalls;
   readonly noteHealth: OverviewReader['noteHealth'];

@@ -48,7 +48,6 @@ type Deps = {
   readonly consoleMode: ConsoleMode;
 };
 
-/** Creates the three operations. */
 export function createAgentCalls(deps: Deps): Pick<AdminCalls, 'listAgents' | 'getAgent' | 'drainAgent'> {
   return {
     listAgents: (query) => listAgents(deps, query),

@@ -1,7 +1,6 @@
 /** The error when an administrator may only look. */
 import { GatewayError } from '../../ports/gateway.ts';
 
-/** Creates it. */
 export function readOnly(): GatewayError {
   return new GatewayError(
     'read_only',

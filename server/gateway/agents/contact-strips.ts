@@ -25,7 +25,6 @@ export type ContactStrips = {
 /** A bit for each step, the last step in the lowest: whole numbers below 2^40, which doubles hold exactly. */
 type Strip = { step: number; contact: number; failed: number };
 
-/** Creates it without contacts. */
 export function createContactStrips(): ContactStrips {
   const strips = createBoundedMap<string, Strip>(AGENTS_MAX);
 

@@ -26,7 +26,6 @@ export type ExternalLoads = {
   read(agent: Load, slots: number, before: number | undefined): Promise<number>;
 };
 
-/** Creates the reader. */
 export function createExternalLoads(store: Pick<Store, 'nowMs' | 'readEnded'>): ExternalLoads {
   const reads = createSharedReads<Awaited<ReturnType<Store['readEnded']>>>();
   return {

@@ -38,7 +38,6 @@ type EndedAttempt = {
 
 const NO_RECORD: PushRecord = { pushes: [], failures: 0 };
 
-/** Creates it with nothing seen. */
 export function createPushRecords(): PushRecords {
   const records = createBoundedMap<string, PushRecord>(AGENTS_MAX);
   return {

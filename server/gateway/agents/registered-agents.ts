@@ -37,7 +37,6 @@ type Deps = {
   readonly observer: Pick<Observer, 'noteAgent'>;
 };
 
-/** Creates it over a store. */
 export function createRegisteredAgents({ store, commits, observer }: Deps): RegisteredAgents {
   const findIfRegistered: RegisteredAgents['findIfRegistered'] = async (agent_id) => {
     const agentStatus = await store.getAgentStatus(agent_id);

@@ -15,7 +15,6 @@ export type Seen = {
   readonly untakenTasks: UntakenTasks;
 };
 
-/** Creates it with nothing seen. */
 export function createSeen(store: Store): Seen {
   return {
     pushRecords: createPushRecords(),

@@ -36,7 +36,6 @@ type Entry = {
   readonly nextMs: number | null;
 };
 
-/** Creates it with nothing seen. */
 export function createUntakenTasks(store: Pick<Store, 'findSlots'>): UntakenTasks {
   const tasks = createBoundedMap<string, Entry>(TASKS_MAX, dropFromAgent);
   const byAgent = new Map<string, Set<string>>();

@@ -3,7 +3,6 @@ import { type Gateway, GatewayError } from '../../ports/gateway.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
 import { taskNotFound } from '../tasks/read-task.ts';
 
-/** Creates the operation. */
 export function createCancelTask({
   commits,
 }: {

@@ -57,7 +57,6 @@ type Queue = {
   woken: PromiseWithResolvers<void>;
 };
 
-/** Creates them, empty. */
 export function createClaimQueues(deps: Deps): ClaimQueues {
   const queues = new Map<string, Queue>();
 

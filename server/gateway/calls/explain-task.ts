@@ -21,7 +21,6 @@ import { matchNow } from './preview-match.ts';
 type Deps = { readonly store: Store; readonly agentIndex: AgentIndex };
 type TaskExplanation = Awaited<ReturnType<Gateway['explainTask']>>;
 
-/** Creates the operation. */
 export function createExplainTask(deps: Deps): Pick<Gateway, 'explainTask'> {
   return {
     async explainTask(request_id) {

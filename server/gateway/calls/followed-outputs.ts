@@ -27,7 +27,6 @@ export type FollowedOutputs = {
 
 type Followed = { readonly wakes: Set<() => void>; readonly over: AbortController };
 
-/** Creates it with nothing followed. */
 export function createFollowedOutputs(store: Pick<Store, 'watch'>): FollowedOutputs {
   const followed = new Map<string, Followed>();
   const pages = createSharedReads<OutputPage>();

@@ -11,7 +11,6 @@ type Deps = {
   readonly clock: Clock;
 };
 
-/** Creates the operation. */
 export function createGetTask(deps: Deps): Pick<Gateway, 'getTask'> {
   const { store } = deps;
   return {

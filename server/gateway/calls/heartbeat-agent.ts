@@ -14,7 +14,6 @@ type Deps = {
   readonly externalLoads: ExternalLoads;
 };
 
-/** Creates the operation. */
 export function createHeartbeatAgent(deps: Deps): Pick<Gateway, 'heartbeatAgent'> {
   const { store, agents } = deps;
   return {

@@ -14,7 +14,6 @@ import type { AgentIndex } from '../agents/ranking/agent-index.ts';
 
 type Deps = { readonly store: Store; readonly agentIndex: AgentIndex };
 
-/** Creates the operation. */
 export function createPreviewMatch(deps: Deps): Pick<Gateway, 'previewMatch'> {
   return {
     async previewMatch(task_tags) {

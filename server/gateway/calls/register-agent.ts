@@ -41,7 +41,6 @@ type Deps = {
   readonly agentIndex: Pick<AgentIndex, 'memory' | 'whenRefreshed'>;
 };
 
-/** Creates the operation. */
 export function createRegisterAgent(deps: Deps): Pick<Gateway, 'registerAgent'> {
   const { store } = deps;
   return {

@@ -58,7 +58,6 @@ type Origin = { readonly trace: TraceContext | undefined };
 /** For whom and until when a submission is committed, and what is written beside it. */
 type SubmissionCommit = Required<Pick<CommitOptions, 'notAfterMs'>> & Pick<SubmissionRest, 'writes'>;
 
-/** Creates the submit operation. */
 export function createSubmitTask(deps: Deps): Pick<Gateway, 'submitTask'> {
   return {
     submitTask(submission, idempotencyKey, trace) {

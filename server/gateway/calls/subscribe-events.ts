@@ -20,7 +20,6 @@ type RenderedItems = WeakMap<FeedItem, WeakRef<Promise<unknown>>>;
 
 type Deps = { readonly store: Store; readonly largeWork: LargeWork; readonly tracing: Tracing };
 
-/** Creates the subscription. */
 export function createSubscribeEvents(deps: Deps): Pick<Gateway, 'subscribeEvents'> {
   const { store, largeWork } = deps;
   const cache = new WeakMap<RenderItem<unknown>, RenderedItems>();

@@ -17,7 +17,6 @@ type Deps = {
   readonly observer: Pick<Observer, 'noteAgent'>;
 };
 
-/** Creates the operation. */
 export function createUnregisterAgent(deps: Deps): Pick<Gateway, 'unregisterAgent'> {
   return {
     async unregisterAgent(agent_id, registration) {

@@ -48,7 +48,6 @@ type Call = {
 /** Names of writers that are kept: a writer writes many times, and a name costs a hash. */
 const NAMES_MAX = 1_000;
 
-/** Creates the operation. */
 export function createWriteOutput(deps: Deps): Pick<Gateway, 'writeOutput'> {
   const { agents, commits } = deps;
   const names = createBoundedMap<string, string>(NAMES_MAX);

@@ -26,7 +26,6 @@ export type Dispatcher = {
   lookAtTask(request_id: string, lease: Lease): Promise<void>;
 };
 
-/** Creates the dispatcher. */
 export function createDispatcher(deps: AssignDeps): Dispatcher {
   return {
     async lookAtTask(request_id, lease) {

@@ -35,7 +35,6 @@ const LOSSES_MAX = 500;
 /** After a conflict, or when too many losses are under way, the agent is looked at again after this. */
 const LOOK_AGAIN_MS = 100;
 
-/** Creates it over a store. */
 export function createLostTasks({ store, commits }: { store: Store; commits: TaskCommits }): LostTasks {
   let losing = 0;
 

@@ -56,7 +56,6 @@ type Parts = Deps & { readonly lostTasks: LostTasks; readonly offers: WaitingOff
 const FORGET_AFTER_MS = 24 * 3_600_000;
 const TRIM_LIMIT = 500;
 
-/** Creates the sweeper. */
 export function createSweeper(deps: Deps): Sweeper {
   const parts = { ...deps, lostTasks: createLostTasks(deps), offers: createWaitingOffers(deps) };
   return {

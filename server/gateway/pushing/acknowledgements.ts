@@ -34,7 +34,6 @@ type Waiting = {
   readonly end: (isNeeded: boolean) => void;
 };
 
-/** Creates it; nothing waits. */
 export function createAcknowledgements(clock: Clock): Acknowledgements {
   /** Oldest first. */
   const waiting = new Map<string, Waiting>();

@@ -103,7 +103,6 @@ const RETRY_EVERY_MS = 4;
 /** … but no later than this. */
 const RETRY_WITHIN_MS = 15_000;
 
-/** Creates the set of pushes under way, empty. */
 export function createPushes(deps: Deps): Pushes {
   const { store, clock } = deps;
   const sending = createPushSending(deps);

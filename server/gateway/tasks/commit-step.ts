@@ -117,7 +117,6 @@ export async function commitEach<T>(
   });
 }
 
-/** Creates the decide-and-commit functions over a store. */
 export function createTaskCommits(deps: Deps): TaskCommits {
   const { store, clock, random, findAwaited, noteSubmitted, noteWritten } = deps;
 

@@ -19,7 +19,6 @@ import { countTasks } from './task-totals.ts';
 /** A page ends when its tags have this many characters: writing it takes its time in one piece. */
 const TAG_CHARS_MAX = 2 ** 19;
 
-/** Creates the operation. */
 export function createListTasks(deps: SearchDeps): Pick<AdminCalls, 'listTasks'> {
   return {
     listTasks: (query) => listTasks(deps, query),

@@ -38,7 +38,6 @@ type Deps = SearchDeps & { readonly commits: TaskCommits; readonly consoleMode: 
 type Ending = 'cancelled' | 'already_ended' | 'not_found' | 'other';
 type Receipt = { -readonly [K in keyof CancellationReceipt]: CancellationReceipt[K] };
 
-/** Creates the operation. */
 export function createTaskCancellation(deps: Deps): Pick<AdminCalls, 'cancelTasks'> {
   return {
     async cancelTasks(cancellation) {

@@ -70,7 +70,6 @@ const USE_BYTES = 96;
 const TAG_BYTES = 768;
 const CHAR_BYTES = 2;
 
-/** Creates it without agents. */
 export function createTaggedAgents(): TaggedAgents {
   const agents = new Map<string, Agent>();
   const tags = createTags();
