@@ -9,8 +9,8 @@ import type { AgentState } from '../domain/agent.ts';
 import type { TaskOutcome } from '../domain/history-record.ts';
 import type { TaskStatus } from '../domain/task.ts';
 
-type Schemas = components['schemas'];
-type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
+export type Schemas = components['schemas'];
+export type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
 /** The overview without the version, which only the contract has. */
 export type Overview = Omit<DeepReadonly<Schemas['GatewayOverview']>, 'version'>;

@@ -3,15 +3,12 @@
  * name. The caller has already checked secrets, shapes and the limits of single fields. Every function may
  * throw `GatewayError` (a refusal with a code) or `StoreUnavailable` (a 503); anything else is a defect.
  */
-import type { Advice } from '../domain/advice-words.ts';
 import type { AgentState } from '../domain/agent.ts';
-import type { HistoryEntry } from '../domain/history.ts';
 import type { TaskOutcome } from '../domain/history-record.ts';
 import type { ValueError, WrittenQuestion } from '../domain/question.ts';
 import type { JsonObject, TaskInfo, TaskStatus } from '../domain/task.ts';
-import type { TaskMatch } from '../domain/task-match.ts';
 import type { TraceContext } from '../domain/trace-context.ts';
-import type { AdminCalls } from './admin.ts';
+import type { AdminCalls, DeepReadonly, Schemas } from './admin.ts';
 import type { OutputPage } from './output.ts';
 import type { Cursor, Health } from './store.ts';
 
@@ -27,6 +24,16 @@ export type Submission = {
   readonly queue_timeout?: number;
 };
 
+type RegisterResponse = DeepReadonly<Schemas['RegistrationReceipt']>;
+type HeartbeatResponse = DeepReadonly<Schemas['HeartbeatReceipt']>;
+type ReportResponse = DeepReadonly<Schemas['ReportReceipt']>;
+type OutputReceipt = DeepReadonly<Schemas['OutputReceipt']>;
+type TaskExplanation = DeepReadonly<Schemas['TaskExplanation']>;
+/** The agent of a running task, or the one that was lost with it. */
+export type TaskAgent = DeepReadonly<Schemas['TaskAgent']>;
+type MatchPreview = DeepReadonly<Schemas['MatchPreview']>;
+export type TaskDone = DeepReadonly<Schemas['TaskDone']>;
+
 /** An agent's registration. */
 export type Registration = {
   readonly agent_id: string;
@@ -37,19 +44,6 @@ export type Registration = {
   readonly request_ids?: readonly string[];
   /** Seconds without contact after which its running tasks fail. */
   readonly lost_after?: number;
-};
-
-type RegisterResponse = {
-  readonly ok: true;
-  readonly agent_id: string;
-  readonly state: AgentState;
-  /** Names this registration, for heartbeats and unregister. */
-  readonly registration: string;
-  readonly heartbeat_interval: number;
-  readonly offline_after: number;
-  readonly cancelled_request_ids: readonly string[];
-  /** The registration before it had a contact of late: two processes may use the `agent_id`. */
-  readonly replaced?: true;
 };
 
 /** A heartbeat. The caller leaves the optional fields out when the request carried no right secret. */
@@ -64,15 +58,6 @@ type Heartbeat = {
 
 /** A task as its client sees it, and how it ended; null while it is open. */
 export type ReadTask = { readonly task: TaskInfo; readonly outcome: TaskOutcome | null };
-
-type HeartbeatResponse = {
-  readonly ok: true;
-  readonly agent_id: string;
-  readonly state: AgentState;
-  readonly cancelled_request_ids: readonly string[];
-  /** The registration that the heartbeat named is not the present one. */
-  readonly replaced?: true;
-};
 
 type Claim = {
   readonly agent_id: string;
@@ -89,14 +74,6 @@ export type Report = {
   readonly progress?: number;
   readonly result?: JsonObject | null;
   readonly error_info?: string | null;
-};
-
-type ReportResponse = {
-  readonly ok: true;
-  readonly request_id: string;
-  readonly status: TaskStatus;
-  /** False when the task had settled before: nothing changed. */
-  readonly accepted: boolean;
 };
 
 /** Pieces of an agent for the output of its task. */
@@ -125,15 +102,6 @@ type AnswerClaim = {
   readonly wait: number;
 };
 
-type OutputReceipt = {
-  readonly ok: true;
-  readonly request_id: string;
-  readonly status: TaskStatus;
-  /** False when nothing was stored: the task has settled, or the limit of its output is reached. */
-  readonly accepted: boolean;
-  readonly next: number;
-};
-
 /** A page of a task's output, and how the task stands. */
 export type ReadOutput = Pick<OutputPage, 'pieces' | 'missing'> & {
   readonly status: TaskStatus;
@@ -153,54 +121,6 @@ export type OutputItem =
   /** The last one. */
   | (Pick<OutputPage, 'missing'> &
       Pick<TaskDone, 'status'> & { readonly n: number; readonly outcome: TaskOutcome });
-
-/** A task explained. Times are epoch seconds; null where there is none. */
-type TaskExplanation = Advice & {
-  readonly request_id: string;
-  readonly status: TaskStatus;
-  readonly waiting: boolean;
-  readonly acknowledged: boolean;
-  readonly outcome: TaskOutcome | null;
-  /** Seconds from submission for which the task may wait for an agent. */
-  readonly queue_timeout: number | null;
-  readonly assigned_time: number | null;
-  readonly ended_time: number | null;
-  readonly deadline_time: number;
-  readonly history: readonly HistoryEntry[];
-  readonly history_dropped: number;
-  readonly match: TaskMatch | null;
-  readonly agent: TaskAgent | null;
-  /** Without those that were withdrawn. */
-  readonly questions: readonly {
-    readonly key: string;
-    readonly prompt: string;
-    readonly asked_time: number;
-    readonly answered_time: number | null;
-  }[];
-};
-
-/** The agent of a running task, or the one that was lost with it. Times are epoch seconds. */
-export type TaskAgent = {
-  readonly agent_id: string;
-  readonly contact_time: number | null;
-  readonly silent_seconds: number | null;
-  /** From when on its silence counts as a sign of trouble. */
-  readonly silent_time: number | null;
-  readonly offline_time: number | null;
-  readonly lost_time: number | null;
-};
-
-/** Which agents would qualify now if the task were submitted. */
-type MatchPreview = Advice & { readonly match: TaskMatch };
-
-/** A `task_done` event: exactly its five fields. */
-export type TaskDone = {
-  readonly event: 'task_done';
-  readonly request_id: string;
-  readonly status: 'success' | 'failed';
-  readonly result: JsonObject | null;
-  readonly error_info: string | null;
-};
 
 export type StreamItem =
   | { readonly gap: true }
