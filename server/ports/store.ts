@@ -125,8 +125,6 @@ export type Lists = {
     ask: Record<never, never>;
     item: { readonly request_id: string; readonly position: string };
   };
-  /** All agents by id, including unregistered ones that still have a record. */
-  readonly agents: { ask: Record<never, never>; item: AgentStatus };
   /**
    * Tasks, newest first by (createdMs, request_id). `position` continues the listing after this item, and
    * every other listing of tasks too: positions compare as texts.

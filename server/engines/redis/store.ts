@@ -139,7 +139,7 @@ function createReads(
       return undefined;
     },
     readAgentChanges: (after) => readAgentChanges(connection, statuses, after),
-    list: (query, ask, page) => readPage(engine, query, ask, page),
+    list: (query, ask, page) => readPage(engine.connection, query, ask, page),
   };
 }
 

@@ -43,7 +43,7 @@ export function createReads(deps: Deps): Reads {
   const { prepare, nowMs, copies, notifications, dueTimer, requireReadable } = deps;
   const { statuses } = copies;
   const readText = createSingleValues(createTextRead(prepare, nowMs));
-  const listings = createListings({ prepare, nowMs, statusOf: statuses.readIfWhole });
+  const listings = createListings(prepare, nowMs);
   const readOutputPage = createOutputPages(prepare);
   const get: Store['get'] = async (kind, id) => {
     requireReadable();
