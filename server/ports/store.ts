@@ -175,8 +175,6 @@ export type Touch =
 export type Demand = {
   /** Store time at which the oldest of the waiting tasks was submitted; null when none waits. */
   readonly oldestWaitingMs: number | null;
-  /** How many tags waiting tasks ask for. */
-  readonly tagsTotal: number;
   /**
    * Tags that waiting tasks ask for, each once; which ones, where there are more than was asked for, is
    * open.

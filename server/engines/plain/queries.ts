@@ -91,7 +91,7 @@ function readCounts({ values, waiting, open }: PlainState, tagsMax: number): Tas
     }
   }
   const oldestWaitingMs = open.get(waiting.get(waiting.minKey() ?? '') ?? '')?.createdMs ?? null;
-  const tags = { oldestWaitingMs, tagsTotal: byTag.size, tags: [...byTag.values()].slice(0, tagsMax) };
+  const tags = { oldestWaitingMs, tags: [...byTag.values()].slice(0, tagsMax) };
   return { pending, running, ended, waiting: waiting.size, waitingForAnswer, ...tags };
 }
 
