@@ -29,12 +29,9 @@ const INPUT = {
 const PENDING = createTaskState(INPUT, { createdMs: 1_000, deadlineMs: 61_000, queueEndMs: null }, 16);
 
 function buildStep(trigger: Trigger, after: Partial<TaskState>): TaskStep {
-  return {
-    request_id: 'x',
-    before: { value: PENDING, revision: 'r' },
-    after: addHistory(PENDING, { ...PENDING, ...after }, trigger, 3_500),
-    trigger,
-  };
+  const before = { value: PENDING, revision: 'r' };
+  const recorded = addHistory(PENDING, { ...PENDING, ...after }, trigger, 3_500);
+  return { request_id: 'x', before, after: recorded, trigger };
 }
 
 const END = { status: 'failed', settledMs: 3_500 } as const;
@@ -286,10 +283,8 @@ describe('the bounds of a scrape', () => {
       };
       const state = createTaskState(input, { createdMs: 1, deadlineMs: 2, queueEndMs: null }, 16);
       observer.noteSubmitted(canary, state);
-      observer.noteStep({
-        ...buildStep({ type: 'abandon' }, {}),
-        after: { ...state, ...END, history: [['no_agent', 2]] },
-      });
+      const after: TaskState = { ...state, ...END, history: [['no_agent', 2]] };
+      observer.noteStep({ ...buildStep({ type: 'abandon' }, {}), after });
       observer.notePush({ request_id: canary, agent_id: canary, outcome: REFUSED, ms: 1 });
       const path = `/${canary}`;
       observer.noteRequest({
