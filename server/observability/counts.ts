@@ -43,7 +43,6 @@ export type Counts = {
   read(): Samples;
 };
 
-/** Creates them, all at zero. */
 export function createCounts(): Counts {
   let submitted = 0;
   let secretsRefused = 0;

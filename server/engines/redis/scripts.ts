@@ -170,7 +170,6 @@ export async function runScript(
   }
 }
 
-/** Loads all scripts into Redis. */
 export async function loadScripts(client: RedisClient): Promise<void> {
   await Promise.all(Object.values(scripts).map(({ text }) => client.send(['SCRIPT', 'LOAD', text])));
 }

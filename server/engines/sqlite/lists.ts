@@ -56,7 +56,6 @@ function prepareListings(prepare: Prepare) {
   };
 }
 
-/** Creates them over the tables of a connection. */
 export function createListings(prepare: Prepare, nowMs: () => number): Listings {
   const statements = prepareListings(prepare);
   const { fresh, handedOut, nextFrom } = statements;

@@ -7,7 +7,6 @@ import { scripts } from '../scripts.ts';
 
 type PageOptions = { readonly after?: string; readonly limit: number };
 
-/** Reads one page of a listing. */
 export async function readPage<Q extends keyof Lists>(
   connection: Connection,
   query: Q,
