@@ -13,8 +13,6 @@ export type BoundedMap<K, V> = {
   /** Sets the value; the entry is the most recent one now. */
   set(key: K, value: V): void;
   delete(key: K): void;
-  /** The values, the most recent first. */
-  values(): readonly V[];
 };
 
 type Entry<K, V> = { readonly key: K; value: V; older: Entry<K, V> | null; newer: Entry<K, V> | null };
@@ -73,11 +71,6 @@ export function createBoundedMap<K, V>(
       if (!entry) return;
       entries.delete(key);
       unlink(entry);
-    },
-    values() {
-      const values: V[] = [];
-      for (let entry = newest; entry; entry = entry.older) values.push(entry.value);
-      return values;
     },
   };
 }

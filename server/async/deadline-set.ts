@@ -35,7 +35,6 @@ type Call = {
 /** If this process itself stood still, replies have arrived but were not read: this many ticks read them. */
 const TICKS_TO_READ_REPLIES = 3;
 
-/** Creates an empty set. */
 export function createDeadlineSet(options: DeadlineSetOptions): DeadlineSet {
   const { clock, withinMs, checkEveryMs, onLate, signal } = options;
   const calls = new Set<Call>();

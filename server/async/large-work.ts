@@ -12,7 +12,6 @@ export type LargeWork = {
   run<T>(work: () => T | Promise<T>): Promise<T>;
 };
 
-/** Creates the queue, with nothing waiting. */
 export function createLargeWork(): LargeWork {
   let last: Promise<void> = Promise.resolve();
   return {

@@ -11,7 +11,6 @@ export type SharedReads<T> = {
   forget(): void;
 };
 
-/** Creates it empty. */
 export function createSharedReads<T>(): SharedReads<T> {
   const readsOfTick = new Map<string, Promise<T>>();
   let isTickOver = true;

@@ -17,7 +17,7 @@ import {
   settings,
   type Values,
 } from './settings.ts';
-import { findRemoved, findTypos } from './unknown-variables.ts';
+import { findTypos } from './unknown-variables.ts';
 import { Mistake, quote, type StoreChoice } from './value-parsers.ts';
 
 /** The settings as the gateway uses them. Lists of secrets begin with the newest. */
@@ -98,7 +98,7 @@ export function readConfig(env: Environment, deps: ConfigDeps = realDeps): Confi
   const values = Object.fromEntries(
     settingNames().map((name) => [name, readSetting(name, reading)]),
   ) as Values;
-  mistakes.push(...findConflicts(values), ...findRemoved(env, values.STORE));
+  mistakes.push(...findConflicts(values));
   // Alone they end no start: a variable may be another program's. Beside a mistake they may be its cause.
   const unread = [...findUnreadLines(env, texts), ...findTypos(env, listVariables())];
   if (mistakes.length > 0) return { ok: false, mistakes: [...mistakes, ...unread] };

@@ -16,7 +16,6 @@ import {
   quote,
 } from './value-parsers.ts';
 
-/** One setting. */
 export type Setting<T> = {
   /** The unit of a number, which is also the last word of the name; null for counts and texts. */
   readonly unit: string | null;
@@ -42,7 +41,6 @@ export const SETTINGS_PAGE = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../SETTINGS.md' : '../../../SETTINGS.md', import.meta.url),
 );
 
-/** All settings by name. */
 export const settings = {
   HOST: defineText('127.0.0.1', 'Address to listen on; 0.0.0.0 or :: for all addresses.', parseHost),
   PORT: defineNumber('', 8080, 0, 65_535, 'Port to listen on; 0 takes any free one.'),

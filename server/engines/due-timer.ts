@@ -11,7 +11,6 @@ export type DueTimer = {
   update(): void;
 };
 
-/** Creates it stopped. */
 export function createDueTimer(deps: {
   readonly clock: Clock;
   readonly notifications: Notifications;

@@ -29,7 +29,6 @@ type ListenerEntry = { wake(): void; close(): void };
 /** How many listeners are woken before other work runs. */
 const LISTENERS_PER_TURN = 500;
 
-/** Creates it without listeners. */
 export function createNotifications(): Notifications {
   const byTopic = new Map<string, Set<ListenerEntry>>();
   let isClosed = false;

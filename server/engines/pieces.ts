@@ -3,7 +3,6 @@
 /** Between pieces. As an unescaped character it is in no JSON text; RFC 7464 uses it so. */
 const SEPARATOR = '\u001e';
 
-/** Joins the JSON texts of pieces. */
 export function joinPieces(pieces: readonly string[]): string {
   return pieces.join(SEPARATOR);
 }

@@ -67,7 +67,6 @@ function omitSamples(key: string, value: unknown): unknown {
   return key === 'x-codeSamples' ? undefined : value;
 }
 
-/** Builds the index of all pages. */
 export function buildIndex(version: string): Page {
   const index = {
     name: 'Task Gateway',
@@ -106,7 +105,6 @@ export function buildPage(path: string, contentType: string, body: Buffer): Page
   return { path, contentType, body, etag: buildTag(body) };
 }
 
-/** Responds with a page. */
 export function respondWithPage(ctx: Context, page: Page, headers: Readonly<Record<string, string>>): void {
   ctx.set({ 'Content-Type': page.contentType, ...headers, ETag: page.etag });
   ctx.body = page.body;

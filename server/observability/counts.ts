@@ -2,17 +2,12 @@
  * The counters and histograms of this process: plain numbers that hot paths increment. They are counted from
  * the start, whether they are read or not, so one costs some ten nanoseconds and nothing is loaded for it.
  */
+import { outcomeOf } from '../domain/history.ts';
+import { OUTCOMES, type TaskOutcome } from '../domain/history-record.ts';
+import { isSettled } from '../domain/task.ts';
 import type { CommitEnd, Observer } from '../ports/observer.ts';
 import type { PushOutcome } from '../ports/pusher.ts';
-import {
-  COMMIT_ENDS,
-  METRICS,
-  type MetricName,
-  OUTCOMES,
-  type Outcome,
-  PUSH_OUTCOMES,
-} from './metrics-table.ts';
-import { classifyOutcome } from './step-outcome.ts';
+import { COMMIT_ENDS, METRICS, type MetricName, PUSH_OUTCOMES } from './metrics-table.ts';
 
 /**
  * The counts of a histogram: for each bucket the values in it alone, in the last one those above all bounds.
@@ -48,7 +43,6 @@ export type Counts = {
   read(): Samples;
 };
 
-/** Creates them, all at zero. */
 export function createCounts(): Counts {
   let submitted = 0;
   let secretsRefused = 0;
@@ -64,13 +58,13 @@ export function createCounts(): Counts {
       noteSubmitted() {
         submitted += 1;
       },
-      noteStep({ after, trigger }) {
+      noteStep({ before, after, trigger }) {
         if (trigger.type === 'assign') {
           waiting.observe((after.delivery?.assignedMs ?? after.createdMs) - after.createdMs);
           return;
         }
-        const outcome = classifyOutcome(trigger);
-        if (outcome === undefined || after.settledMs === null) return;
+        const outcome = isSettled(before.value) ? null : outcomeOf(after);
+        if (outcome === null || after.settledMs === null) return;
         ended[outcome] += 1;
         durations[outcome].observe(after.settledMs - after.createdMs);
       },
@@ -83,9 +77,9 @@ export function createCounts(): Counts {
     },
     read: () => ({
       task_gateway_tasks_submitted_total: single(submitted),
-      task_gateway_tasks_ended_total: labelled<Outcome, number>('outcome', ended, (count) => count),
+      task_gateway_tasks_ended_total: labelled<TaskOutcome, number>('outcome', ended, (count) => count),
       task_gateway_task_waiting_seconds: single(waiting.read()),
-      task_gateway_task_duration_seconds: labelled<Outcome, Histogram>('outcome', durations, read),
+      task_gateway_task_duration_seconds: labelled<TaskOutcome, Histogram>('outcome', durations, read),
       task_gateway_push_duration_seconds: labelled<PushOutcome['kind'], Histogram>('outcome', pushes, read),
       task_gateway_commit_duration_seconds: labelled<CommitEnd, Histogram>('result', commits, read),
       task_gateway_request_duration_seconds: requests.read(),

@@ -24,7 +24,6 @@ const OTHER_KEYS = 'others';
 /** One kind in this minute: how many lines were logged, how often each key came again. */
 type Kind = { lines: number; readonly repeats: Map<string, number> };
 
-/** Creates it with nothing counted. */
 export function createLogLimit({ log, clock }: { readonly log: Log; readonly clock: Clock }): LogLimit {
   let kinds = new Map<string, Kind>();
   let endMs = Number.NEGATIVE_INFINITY;

@@ -8,12 +8,7 @@
  *   process   what this process has done, or has now: add it up over the replicas
  *   store     what the store holds, the same from every replica: take any of them, never the sum
  */
-import { OUTCOMES, type TaskOutcome } from '../domain/history-record.ts';
 import type { PushOutcome } from '../ports/pusher.ts';
-
-export { OUTCOMES };
-/** How a task ended, by what settled it. */
-export type Outcome = TaskOutcome;
 
 export const PUSH_OUTCOMES = [
   'acknowledged',

@@ -23,7 +23,6 @@ export type Observability = {
   flush(): void;
 };
 
-/** Creates it with all counts at zero. */
 export function createObservability(deps: { readonly clock: Clock; readonly log: Log }): Observability {
   const { clock, log } = deps;
   const counts = createCounts();

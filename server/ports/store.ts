@@ -125,8 +125,6 @@ export type Lists = {
     ask: Record<never, never>;
     item: { readonly request_id: string; readonly position: string };
   };
-  /** All agents by id, including unregistered ones that still have a record. */
-  readonly agents: { ask: Record<never, never>; item: AgentStatus };
   /**
    * Tasks, newest first by (createdMs, request_id). `position` continues the listing after this item, and
    * every other listing of tasks too: positions compare as texts.
@@ -177,8 +175,6 @@ export type Touch =
 export type Demand = {
   /** Store time at which the oldest of the waiting tasks was submitted; null when none waits. */
   readonly oldestWaitingMs: number | null;
-  /** How many tags waiting tasks ask for. */
-  readonly tagsTotal: number;
   /**
    * Tags that waiting tasks ask for, each once; which ones, where there are more than was asked for, is
    * open.

@@ -44,7 +44,6 @@ type AttemptDeps = {
   readonly onSent: () => void;
 };
 
-/** Creates the undici handler of one attempt. */
 export function createAttempt(deps: AttemptDeps): Dispatcher.DispatchHandler {
   const { limits, signal, clock, wallMs, resolve, onSent } = deps;
   /** Null while the attempt is waiting: nothing has been written. */

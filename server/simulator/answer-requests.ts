@@ -24,7 +24,6 @@ export type AnswerRequest = (request: Request, path: string, signal: AbortSignal
 /** Statuses whose responses have no body, not even an empty one. */
 const BODILESS: ReadonlySet<number> = new Set([204, 304]);
 
-/** Creates it. */
 export function createAnswerRequest({ listener, transcript, activity }: Deps): AnswerRequest {
   let calls = 0;
 

@@ -1,9 +1,7 @@
 /** The types of the simulator's document, which `spec/simulator-service.tsp` describes. */
 import type { components, operations } from '@task-gateway/contract/simulator';
 
-/** Its schemas. */
 export type Schemas = components['schemas'];
-/** Its operations. */
 export type Operations = operations;
 
 /** A value of the document, readonly; an optional field of it may be `undefined` too. */

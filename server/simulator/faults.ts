@@ -83,7 +83,6 @@ function createPlacedFaults(): PlacedFaults {
   return faults;
 }
 
-/** Creates it without faults. */
 export function createFaults(clock: Clock): FaultStage {
   const placed = createPlacedFaults();
   const streams = createFaultyStreams(placed);

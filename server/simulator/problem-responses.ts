@@ -28,7 +28,6 @@ export class SimulatorProblem extends Error {
   }
 }
 
-/** The response of a problem. */
 export function createProblem({ code, message, errors }: SimulatorProblem): Response {
   const { status, title } = TABLE[code];
   const list = errors.length > 0 ? { errors } : {};

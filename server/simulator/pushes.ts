@@ -40,7 +40,6 @@ export type CountedPusher = Pusher & {
   outsideCount(): number;
 };
 
-/** Creates it. */
 export function createWorldPusher(deps: Deps): CountedPusher {
   const { clock, wallMs, transcript, activity, createTraceparent } = deps;
   const sign = createSigner(deps.pushSecrets);

@@ -14,7 +14,6 @@ type Heard = { readonly status: number; readonly body: Body };
  */
 export type CallApi = (path: string, body: Body, signal?: AbortSignal) => Promise<Heard>;
 
-/** Creates it. */
 export function createCallApi(auth: string, answer: AnswerRequest): CallApi {
   const never = new AbortController().signal;
   return async (path, body, signal = never) => {

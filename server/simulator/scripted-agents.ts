@@ -43,7 +43,6 @@ export type AgentStage = Agents & {
   stop(): void;
 };
 
-/** Creates them without any. */
 export function createAgents(deps: Deps): AgentStage {
   const { call } = deps;
   const processes = new Map<string, Process>();

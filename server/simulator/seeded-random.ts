@@ -13,7 +13,6 @@ export type SeededRandom = {
   createTraceparent(): string;
 };
 
-/** Creates it from a whole number. */
 export function createSeededRandom(seed: number): SeededRandom {
   let state = seed >>> 0;
 

@@ -90,7 +90,6 @@ const WRONG_NAME = 'The name of a world has 1 to 64 letters, digits, points, das
 
 /** Creates it. Nothing is opened before the first call. Throws if there is no such option. */
 export function createSimulator(options: SimulatorOptions = {}): Simulator {
-  requireKnown(options);
   const worlds = new Map<string, KeptWorld>();
   const { baseUrl = 'http://simulator.test', worldsMax = WORLDS_MAX } = options;
   const settings: WorldSettings = {
@@ -182,26 +181,4 @@ function keepWorld(settings: WorldSettings, baseUrl: string, fetch: Simulator['f
     },
     answer: (...call) => running.answer(...call),
   };
-}
-
-const OPTION_NAMES: Readonly<Record<keyof SimulatorOptions, true>> = {
-  seed: true,
-  startTime: true,
-  auth: true,
-  adminAuth: true,
-  pushSecrets: true,
-  corsOrigins: true,
-  agentAuthRequired: true,
-  openTasksMax: true,
-  agentsMax: true,
-  worldsMax: true,
-  push: true,
-  baseUrl: true,
-};
-
-function requireKnown(options: SimulatorOptions): void {
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(OPTION_NAMES, name));
-  if (unknown === undefined) return;
-  const known = Object.keys(OPTION_NAMES).join(', ');
-  throw new TypeError(`createSimulator() has no option \`${unknown}\`. It takes ${known}.`);
 }

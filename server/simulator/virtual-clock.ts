@@ -101,7 +101,6 @@ export type Activity = {
 /** After this many turns without anything the world is done: what it waits for is time, or its callers. */
 const QUIET_TURNS = 6;
 
-/** Creates it with nothing under way. */
 export function createActivity(): Activity {
   let happened = 0;
   let open = 0;

@@ -7,6 +7,7 @@
  *                    │                faults        pushes ──► scripted agents, handlers, fetch
  *                    ╰───────────────────────────────────────────╯
  */
+import document from '@task-gateway/contract/openapi.whole.json' with { type: 'json' };
 import { createLargeWork } from '../async/large-work.ts';
 import { loadOnce } from '../async/load-once.ts';
 import { FIXED_LIMITS } from '../config/fixed-limits.ts';
@@ -36,7 +37,6 @@ import {
   passShortPauses,
   type VirtualClock,
 } from './virtual-clock.ts';
-import { readWholeDocument } from './whole-document.ts';
 
 /** The settings of a world; see `SimulatorOptions`. */
 export type WorldSettings = {
@@ -96,7 +96,7 @@ const PUSHES_MAX = 1_000;
 const RETENTION = { keepTasksMs: 24 * 3_600_000, sessionEventsMax: 1_000, outputBytesMax: 2 ** 28 } as const;
 
 /** One for all worlds: to compile its validators takes longer than a world. */
-const contract = loadOnce<Contract>(() => loadContract(readWholeDocument()));
+const contract = loadOnce<Contract>(() => loadContract(structuredClone(document)));
 
 /** Creates a world; it is opened by its first call. */
 export function createWorld(settings: WorldSettings): RunningWorld {

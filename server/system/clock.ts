@@ -9,7 +9,6 @@ const TIMER_MAX_MS = 2_147_483_647;
 /** A longer wait does not keep the process alive: a shutdown does not wait for it. */
 const KEEP_ALIVE_MAX_MS = 5_000;
 
-/** Creates the real clock. */
 export function createClock(): Clock {
   return { sleep, monotonicMs: () => performance.now() };
 }

@@ -6,7 +6,6 @@
  * over any text; one regular expression for all encodings could take exponential time.
  */
 
-/** Replaces a secret. */
 export const REDACTED = '[secret]';
 
 /**

@@ -209,7 +209,7 @@ async function readEverything({ store }: Side): Promise<unknown> {
     ...[query, filter]: readonly [Parameters<Store['list']>[0], object]
   ): Promise<unknown> => {
     const { items } = await store.list(query, filter as never, { limit: 50 });
-    return items.map((item) => ('request_id' in item ? item.request_id : item.record.agent_id));
+    return items.map(({ request_id }) => request_id);
   };
   const statuses = await Promise.all(AGENTS.map((id) => store.getAgentStatus(id)));
   return {
@@ -236,6 +236,5 @@ async function readEverything({ store }: Side): Promise<unknown> {
     counts: sortTags(await store.readCounts(50)),
     slots: await Promise.all(AGENTS.map((agent_id) => list('slots', { agent_id }))),
     unreported: await Promise.all(AGENTS.map((agent_id) => list('unreported', { agent_id }))),
-    agents: await list('agents', {}),
   };
 }

@@ -64,7 +64,7 @@ export function describeDurability(context: SuiteContext): void {
         follow(store().list('slots', { agent_id: 'A' }, { limit: 5 })),
         follow(store().list('waiting', { tags: ['a'] }, { limit: 5 })),
         follow(store().list('tasks', {}, { limit: 5 })),
-        follow(store().list('agents', {}, { limit: 5 })),
+        follow(store().readAgentChanges(null)),
         follow(store().list('unreported', { agent_id: 'A' }, { limit: 5 })),
         follow(readFeed(store(), 's', null, 1)),
         follow(store().readEnded()),

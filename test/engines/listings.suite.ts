@@ -1,7 +1,7 @@
-/** Listings of tasks, agents, slots and unreported tasks: order, pages, no repeats, no gaps. */
+/** Listings of tasks, slots and unreported tasks: order, pages, no repeats, no gaps. */
 import { describe, expect, test } from 'vitest';
 import type { Lists } from '../../server/ports/store.ts';
-import { assign, endingOf, must, putAgent, register, settle, submit } from './store-under-test.ts';
+import { assign, endingOf, must, register, settle, submit } from './store-under-test.ts';
 import type { SuiteContext } from './suite-context.ts';
 
 export function describeListings({ store, reopen, underTest }: SuiteContext): void {
@@ -95,23 +95,6 @@ export function describeListings({ store, reopen, underTest }: SuiteContext): vo
         expect(items.every(({ request_id }) => request_id === 't2')).toBe(true);
       },
     );
-  });
-
-  describe('the listing of agents', () => {
-    test('has the status of every agent by id, page by page', async () => {
-      for (const id of ['C', 'A', 'E', 'B', 'D']) await register(store(), id);
-      must(await putAgent(store(), 'D', null));
-      await submit(store(), 't1');
-      must(await assign(store(), 't1', 'B'));
-      const all = await listAll('agents', {}, 2);
-      expect(all.map(({ record, slots }) => `${record.agent_id} ${slots}`)).toEqual([
-        'A 0',
-        'B 1',
-        'C 0',
-        'E 0',
-      ]);
-      expect(all[1]).toEqual(await store().getAgentStatus('B'));
-    });
   });
 
   describe('the listing of slots', () => {

@@ -284,7 +284,6 @@ function readsOf(store: Store): readonly (() => Promise<unknown>)[] {
     () => store.readAgentChanges(null),
     () => store.readOutput('t1', 0, 1),
     () => store.list('tasks', {}, { limit: 1 }),
-    () => store.list('agents', {}, { limit: 1 }),
     () => startIterating((signal) => store.watch('due', signal)),
     () => startIterating((signal) => store.feed('s', null, signal)),
   ];

@@ -96,7 +96,7 @@ test('a match with its counts, also where one agent has none of the most common 
 test('the tags by their use', () => {
   const counts = { pending: 0, running: 0, waiting: 0, waitingForAnswer: 0, ended: fillOutcomes() };
   const sources = {
-    counts: { ...counts, oldestWaitingMs: null, tagsTotal: 0, tags: [] },
+    counts: { ...counts, oldestWaitingMs: null, tags: [] },
     steps: [],
     untaken: { total: 0, byTag: new Map() },
   };

@@ -35,10 +35,10 @@ describe('mistakes', () => {
   });
 
   test('names that are no settings are listed beside the mistakes, each with the nearest setting', () => {
-    expect(listMistakes({ GATEWAY_SECRET: SECRET, STORES: 'memory:', PORT: 'x', HOST: '0.0.0.0' })).toEqual([
+    expect(listMistakes({ GATEWAY_AUTHH: SECRET, STORES: 'memory:', PORT: 'x', HOST: '0.0.0.0' })).toEqual([
       'PORT: "x" is not valid; write a whole number from 0 to 65535',
       expect.stringMatching(/^GATEWAY_AUTH: the default secret is public and HOST 0\.0\.0\.0 can be reached/),
-      'GATEWAY_SECRET: is not a setting and has no effect; did you mean GATEWAY_AUTH?',
+      'GATEWAY_AUTHH: is not a setting and has no effect; did you mean GATEWAY_AUTH?',
       'STORES: is not a setting and has no effect; did you mean STORE?',
     ]);
     expect(listMistakes({ STORES: 'memory:' })).toEqual([]);
@@ -132,39 +132,6 @@ describe('mistakes', () => {
     expect(listMistakes({ ...env, GATEWAY_AUTH: 'a-password-of-the-redis' })).toEqual([
       'STORE: its password is the same as GATEWAY_AUTH; give Redis one of its own',
     ]);
-  });
-
-  test('what was a setting is refused with what to do instead', () => {
-    const env = { STORE: 'redis://redis.test', ADMIN_AUTH: SECRET };
-    const removed = {
-      GATEWAY_AUTH_PREVIOUS:
-        'write both secrets into GATEWAY_AUTH or the file of GATEWAY_AUTH_FILE, the newest first, separated by a space',
-      ADMIN_AUTH_PREVIOUS_FILE:
-        'write both secrets into ADMIN_AUTH or the file of ADMIN_AUTH_FILE, the newest first, separated by a space',
-      PUSH_SECRET_PREVIOUS:
-        'write both secrets into PUSH_SECRET or the file of PUSH_SECRET_FILE, the newest first, separated by a space',
-      REDIS_PASSWORD_FILE:
-        'write redis://:PASSWORD@HOST:6379, with the password percent-encoded, into STORE or the file of STORE_FILE',
-      STORE_CLOCK: 'leave it out: clocks are always compared, and time that is in doubt does not count',
-      STREAMS_MAX: 'leave it out: two thirds of CONNECTIONS_MAX may be event streams',
-      STREAMS_PER_SESSION_MAX: 'leave it out: a session may have 100 event streams',
-      PING_INTERVAL_SECONDS: 'leave it out: pings are 15 seconds apart',
-      BODY_MAX_BYTES: 'leave it out: a body may have 1 MiB',
-    };
-    const values = Object.fromEntries(Object.keys(removed).map((name) => [name, 'canary-91c2']));
-    const mistakes = listMistakes({ ...env, ...values });
-    expect(mistakes).toEqual(
-      Object.entries(removed).map(([name, advice]) => `${name}: is no setting any more; ${advice}`),
-    );
-    const empty = Object.fromEntries(Object.keys(removed).map((name) => [name, '']));
-    expect(listMistakes({ ...env, ...empty })).toEqual([]);
-  });
-
-  test('a REDIS_PASSWORD is no mistake where the store needs none of it', () => {
-    const env = { GATEWAY_AUTH: SECRET, ADMIN_AUTH: `${SECRET}-2`, REDIS_PASSWORD: 'of-another-program' };
-    for (const STORE of ['sqlite:gateway.db', 'redis://:of-another-program@redis.test']) {
-      expect(accept({ ...env, STORE }).warnings).toEqual([]);
-    }
   });
 
   test('a secret may be two with one space between them, and no more', () => {

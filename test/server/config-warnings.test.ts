@@ -50,15 +50,6 @@ describe('warnings', () => {
       STOR: 'STORE',
       STORES: 'STORE',
       PUSH_SECRETS: 'PUSH_SECRET',
-      GATEWAY_SECRET: 'GATEWAY_AUTH',
-      GATEWAY_TOKEN_FILE: 'GATEWAY_AUTH_FILE',
-      ADMIN_PASSWORD: 'ADMIN_AUTH',
-      PUSH_KEY: 'PUSH_SECRET',
-      TRUSTED_PROXY: 'TRUSTED_PROXIES',
-      ALLOWED_HOSTNAMES: 'ALLOWED_HOSTS',
-      MAX_OPEN_TASKS: 'OPEN_TASKS_MAX',
-      SHUTDOWN_TIMEOUT: 'SHUTDOWN_SECONDS',
-      KEEP_TASKS_DAYS: 'KEEP_TASKS_HOURS',
     };
     for (const [typo, name] of Object.entries(typos)) {
       const { warnings } = accept({ GATEWAY_AUTH: SECRET, [typo]: 'x' });

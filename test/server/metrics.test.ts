@@ -3,6 +3,7 @@
  * bounds of a scrape.
  */
 import { describe, expect, test } from 'vitest';
+import { addHistory } from '../../server/domain/history.ts';
 import { createTaskState, type TaskState } from '../../server/domain/task.ts';
 import type { Trigger } from '../../server/domain/triggers.ts';
 import { createCounts } from '../../server/observability/counts.ts';
@@ -28,12 +29,9 @@ const INPUT = {
 const PENDING = createTaskState(INPUT, { createdMs: 1_000, deadlineMs: 61_000, queueEndMs: null }, 16);
 
 function buildStep(trigger: Trigger, after: Partial<TaskState>): TaskStep {
-  return {
-    request_id: 'x',
-    before: { value: PENDING, revision: 'r' },
-    after: { ...PENDING, ...after },
-    trigger,
-  };
+  const before = { value: PENDING, revision: 'r' };
+  const recorded = addHistory(PENDING, { ...PENDING, ...after }, trigger, 3_500);
+  return { request_id: 'x', before, after: recorded, trigger };
 }
 
 const END = { status: 'failed', settledMs: 3_500 } as const;
@@ -285,7 +283,8 @@ describe('the bounds of a scrape', () => {
       };
       const state = createTaskState(input, { createdMs: 1, deadlineMs: 2, queueEndMs: null }, 16);
       observer.noteSubmitted(canary, state);
-      observer.noteStep({ ...buildStep({ type: 'abandon' }, {}), after: { ...state, ...END } });
+      const after: TaskState = { ...state, ...END, history: [['no_agent', 2]] };
+      observer.noteStep({ ...buildStep({ type: 'abandon' }, {}), after });
       observer.notePush({ request_id: canary, agent_id: canary, outcome: REFUSED, ms: 1 });
       const path = `/${canary}`;
       observer.noteRequest({

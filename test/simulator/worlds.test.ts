@@ -208,10 +208,6 @@ describe('worlds', () => {
     expect((await ask('one-more')).status).toBe(409);
     expect((await ask('world-9999')).status).toBe(200);
   });
-
-  test('refuse an option that they do not have', () => {
-    expect(() => createSimulator({ sed: 1 } as object)).toThrow('no option `sed`. It takes seed, startTime');
-  });
 });
 
 describe('the transcript', () => {

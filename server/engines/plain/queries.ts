@@ -91,7 +91,7 @@ function readCounts({ values, waiting, open }: PlainState, tagsMax: number): Tas
     }
   }
   const oldestWaitingMs = open.get(waiting.get(waiting.minKey() ?? '') ?? '')?.createdMs ?? null;
-  const tags = { oldestWaitingMs, tagsTotal: byTag.size, tags: [...byTag.values()].slice(0, tagsMax) };
+  const tags = { oldestWaitingMs, tags: [...byTag.values()].slice(0, tagsMax) };
   return { pending, running, ended, waiting: waiting.size, waitingForAnswer, ...tags };
 }
 
@@ -110,10 +110,10 @@ function listPage(state: PlainState, query: keyof Lists, ask: Ask, { after, limi
   }
   const shown = found.slice(0, limit);
   const next = found.length > limit ? (shown.at(-1)?.[0] ?? null) : null;
-  const items = shown.map(([position, request_id]) => {
-    if (query === 'agents') return readAgentStatus(state, position);
-    return query === 'tasks' || query === 'waitingForAnswer' ? { request_id, position } : { request_id };
-  });
+  const isPositioned = query === 'tasks' || query === 'waitingForAnswer';
+  const items = shown.map(([position, request_id]) =>
+    isPositioned ? { request_id, position } : { request_id },
+  );
   return { items: items as never[], next };
 }
 
@@ -121,7 +121,6 @@ function listPage(state: PlainState, query: keyof Lists, ask: Ask, { after, limi
 function listAll(state: PlainState, query: keyof Lists, ask: Ask): readonly Listed[] {
   const { values, slots, open, unreported, nowMs } = state;
   const at = (ms: number, id: string): Listed => [positionOf(ms, id), id];
-  if (query === 'agents') return [...values.agent.keys()].map((id) => [id, id]);
   if (query === 'slots')
     return [...(slots.get(ask.agent_id ?? '') ?? [])].map(([id, grant]) => at(grant, id));
   if (query === 'unreported')

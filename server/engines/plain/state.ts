@@ -41,7 +41,6 @@ type Step = StepRecord & {
 
 export type PlainState = ReturnType<typeof createPlainState>;
 
-/** Creates it empty. */
 export function createPlainState() {
   const values: { readonly [K in keyof Kinds]: Map<string, Stored<Kinds[K]>> } = {
     input: new Map(),

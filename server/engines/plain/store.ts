@@ -19,7 +19,6 @@ import { createPlainState, nextId, type PlainState, setDue } from './state.ts';
 /** `wallMs` is read once; `state` is what a store before it has left, by default nothing. */
 type Deps = { readonly clock: Clock; readonly wallMs: () => number; readonly state?: PlainState };
 
-/** Opens a store on the state. */
 export function createPlainStore({ clock, wallMs, state = createPlainState() }: Deps): Store {
   const offsetMs = wallMs() - clock.monotonicMs();
   const nowMs = (): number => Math.floor(offsetMs + clock.monotonicMs());

@@ -7,7 +7,6 @@ export type DamageLog = (entry: string) => void;
 /** So many damaged entries are logged. */
 const LOGGED_MAX = 1_000;
 
-/** Creates it. */
 export function createDamageLog(log: Log): DamageLog {
   const logged = new Set<string>();
   return (entry) => {

@@ -134,7 +134,7 @@ export const scripts = {
   open: readScript('open', 'allow-oom', ['prelude', 'time']),
   read: readScript('read', 'no-writes', [...TIMED, 'agents']),
   agentChanges: readScript('agent_changes', 'no-writes', [...TIMED, 'agents']),
-  list: readScript('list', 'no-writes', [...TIMED, 'agents']),
+  list: readScript('list', 'no-writes', TIMED),
   feed: readScript('feed', 'no-writes', ['prelude', 'epoch']),
   claimable: readScript('claimable', 'no-writes', TIMED),
   findSlots: readScript('find_slots', 'no-writes', ['prelude', 'epoch']),
@@ -170,7 +170,6 @@ export async function runScript(
   }
 }
 
-/** Loads all scripts into Redis. */
 export async function loadScripts(client: RedisClient): Promise<void> {
   await Promise.all(Object.values(scripts).map(({ text }) => client.send(['SCRIPT', 'LOAD', text])));
 }

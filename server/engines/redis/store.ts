@@ -82,7 +82,6 @@ export type Engine = {
 const TRIM_SLICES_MAX = 20;
 const TRIM_SLICE = 50;
 
-/** Creates the store over the parts. */
 export function createRedisStore(engine: Engine): Store {
   const { connection, notifications, dueTimer, time } = engine;
   const writes = createWrites(engine);
@@ -139,7 +138,7 @@ function createReads(
       return undefined;
     },
     readAgentChanges: (after) => readAgentChanges(connection, statuses, after),
-    list: (query, ask, page) => readPage(engine, query, ask, page),
+    list: (query, ask, page) => readPage(engine.connection, query, ask, page),
   };
 }
 

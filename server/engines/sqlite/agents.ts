@@ -68,7 +68,6 @@ function prepareAgents(prepare: Prepare) {
   };
 }
 
-/** Creates them over the tables. */
 export function createAgents(deps: Deps): Agents {
   const statements = prepareAgents(deps.prepare);
   const { select, firstFree } = statements;

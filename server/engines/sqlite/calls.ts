@@ -164,7 +164,6 @@ export type WordReader = {
   many<T>(read: () => T): readonly T[];
 };
 
-/** Creates it at the first word. */
 export function createWordReader(words: readonly unknown[]): WordReader {
   let at = 0;
   const next = <T>(): T => words[at++] as T;

@@ -44,7 +44,6 @@ export type Commits = {
 
 type Conflict = Extract<CommitResult, { ok: false }>;
 
-/** Creates it over the tables. */
 export function createCommits(prepare: Prepare, tables: Tables): Commits {
   const { values, entries, dueEntries, agents, outputs, counters } = tables;
   const addEvent = prepare('INSERT INTO event VALUES (?, ?, ?, ?)');

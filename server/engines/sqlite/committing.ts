@@ -54,7 +54,6 @@ export type Committing = {
 /** Numbers of cursors of one millisecond end here. */
 const CURSOR_NUMBER_MAX = 999_999;
 
-/** Creates it without a commit. */
 export function createCommitting(deps: Deps): Committing {
   const { groups, copies, contacts, run, nowMs } = deps;
   const nextCursor = createCursors(deps);

@@ -19,7 +19,6 @@ export type DueEntries = {
   earliestMs(): number;
 };
 
-/** Creates them over the table. */
 export function createDueEntries(prepare: Prepare, leasePrefix: string): DueEntries {
   let leases = 0;
   const find = prepare('SELECT lease, at_ms FROM due WHERE ref = ?');

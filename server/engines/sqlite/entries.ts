@@ -18,7 +18,6 @@ export type Entries = {
   trim(nowMs: number, limit: number): number;
 };
 
-/** Creates them over the tables. */
 export function createEntries(prepare: Prepare, counters: Counters): Entries {
   const add = prepare(
     'INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET from_ms = excluded.from_ms, ' +

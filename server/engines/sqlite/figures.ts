@@ -18,7 +18,6 @@ export function createFigures(
   const selectCounts = prepare(SELECT_COUNTS);
   const selectOldest = prepare('SELECT at_ms FROM entry WHERE name = ? AND of = ? ORDER BY at_ms LIMIT 1');
   const selectTags = prepare('SELECT tag, waiting FROM tag LIMIT ?');
-  const countTags = prepare('SELECT count(*) FROM tag');
   const selectSteps = prepare('SELECT json FROM step');
   const selectEnded = prepare('SELECT json FROM ended ORDER BY ms DESC, task DESC LIMIT ?');
 
@@ -41,7 +40,6 @@ export function createFigures(
           Object.fromEntries(OUTCOMES.map((outcome) => [outcome, count(`ended_${outcome}`)])),
         ),
         oldestWaitingMs: oldest ? Number(oldest[0]) : null,
-        tagsTotal: Number(countTags.get()?.[0]),
         tags: selectTags.all(tagsMax).map(([tag, waiting]) => ({
           tag: String(tag),
           waiting: Number(waiting),

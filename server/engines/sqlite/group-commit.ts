@@ -73,7 +73,6 @@ type Group = TimedWrite & { readonly words: unknown[]; readonly calls: Call[]; i
 /** How long after a failed write the next one is tried. */
 const RETRY_EVERY_MS = 250;
 
-/** Creates it without a group. */
 export function createGroupCommit(deps: Deps): GroupCommit {
   const { writer, clock, nowMs, closed } = deps;
   let joining: Group | null = null;

@@ -1,7 +1,7 @@
 /** The listings, and the tasks that claims may hand out: each is a range of an index. */
 import type { IndexEntry } from '../../domain/projection.ts';
 import { HANDED_OUT_MAX } from '../../ports/limits.ts';
-import type { AgentStatus, Claimable, Lists, Page, TasksAsk } from '../../ports/store.ts';
+import type { Claimable, Lists, Page, TasksAsk } from '../../ports/store.ts';
 import type { Prepare, Row } from './statements.ts';
 
 type PageRequest = { readonly after?: string; readonly limit: number };
@@ -9,13 +9,6 @@ type PageRequest = { readonly after?: string; readonly limit: number };
 export type Listings = {
   list<Q extends keyof Lists>(query: Q, ask: Lists[Q]['ask'], page: PageRequest): Page<Lists[Q]['item']>;
   listClaimable(agent_id: string, limit: number): Claimable;
-};
-
-type Deps = {
-  readonly prepare: Prepare;
-  readonly nowMs: () => number;
-  /** Undefined if the agent has no record, or this cannot be read. */
-  readonly statusOf: (agent_id: string) => AgentStatus | undefined;
 };
 
 /** A position in a listing of tasks: positions compare as texts. */
@@ -55,7 +48,6 @@ function prepareListings(prepare: Prepare) {
       `${entries} AND expires_ms > ? AND (at_ms, task) < (?, ?) ORDER BY at_ms DESC, task DESC LIMIT ?`,
     ),
     slots: prepare('SELECT task, number FROM slot WHERE agent = ? AND number > ? ORDER BY number LIMIT ?'),
-    agents: prepare('SELECT id FROM agent WHERE id > ? ORDER BY id LIMIT ?'),
     fresh: prepare(`${claimable} AND from_ms = 0 ORDER BY at_ms, task LIMIT ?`),
     handedOut: prepare(`${claimable} AND from_ms > 0 AND from_ms <= ? ORDER BY from_ms, at_ms, task LIMIT ?`),
     nextFrom: prepare(
@@ -64,17 +56,15 @@ function prepareListings(prepare: Prepare) {
   };
 }
 
-/** Creates them over the tables of a connection. */
-export function createListings(deps: Deps): Listings {
-  const { nowMs } = deps;
-  const statements = prepareListings(deps.prepare);
+export function createListings(prepare: Prepare, nowMs: () => number): Listings {
+  const statements = prepareListings(prepare);
   const { fresh, handedOut, nextFrom } = statements;
   return {
     list(query, ask, { after, limit }) {
-      const found = readListing(deps, statements, query, ask, after, limit + 1);
+      const found = readListing(nowMs, statements, query, ask, after, limit + 1);
       const page = found.slice(0, limit);
       const next = found.length > limit ? (page.at(-1)?.position ?? null) : null;
-      const items = page.flatMap(({ item }) => item ?? []);
+      const items = page.map(({ item }) => item);
       return { items: items as Lists[typeof query]['item'][], next };
     },
     listClaimable(agent_id, limit) {
@@ -92,18 +82,17 @@ export function createListings(deps: Deps): Listings {
   };
 }
 
-/** Without an item if it cannot be read: it hides no other. */
-type Item = { readonly item: Lists[keyof Lists]['item'] | undefined; readonly position: string };
+type Item = { readonly item: Lists[keyof Lists]['item']; readonly position: string };
 
 function readListing(
-  { nowMs, statusOf }: Deps,
+  nowMs: () => number,
   statements: Statements,
   query: keyof Lists,
   ask: object,
   after: string | undefined,
   limit: number,
 ): readonly Item[] {
-  const { rising, unexpired, slots, agents } = statements;
+  const { rising, unexpired, slots } = statements;
   const from = (start: Row): Row => (after === undefined ? start : readPosition(after));
   switch (query) {
     case 'slots': {
@@ -113,10 +102,6 @@ function readListing(
         item: { request_id: String(task) },
         position: String(number),
       }));
-    }
-    case 'agents': {
-      const ids = agents.all(after ?? '', limit).map(([id]) => String(id));
-      return ids.map((id) => ({ item: statusOf(id), position: id }));
     }
     case 'waiting': {
       const { tags } = ask as Lists['waiting']['ask'];

@@ -3,7 +3,6 @@ import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { OutputPage } from '../../ports/output.ts';
 import type { Prepare } from './statements.ts';
 
-/** Creates the reader over the tables of a connection. */
 export function createOutputPages(
   prepare: Prepare,
 ): (request_id: string, after: number, limit: number) => OutputPage {

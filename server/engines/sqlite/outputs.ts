@@ -66,7 +66,6 @@ function prepareOutputs(prepare: Prepare) {
   };
 }
 
-/** Creates them over the tables. */
 export function createOutputs(prepare: Prepare, counters: Counters, values: Values): Outputs {
   const statements = prepareOutputs(prepare);
   const { find, put, addPiece, settle, firstEnded, hide, empty, dropPieces, drop } = statements;

@@ -12,7 +12,6 @@ export type ReadTransaction = {
   end(): void;
 };
 
-/** Creates it on a read-only connection. */
 export function createReadTransaction(sqlite: DatabaseSync): ReadTransaction {
   const [begin, commit] = [sqlite.prepare('BEGIN'), sqlite.prepare('COMMIT')];
   let hasBegun = false;

@@ -38,12 +38,11 @@ type Reads = Pick<
 /** Few enough that no other call waits long: a record with 64 tags takes 40 µs. A start reads all agents. */
 const CHANGED_PER_PAGE = 250;
 
-/** Creates them over the tables of a connection. */
 export function createReads(deps: Deps): Reads {
   const { prepare, nowMs, copies, notifications, dueTimer, requireReadable } = deps;
   const { statuses } = copies;
   const readText = createSingleValues(createTextRead(prepare, nowMs));
-  const listings = createListings({ prepare, nowMs, statusOf: statuses.readIfWhole });
+  const listings = createListings(prepare, nowMs);
   const readOutputPage = createOutputPages(prepare);
   const get: Store['get'] = async (kind, id) => {
     requireReadable();

@@ -47,7 +47,6 @@ function prepareTrimming(prepare: Prepare) {
   };
 }
 
-/** Creates it over the tables. */
 export function createTrimming(prepare: Prepare, tables: Tables): Trimming {
   const statements = prepareTrimming(prepare);
   const { selectEnded, dropEnded, dropEvent, noteTrimmed, countEvents, selectOldest, nextSession } =

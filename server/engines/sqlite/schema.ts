@@ -26,7 +26,6 @@ export const COUNT_NAMES = [
 /** A longer text stands apart: its row keeps within the page of its neighbours. */
 export const SHORT_CHARS_MAX = 1_500;
 
-/** The statements that create all tables. */
 export const SCHEMA = `
 -- Single values: states, inputs and details of tasks, records of agents, idempotency keys.
 CREATE TABLE value (kind TEXT, id TEXT, revision TEXT NOT NULL, json TEXT, large_id INTEGER, is_open INTEGER,

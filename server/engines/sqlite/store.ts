@@ -77,7 +77,6 @@ type Engine = {
 /** So many values of the last commits are read without the file. */
 const VALUES_MAX = 4_096;
 
-/** Creates the store over open tables. */
 export function createSqliteStore(tables: Tables, deps: SqliteDeps): Store {
   const { clock, log, wallMs = Date.now, outputEveryMs = 0 } = deps;
   const { writer, reader, isShared, look } = tables;

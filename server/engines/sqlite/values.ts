@@ -26,7 +26,6 @@ type StoredValue = {
 
 type StoredText = readonly [json: string | null, large_id: number | null];
 
-/** Creates them over the tables. */
 export function createValues(prepare: Prepare): Values {
   const findRevision = prepare('SELECT revision, expires_ms FROM value WHERE kind = ? AND id = ?');
   const findJson = prepare(

@@ -28,7 +28,6 @@ type Deps = {
 /** A timer that wakes this much too late means that the whole process was stopped. */
 const PROCESS_STALL_MS = 500;
 
-/** Creates it stopped. */
 export function createWriteWatch(deps: Deps): WriteWatch {
   const { clock, timeoutMs, closed } = deps;
   let isWatching = false;

@@ -121,7 +121,6 @@ export async function startWriter(path: string, counts = createCounts()): Promis
   }
 }
 
-/** Creates the counts at 0. */
 export function createCounts(): WriterData['counts'] {
   return new Int32Array(new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT));
 }

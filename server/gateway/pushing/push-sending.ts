@@ -8,7 +8,6 @@
  */
 
 import { createLargeWork } from '../../async/large-work.ts';
-import { createTimeQueue } from '../../async/time-queue.ts';
 import { PUSH_RESPONSE_WITHIN_MS } from '../../domain/delivery.ts';
 import { describeTask, type TaskInput, type TaskState } from '../../domain/task.ts';
 import { SMALL_LENGTH_MAX } from '../../domain/value-size.ts';
@@ -43,6 +42,8 @@ export type RunningPush = {
   readonly origin: string;
   /** Null once it was given back. */
   lease: Lease | null;
+  /** It gives its lease back then, by the monotonic clock. */
+  readonly leaseUntilMs: number;
   readonly stop: AbortController;
   /** The agent has the task; the commit of that may still wait. */
   isAcknowledged: boolean;
@@ -54,19 +55,22 @@ export type RunningPush = {
 
 /** Creates a push, not sent yet, under the lease of its attempt. */
 export function createRunningPush(
+  { store, clock }: Pick<Deps, 'store' | 'clock'>,
   attempt: PushAttempt,
   origin: string,
   input: TaskInput | undefined,
 ): RunningPush {
-  const { lease } = attempt;
+  const { lease, written } = attempt;
+  const openMs = Math.min(OPEN_MAX_MS, written.value.deadlineMs - store.nowMs());
+  const leaseUntilMs = clock.monotonicMs() + openMs;
   const stop = new AbortController();
-  return { attempt, origin, lease, stop, isAcknowledged: false, sentMs: null, input };
+  return { attempt, origin, lease, leaseUntilMs, stop, isAcknowledged: false, sentMs: null, input };
 }
 
 export type PushSending = {
   /**
    * Sends a push and resolves with its outcome; null when it was not sent, because its task has moved on or
-   * the push was stopped. Gives the lease back when there is no outcome in time.
+   * the push was stopped.
    */
   send(push: RunningPush): Promise<PushOutcome | null>;
 };
@@ -113,13 +117,10 @@ export function createPushSending(deps: Deps): PushSending {
   const smallPermits = createPushPermits(SMALL_PUSHES_MAX);
   const largePermits = createPushPermits(LARGE_PUSH_BYTES_MAX);
   const readLarge = createLargeWork();
-  const times = createTimeQueue(deps.clock);
 
   return {
     async send(push) {
-      const { deadlineMs, payloadBytes } = push.attempt.written.value;
-      const openMs = Math.max(0, Math.min(OPEN_MAX_MS, deadlineMs - deps.store.nowMs()));
-      const keepLease = times.add(openMs, () => void giveBackLease(deps, push));
+      const { payloadBytes } = push.attempt.written.value;
       const isSmall = payloadBytes <= SMALL_LENGTH_MAX;
       const permits = isSmall ? smallPermits : largePermits;
       const end = await takePermit(deps, permits, push, isSmall ? 1 : payloadBytes);
@@ -131,7 +132,6 @@ export function createPushSending(deps: Deps): PushSending {
         return await (await outcome).promise;
       } finally {
         end?.();
-        keepLease();
       }
     },
   };

@@ -4,7 +4,7 @@
  * in a commit of its outcome: acknowledged, untaken, or unknown with a later look.
  *
  * A push ends as unknown when it has no response within five minutes. If the task's deadline comes before, it
- * gives its lease back then, and its connection stays open.
+ * gives its lease back at the next renewal, and its connection stays open.
  *
  *   started ─ response or failure ─▶ outcome recorded ─▶ finished
  *      │        acknowledged: recorded within 250 ms, unless the task is settled before
@@ -68,7 +68,7 @@ export type Pushes = {
    * from now; beyond that the same.
    */
   nextRetryMs(): number;
-  /** Renews the leases of all pushes under way. Called every 0.4 s. */
+  /** Renews the leases of the pushes under way, or gives them back at their deadline. Called every 0.4 s. */
   renewLeases(): Promise<void>;
   /**
    * Waits for the pushes under way, then abandons the rest. The dispatcher that finds them due pushes them
@@ -133,7 +133,7 @@ export function createPushes(deps: Deps): Pushes {
     const untilMs = clock.monotonicMs() + graceMs;
     for (let leftMs = graceMs; running.size > 0 && leftMs > 0; leftMs = untilMs - clock.monotonicMs()) {
       // An outage is the store's to report.
-      void renewLeases(store, running).catch(() => undefined);
+      void renewLeases(deps, running).catch(() => undefined);
       const over = new AbortController();
       const pauseMs = Math.min(leftMs, STORE_LIMITS.renewLeaseEveryMs);
       await Promise.race([idle.promise, clock.sleep(pauseMs, over.signal)]);
@@ -151,7 +151,7 @@ export function createPushes(deps: Deps): Pushes {
   return {
     start(attempt, input) {
       const origin = originOf(attempt.endpoint);
-      const push = createRunningPush(attempt, origin, input);
+      const push = createRunningPush(deps, attempt, origin, input);
       if (isDraining) {
         void giveBackLease(deps, push);
         return;
@@ -181,7 +181,7 @@ export function createPushes(deps: Deps): Pushes {
 
     nextRetryMs: () => nextRetryMs(store.nowMs()),
 
-    renewLeases: () => renewLeases(store, running),
+    renewLeases: () => renewLeases(deps, running),
 
     async drain(graceMs) {
       isDraining = true;
@@ -194,16 +194,22 @@ export function createPushes(deps: Deps): Pushes {
   };
 }
 
-async function renewLeases(store: Store, running: ReadonlySet<RunningPush>): Promise<void> {
+/** Renews the leases of pushes; those whose time is over give theirs back. */
+async function renewLeases(deps: Deps, running: ReadonlySet<RunningPush>): Promise<void> {
+  const { store, clock } = deps;
+  const over: RunningPush[] = [];
   let held: { readonly ref: Ref; readonly lease: Lease }[] = [];
-  for (const { attempt, lease } of running) {
-    if (lease !== null) held.push({ ref: taskRef(attempt.request_id), lease });
+  for (const push of running) {
+    const { attempt, lease, leaseUntilMs } = push;
+    if (leaseUntilMs <= clock.monotonicMs()) over.push(push);
+    else if (lease !== null) held.push({ ref: taskRef(attempt.request_id), lease });
     if (held.length < RENEW_AT_ONCE) continue;
     await store.renewLeases(held);
     await yieldToEventLoop();
     held = [];
   }
   if (held.length > 0) await store.renewLeases(held);
+  await runInSlices(over, (push) => giveBackLease(deps, push));
 }
 
 /** Spreads what is looked at again over time. */

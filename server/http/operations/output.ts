@@ -10,7 +10,6 @@ export type OutputLimits = {
   readonly outputWritingBytesMax: number;
 };
 
-/** Creates the handlers. */
 export function createOutputHandlers(
   gateway: Gateway,
   { outputWritingBytesMax }: OutputLimits,

@@ -23,7 +23,6 @@ export type Admission<Stream extends AdmittedStream> = {
   release(stream: Stream): void;
 };
 
-/** Creates the admission with no stream open. */
 export function createAdmission<Stream extends AdmittedStream>({
   streamsMax,
   streamsOfOneMax,

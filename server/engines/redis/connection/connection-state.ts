@@ -111,7 +111,6 @@ type State =
       readonly outage: StoreUnavailable;
     };
 
-/** Creates it in the mode opening. */
 export function createConnectionState(deps: ConnectionStateDeps): ConnectionState {
   const { clock } = deps;
   const closing = new AbortController();

@@ -27,7 +27,6 @@ const LOOK_EVERY_MS = 1_000;
 /** The share of `maxmemory` that new tasks, agents and output may fill. */
 const MEMORY_SHARE_MAX = 0.9;
 
-/** Creates it for the connection of the calls. */
 export function createInspection(deps: {
   readonly connection: Connection;
   readonly durability: Durability;

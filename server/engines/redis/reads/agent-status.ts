@@ -25,7 +25,6 @@ export type AgentStatuses = {
   ): AgentRecord | undefined;
 };
 
-/** Creates the reader of replies. */
 export function createAgentStatuses(noteDamage: DamageLog): AgentStatuses {
   const logDamage = (agent_id: string, revision: string): void =>
     noteDamage(`the record of agent ${agent_id}, revision ${revision}`);

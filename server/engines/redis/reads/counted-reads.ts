@@ -80,7 +80,7 @@ function parseTag([tag, waiting, oldest]: readonly Reply[]): TagDemand {
 }
 
 function parseCounts(reply: readonly Reply[]): TaskCounts & Demand {
-  const [pending, running, waiting, success, others, oldest, tagsTotal, tags, waitingForAnswer] = reply;
+  const [pending, running, waiting, success, others, oldest, tags, waitingForAnswer] = reply;
   const ended = fillOutcomes({ success: Number(success) });
   for (const [index, outcome] of WITHOUT_SUCCESS.entries())
     ended[outcome] = Number((others as readonly Reply[])[index]);
@@ -91,7 +91,6 @@ function parseCounts(reply: readonly Reply[]): TaskCounts & Demand {
     waitingForAnswer: Number(waitingForAnswer),
     ended,
     oldestWaitingMs: oldest === '' ? null : msOf(oldest),
-    tagsTotal: Number(tagsTotal),
     tags: (tags as readonly (readonly Reply[])[]).map(parseTag),
   };
 }

@@ -1,16 +1,14 @@
 /** The listings of the port: each reads a range of one sorted set, or of several and merges them. */
-import type { AgentStatus, Lists, Page, TasksAsk } from '../../../ports/store.ts';
+import type { Lists, Page, TasksAsk } from '../../../ports/store.ts';
 import type { Reply } from '../client/client.ts';
 import { padMs } from '../commit/commit-arguments.ts';
 import type { Connection } from '../connection/connection.ts';
 import { scripts } from '../scripts.ts';
-import type { AgentStatuses } from './agent-status.ts';
 
 type PageOptions = { readonly after?: string; readonly limit: number };
 
-/** Reads one page of a listing. A page of agents may be short: it ends when the records have a megabyte. */
 export async function readPage<Q extends keyof Lists>(
-  { connection, statuses }: { readonly connection: Connection; readonly statuses: AgentStatuses },
+  connection: Connection,
   query: Q,
   ask: Lists[Q]['ask'],
   { after, limit }: PageOptions,
@@ -19,17 +17,11 @@ export async function readPage<Q extends keyof Lists>(
   const from = findStart(query, ask, after);
   // One entry beyond the page shows whether there are more.
   const reply = await connection.call(scripts.list, [listing, from, String(limit + 1), ...subjects]);
-  const [resumedMs, entries, isCut] = reply as readonly [Reply, readonly Reply[], Reply];
-  const shown = entries.slice(0, limit);
-  const hasMore = entries.length > limit || isCut === 1;
-  const items =
-    query === 'agents'
-      ? shown.flatMap((entry) => parseAgent(statuses, resumedMs, entry))
-      : shown.map((entry) => parseTask(query, entry));
-  const last = shown.at(-1);
+  const positions = (reply as readonly Reply[]).map(String);
+  const shown = positions.slice(0, limit);
   return {
-    items: items as readonly Lists[Q]['item'][],
-    next: hasMore && last !== undefined ? positionOf(query, last) : null,
+    items: shown.map((position) => parseTask(query, position)) as readonly Lists[Q]['item'][],
+    next: positions.length > limit ? (shown.at(-1) ?? null) : null,
   };
 }
 
@@ -43,8 +35,6 @@ function findListing<Q extends keyof Lists>(
       return findWaiting(ask as Lists['waiting']['ask']);
     case 'waitingForAnswer':
       return ['waiting-for-answer', []];
-    case 'agents':
-      return ['agents', []];
     case 'tasks': {
       const { fromMs } = ask as TasksAsk;
       return ['tasks', [fromMs === undefined ? '' : padMs(fromMs), ...setsOf(ask as TasksAsk)]];
@@ -76,21 +66,9 @@ function findStart<Q extends keyof Lists>(query: Q, ask: Lists[Q]['ask'], after:
   return after !== undefined && after < end ? after : end;
 }
 
-/** The item of an agent's entry; none when its record is gone or cannot be read. */
-function parseAgent(statuses: AgentStatuses, resumedMs: Reply, entry: Reply): readonly AgentStatus[] {
-  const [agent_id, status] = entry as readonly Reply[];
-  const item = statuses.parse(String(agent_id), resumedMs, status);
-  return item ? [item] : [];
-}
-
-function parseTask(query: keyof Lists, entry: Reply): Lists['tasks' | 'slots']['item'] {
-  const position = String(entry);
+function parseTask(query: keyof Lists, position: string): Lists['tasks' | 'slots']['item'] {
   const request_id = position.slice(position.indexOf('/') + 1);
   return query === 'tasks' || query === 'waitingForAnswer' ? { request_id, position } : { request_id };
-}
-
-function positionOf(query: keyof Lists, entry: Reply): string {
-  return String(query === 'agents' ? (entry as readonly Reply[])[0] : entry);
 }
 
 /** The number of the grant in the position of a slot; a text without one is before all slots. */

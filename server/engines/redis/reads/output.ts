@@ -10,7 +10,6 @@ type PageReply = readonly [revision: string | null, output: string | null, entri
 
 const UNDER_WAY_MAX = 16;
 
-/** Creates the reads over the connection. */
 export function createOutputReads(connection: Connection) {
   let underWay = 0;
   const waiting: (() => void)[] = [];

@@ -1,8 +1,6 @@
 -- One page of a listing. ARGV[3] is the listing, ARGV[4] the position after which it goes on (empty: from
 -- the start), ARGV[5] how many items, ARGV[6] and on what the listing is about: of tasks the lowest
--- position, then the sorted sets that have them. Returns when sweeping resumed, then the position of each
--- item; of agents, their id and status. Last, whether the page was cut because of its bytes, so that more
--- items follow.
+-- position, then the sorted sets that have them. Returns the position of each item.
 
 local listing, after, limit = ARGV[3], ARGV[4], tonumber(ARGV[5])
 
@@ -65,31 +63,14 @@ local function read_slots()
   return positions
 end
 
-local function read_agents()
-  local agents, bytes = {}, 0
-  for _, id in ipairs(read_ascending(PREFIX .. 'agents')) do
-    if bytes > REPLY_BYTES then
-      return agents, 1
-    end
-    local status = read_status(id)
-    bytes = bytes + (status and #status[1] or 0)
-    agents[#agents + 1] = { id, status }
-  end
-  return agents, 0
-end
-
-local resumed = redis.call('HGET', PREFIX .. 'meta', 'resumed')
-if listing == 'agents' then
-  local agents, is_cut = read_agents()
-  return { resumed, agents, is_cut }
-elseif listing == 'waiting' then
-  return { resumed, read_waiting() }
+if listing == 'waiting' then
+  return read_waiting()
 elseif listing == 'waiting-tasks' or listing == 'waiting-for-answer' then
-  return { resumed, read_ascending(PREFIX .. listing) }
+  return read_ascending(PREFIX .. listing)
 elseif listing == 'slots' then
-  return { resumed, read_slots() }
+  return read_slots()
 elseif listing == 'unreported' then
   local oldest = '[' .. position_of(now - UNREPORTED_MS + 1, '')
-  return { resumed, read_descending(PREFIX .. 'unreported:' .. ARGV[6], oldest) }
+  return read_descending(PREFIX .. 'unreported:' .. ARGV[6], oldest)
 end
-return { resumed, read_tasks() }
+return read_tasks()

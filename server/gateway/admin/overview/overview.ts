@@ -197,7 +197,7 @@ async function readUnmatched(
 
 function createEmptyReading(nowMs: number): Reading {
   const none = { pending: 0, running: 0, waiting: 0, waitingForAnswer: 0, ended: fillOutcomes() };
-  const counts = { ...none, oldestWaitingMs: null, tagsTotal: 0, tags: [] };
+  const counts = { ...none, oldestWaitingMs: null, tags: [] };
   const untaken = { total: 0, byTag: new Map<string, number>() };
   return {
     nowMs,
