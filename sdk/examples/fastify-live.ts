@@ -89,9 +89,10 @@ const PAGE = `<!doctype html>
     on('question', ({ key, prompt }) => {
       form.hidden = false;
       form.firstChild.textContent = prompt;
-      form.onsubmit = (event) => {
+      form.onsubmit = async (event) => {
         event.preventDefault();
-        send(path() + '/answer', 'POST', { key, answer: form.elements[0].value });
+        const reply = await send(path() + '/answer', 'POST', { key, answer: form.elements[0].value });
+        if (!reply.ok) form.firstChild.textContent = (await reply.json()).message;
       };
     });
     on('answered', () => (form.hidden = true));

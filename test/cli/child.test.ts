@@ -14,7 +14,7 @@ function run(script: string, more: Partial<ChildOptions> = {}, command = ['sh', 
     killAfterMs: 300,
     outputBytesMax: 1_000,
     onProgress: () => undefined,
-    onErrorText: () => undefined,
+    onErrorLine: () => undefined,
     ...more,
   });
 }
@@ -48,7 +48,7 @@ describe('a program', () => {
     const script = `printf '\\357\\273\\277{"a":1}\\033[31m\\0'; printf 'one\\r\\ntwo\\rthree\\033[31m\\n\\342\\200\\256\\tfour\\n' >&2; exit 1`;
     expect(await run(script)).toMatchObject({
       output: '\ufeff{"a":1}\u001b[31m\0',
-      lastLines: 'one\ntwo\nthree\\u001b[31m\n\\u202e\tfour',
+      lastLines: 'one\nthree\\u001b[31m\n\\u202e\tfour',
     });
   });
 
@@ -98,7 +98,7 @@ describe('a program', () => {
     let pid = 0;
     const exit = run('sleep 1000 & echo $! >&2; wait', {
       signal: controller.signal,
-      onErrorText: (text) => {
+      onErrorLine: (text) => {
         pid = Number(text);
         controller.abort();
       },
@@ -111,7 +111,7 @@ describe('a program', () => {
     const controller = new AbortController();
     const exit = run('trap "" TERM; echo ready >&2; while :; do sleep 0.05; done', {
       signal: controller.signal,
-      onErrorText: () => controller.abort(),
+      onErrorLine: () => controller.abort(),
     });
     expect(await exit).toMatchObject({ signal: 'SIGKILL' });
   });
@@ -121,7 +121,7 @@ describe('a program', () => {
     const exit = run('trap "echo ended; exit 0" TERM; echo ready >&2; while :; do sleep 0.05; done', {
       signal: controller.signal,
       killAfterMs: 30 * 86_400_000,
-      onErrorText: () => controller.abort(),
+      onErrorLine: () => controller.abort(),
     });
     expect(await exit).toMatchObject({ exitCode: 0, output: 'ended\n' });
   });
@@ -148,7 +148,7 @@ describe('a program', () => {
       killAfterMs: 300,
       outputBytesMax: 1_000,
       onProgress: () => undefined,
-      onErrorText: (text) => steps.push(text),
+      onErrorLine: (text) => steps.push(text),
     });
     expect(JSON.parse(exit.output)).toEqual(env);
     const [, pid] = /has (\d+)/.exec(steps.join()) ?? [];
@@ -171,7 +171,7 @@ describe('a program', () => {
       killAfterMs: 1,
       outputBytesMax: 1,
     };
-    const more = { onProgress: () => undefined, onErrorText: () => undefined, watch };
+    const more = { onProgress: () => undefined, onErrorLine: () => undefined, watch };
     await expect(runChild(['/no/such/program'], { ...options, ...more })).rejects.toThrow('ENOENT');
     expect(steps).toEqual(['expect', 'forget']);
   });
@@ -189,7 +189,7 @@ describe('a program', () => {
           killAfterMs: 300,
           outputBytesMax: 9,
           onProgress: () => undefined,
-          onErrorText: () => undefined,
+          onErrorLine: () => undefined,
           watch,
           watchedEntry: 'A=1',
         });
@@ -209,7 +209,7 @@ describe('a program', () => {
   test('leaves no process behind, whether that holds its output open or not', async () => {
     let pids: readonly number[] = [];
     const exit = await run('sleep 1000 & a=$!; sleep 1000 >/dev/null 2>&1 & echo $a $! >&2; echo done', {
-      onErrorText: (text) => {
+      onErrorLine: (text) => {
         pids = text.trim().split(' ').map(Number);
       },
     });
@@ -225,7 +225,7 @@ describe('a program', () => {
     const own = 'head -c 100000 /dev/zero | tr "\\0" x';
     const exit = await run(`${own}; yes $(printf %0999d 0) | head -c 20000000 & echo $! >&2; sleep 0.1`, {
       outputBytesMax: 100_000,
-      onErrorText: (text) => {
+      onErrorLine: (text) => {
         pid = Number(text);
       },
       async onOutputText(text) {

@@ -28,7 +28,7 @@ test('a start that fails leaves no file open, however many are free', () => {
       const ending = new AbortController();
       return runChild(['true'], {
         input: '', env: {}, signal: ending.signal, killAfterMs: 100, outputBytesMax: 10,
-        onProgress() {}, onErrorText() {}, onShortage: () => ending.abort(),
+        onProgress() {}, onErrorLine() {}, onShortage: () => ending.abort(),
       }).then(() => 'ran', () => 'failed');
     };
     const count = () => readdirSync('/proc/self/fd').length;

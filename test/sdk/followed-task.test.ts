@@ -59,3 +59,10 @@ test('A reader that asks for it gets how the task stands among the pieces.', asy
     2,
   ]);
 });
+
+test.each([Number.NaN, -1])('A number of a piece that is none, %s, is refused.', async (after) => {
+  const { client } = createOutputGateway();
+  const refused = { code: 'invalid_option', message: expect.stringContaining('after must be a number') };
+  await expect(client.followTask('task-1', { after })).rejects.toMatchObject(refused);
+  expect(() => client.readOutput('task-1', { after })).toThrow(expect.objectContaining(refused));
+});

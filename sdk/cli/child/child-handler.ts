@@ -100,7 +100,7 @@ export function createChildHandler(options: ChildHandlerOptions): ChildHandler {
         onProgress: progress,
         progress: options.progress,
         onOutputText: options.streams ? write : undefined,
-        onErrorText: (text) => logErrorText(terminal, request_id, text),
+        onErrorLine: (line) => logTaskLine(terminal, request_id, line),
         onShortage: (code) => noteShortage(request_id, code),
         watch,
         watchedEntry: `TASK_REQUEST_ID=${request_id}`,
@@ -221,12 +221,6 @@ function parseResult(text: string, program: string): unknown {
     return parseJson(text);
   } catch (error) {
     throw new Error(`${program} did not write usable JSON: ${messageOf(error)}`);
-  }
-}
-
-function logErrorText(terminal: Terminal, request_id: string, text: string): void {
-  for (const line of text.split('\n')) {
-    if (line.trim() !== '') logTaskLine(terminal, request_id, line);
   }
 }
 

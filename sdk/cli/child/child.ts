@@ -9,7 +9,7 @@ import { systemClock } from '../../clock.ts';
 import { startTimer } from '../timers.ts';
 import { checkFreeFiles, FILES_PER_START } from './executables.ts';
 import type { GroupWatch } from './group-watch.ts';
-import { createOutputBuffer, createTail } from './kept-output.ts';
+import { createForwarding, createLines, createOutputBuffer, createTail } from './kept-output.ts';
 import {
   createProgressMarkerFilter,
   createProgressReader,
@@ -30,12 +30,12 @@ export type ChildOptions = {
   /** Finds percentages in the output. */
   readonly progress?: RegExp | undefined;
   /**
-   * Called with what the program writes to standard output. While the promise of the last call is pending,
-   * the program is held back: no more is read.
+   * Called with what the program writes to standard output: if that is more than the gateway takes, with the
+   * beginning, and at last with the end. While the promise of the last call is pending, no more is read.
    */
   readonly onOutputText?: ((text: string) => Promise<void>) | undefined;
-  /** Called with what the program writes to standard error. */
-  readonly onErrorText: (text: string) => void;
+  /** Called with each line that the program writes to standard error. */
+  readonly onErrorLine: (line: string) => void;
   /**
    * Called with the reason, such as EMFILE, when the start has to wait, and with undefined when that is over.
    */
@@ -85,7 +85,7 @@ export async function runChild(command: readonly string[], options: ChildOptions
     signalGroup(pid, 'SIGTERM');
     schedule(options.killAfterMs, () => signalGroup(pid, 'SIGKILL'));
   };
-  const { output, texts, errors, whileHeld } = readOutput(child, options);
+  const { output, texts, errors, errorLines, forwarding, whileHeld } = readOutput(child, options);
   /** Stops to read, once nothing holds the program back that has ended. */
   const closeOutput = (): void => {
     const held = whileHeld();
@@ -113,6 +113,8 @@ export async function runChild(command: readonly string[], options: ChildOptions
       },
     );
     await whileHeld();
+    errorLines.end();
+    await forwarding?.end();
     return { exitCode, signal, ...output.read(), lastLines: errors.read() || texts.read() };
   } finally {
     options.signal.removeEventListener('abort', terminate);
@@ -195,6 +197,8 @@ function readOutput(child: StartedChild, options: ChildOptions) {
   const output = createOutputBuffer(options.outputBytesMax);
   const texts = createTail();
   const errors = createTail();
+  const errorLines = createLines(options.onErrorLine);
+  const forwarding = options.onOutputText && createForwarding(options.onOutputText);
   const readProgress = (): ((text: string) => void) | undefined =>
     progress && createProgressReader(progress, onProgress);
   const [inOutput, inErrors] = [readProgress(), readProgress()];
@@ -205,9 +209,8 @@ function readOutput(child: StartedChild, options: ChildOptions) {
   function addOutput(text: string): void {
     output.add(text);
     texts.add(text);
-    const { onOutputText } = options;
-    if (!onOutputText) return;
-    taken = taken.then(() => onOutputText(text)).catch(() => undefined);
+    if (!forwarding) return;
+    taken = taken.then(() => forwarding.add(text)).catch(() => undefined);
     // Each time: when the program exits, Node reads on by itself.
     child.stdout.pause();
     held ??= holdBack();
@@ -227,13 +230,15 @@ function readOutput(child: StartedChild, options: ChildOptions) {
     onProgress,
     onText(text) {
       errors.add(text);
-      options.onErrorText(text);
+      errorLines.add(text);
     },
   });
   return {
     output,
     texts,
     errors,
+    errorLines,
+    forwarding,
     /** While the program is held back, a promise that resolves when that is over. */
     whileHeld: () => held,
   };

@@ -1,4 +1,7 @@
-/** Keeps the output of a program: its beginning and end for a result, its last lines for a reason. */
+/**
+ * Keeps the output of a program: its beginning and end for a result and for who reads while it runs, its last
+ * lines for a reason, its lines for a log.
+ */
 import { escapeControls } from '../../agent/thrown-text.ts';
 
 const TAIL_LINES_MAX = 20;
@@ -49,18 +52,106 @@ export function createOutputBuffer(bytesMax: number) {
   };
 }
 
+/** Of the output of a task the gateway takes 3.5 MiB: this, the end, and what frames the pieces. */
+const FORWARDED_BYTES_MAX = 3_300_000;
+const CHUNK_BYTES = 1_024;
+
+/** Hands text on as long as the gateway takes it, and the end of the rest when the program has ended. */
+export function createForwarding(write: (text: string) => Promise<void>, bytesMax = FORWARDED_BYTES_MAX) {
+  let left = bytesMax;
+  const rest: { text: string; bytes: number }[] = [];
+  let restBytes = 0;
+  let isCut = false;
+
+  function keep(text: string, bytes: number): void {
+    const last = rest.at(-1);
+    if (last && last.bytes < CHUNK_BYTES)
+      Object.assign(last, { text: last.text + text, bytes: last.bytes + bytes });
+    else rest.push({ text, bytes });
+    restBytes += bytes;
+    for (let [first] = rest; first && restBytes - first.bytes >= END_BYTES; [first] = rest) {
+      restBytes -= first.bytes;
+      rest.shift();
+      isCut = true;
+    }
+  }
+
+  return {
+    async add(text: string): Promise<void> {
+      // Without its quotes: texts are joined to pieces.
+      const bytes = countJsonBytes(text) - 2;
+      left -= bytes;
+      if (left >= 0 && rest.length === 0) await write(text);
+      else keep(text, bytes);
+    },
+    async end(): Promise<void> {
+      let end = rest.map(({ text }) => text).join('');
+      while (countJsonBytes(end) > END_BYTES) {
+        end = end.slice(Math.max(64, Math.ceil((end.length - END_BYTES) / 2)));
+        isCut = true;
+      }
+      // A cut may leave half of a character.
+      if (end !== '') await write((isCut ? LEFT_OUT : '') + end.replace(/^[\udc00-\udfff]/, ''));
+    },
+  };
+}
+
+function countJsonBytes(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text));
+}
+
 /** Keeps the last lines of a text. Characters that a terminal would obey are escaped in them. */
 export function createTail() {
   let text = '';
   return {
     add(more: string): void {
-      text = (text + more).slice(-TAIL_CHARS_MAX);
+      text = overwriteLines(text + more).slice(-TAIL_CHARS_MAX);
     },
     read(): string {
-      // A line that overwrites itself, such as a bar of progress, is several. A cut may leave half of a
-      // character.
-      const lines = text.replace(/^[\udc00-\udfff]/, '').replaceAll(/\r+\n?/g, '\n');
+      // A cut may leave half of a character.
+      const lines = text.replace(/^[\udc00-\udfff]/, '').replace(/\r$/, '');
       return escapeControls(lines.trim().split('\n').slice(-TAIL_LINES_MAX).join('\n'));
     },
   };
+}
+
+/** Hands on whole lines, each as it stood last, and at the end what has no line end; but no empty ones. */
+export function createLines(onLine: (line: string) => void) {
+  let rest = '';
+  const log = (line: string): void => {
+    if (line.trim() !== '') onLine(line);
+  };
+  return {
+    add(more: string): void {
+      const lines = overwriteLines(rest + more).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) log(line);
+      if (rest.length <= TAIL_CHARS_MAX) return;
+      log(rest);
+      rest = '';
+    },
+    end(): void {
+      log(rest.replace(/\r$/, ''));
+      rest = '';
+    },
+  };
+}
+
+/**
+ * A carriage return overwrites its line, so that a bar of progress is one line; one at the end of the text
+ * waits for what follows.
+ */
+function overwriteLines(text: string): string {
+  const lines = text.replaceAll('\r\n', '\n').split('\n');
+  return lines.map((line, index) => overwriteLine(line, index === lines.length - 1)).join('\n');
+}
+
+function overwriteLine(line: string, isLast: boolean): string {
+  if (!line.includes('\r')) return line;
+  const shown =
+    line
+      .split('\r')
+      .filter((frame) => frame !== '')
+      .at(-1) ?? '';
+  return isLast && line.endsWith('\r') ? `${shown}\r` : shown;
 }

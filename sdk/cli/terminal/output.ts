@@ -79,7 +79,8 @@ export function requireSuccess(task: Task, hint: string | null): void {
 
 /** Renders a result: as plain text if text is all it holds, else as JSON. */
 function renderResult(result: TaskResult): string {
-  const { reply, output, ...others } = result;
+  // A cut text shows where it is cut.
+  const { reply, output, truncated: _truncated, ...others } = result;
   const text = typeof output === 'string' ? output : reply;
   if (typeof text !== 'string' || Object.keys(others).length > 0) return renderJson(result, 'json');
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
