@@ -13,7 +13,6 @@ import type {
   TaskResult,
   TaskSubmission,
 } from './contract.ts';
-import { requireNumber } from './errors.ts';
 import { requireId } from './ids.ts';
 import { CALL_OPTION_NAMES, CLIENT_OPTION_NAMES, warnOfUnknownNames } from './option-names.ts';
 import type { FollowOptions, RunOptions, Runs } from './run.ts';
@@ -91,7 +90,7 @@ export function createClient(options: ClientOptions = {}): TaskGatewayClient {
     },
     readOutput(request_id, reading = {}) {
       warnOfUnknownNames('The options of calls', reading, CALL_OPTION_NAMES);
-      const lastEventId = `${requireAfter(reading.after)}`;
+      const lastEventId = `${reading.after ?? 0}`;
       requireId(request_id);
       // The overloads of the type say whether statuses are among the items.
       return createSubscription({ signal: reading.signal, lastEventId }, async (at) => {
@@ -105,15 +104,9 @@ export function createClient(options: ClientOptions = {}): TaskGatewayClient {
     async followTask(request_id, following) {
       warnOfUnknownNames('The options of calls', following, CALL_OPTION_NAMES);
       requireId(request_id);
-      requireAfter(following?.after);
       return await (await loadRuns(following?.signal)).followTask(request_id, following);
     },
   };
-}
-
-/** The number of a piece of output, behind which a reader begins. */
-function requireAfter(value: number | undefined): number {
-  return requireNumber({ name: 'after', value }, 0, 0);
 }
 
 /** Loads the part that reads outputs. */

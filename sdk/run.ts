@@ -20,7 +20,7 @@ import type {
   Task,
   TaskSubmission,
 } from './contract.ts';
-import { AbortError, ApiError, nameTask } from './errors.ts';
+import { AbortError, ApiError, nameTask, requireNumber } from './errors.ts';
 import {
   type FollowDeps,
   followTask,
@@ -153,8 +153,9 @@ async function runTask<Payload extends JsonObject, Result extends JsonResult>(
 async function followStored<Payload extends JsonObject, Result extends JsonResult>(
   deps: RunDeps,
   request_id: RequestId,
-  { onProgress, onOutput, onQuestion, after, ...call }: FollowOptions = {},
+  { onProgress, onOutput, onQuestion, after: value, ...call }: FollowOptions = {},
 ): Promise<SuccessfulTask<Payload, Result>> {
+  const after = requireNumber({ name: 'after', value }, 0, 0);
   const { signal } = call;
   const callbacks = { onProgress, onOutput, onQuestion };
   const follows = Boolean(onProgress ?? onOutput ?? onQuestion);

@@ -4,7 +4,7 @@
  * that are stored.
  */
 import type { OutputEnd, OutputPiece, OutputStatus, RequestId } from '../contract.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, requireNumber } from '../errors.ts';
 import type { LaterCalls } from '../later-calls.ts';
 import { runCallback } from '../log.ts';
 import { createGuard, isBoolean, isListOf, isNumber, isText, orNull } from '../responses.ts';
@@ -58,8 +58,9 @@ export async function* readOutput(
   request_id: RequestId,
   { onNotice, follow = true, withStatus = false, ...options }: Omit<ReadOutputOptions, 'signal'> & Reading,
 ): AsyncGenerator<OutputPiece | OutputStatus, void, undefined> {
+  const after = requireNumber({ name: 'after', value: options.cursor.lastEventId }, 0, 0);
   if (!follow) {
-    yield* readPages(deps, request_id, Number(options.cursor.lastEventId), options);
+    yield* readPages(deps, request_id, after, options);
     return;
   }
   for await (const item of followOutput(deps, request_id, options)) {

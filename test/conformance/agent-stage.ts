@@ -131,7 +131,12 @@ export function createStage(options: AgentRunOptions): Stage {
       const found = await stage.find(find);
       if (found !== undefined) return found;
       const printed = agent?.printed() ? ` It printed: ${agent.printed()}` : '';
-      if (stage.isOver()) throw new Finding(`The agent ended before: ${what}.${printed}`);
+      if (stage.isOver()) {
+        const exit = agent?.exitCode() ?? null;
+        throw new Finding(
+          `The agent ended${exit === null ? '' : ` with ${exit}`} before: ${what}.${printed}`,
+        );
+      }
       throw new Finding(`Not within ${limitMs / 1_000} s: ${what}.${printed}`, { cause: 'wait' });
     },
     async pause(ms) {

@@ -13,6 +13,8 @@ export type Exchange = {
   /** The code of a problem; empty for any other response. */
   readonly code: string;
   readonly atMs: number;
+  /** The beginnings of both bodies, without secrets; empty where there is none. */
+  readonly bodies: string;
 };
 
 /** The exchanges of a check or a scenario, and those of the scenarios that it looked at. */
@@ -30,6 +32,7 @@ export type Explanation = {
 const current = new AsyncLocalStorage<Exchanges>();
 /** The refusals that are shown, from the first on, and the exchanges before the failure. */
 const SHOWN = 3;
+const BODY_CHARS_MAX = 200;
 
 /** Does the work of a check or a scenario, whose exchanges are kept with those that it is part of. */
 export function keepExchanges<T>(work: () => T, kept: Exchanges = { own: [], seen: new Set() }): T {
@@ -42,10 +45,17 @@ export function currentExchanges(): Exchanges | undefined {
   return current.getStore();
 }
 
-/** Describes a call and its response. */
-export function describeExchange(call: string, status: number, body: unknown): Exchange {
-  const code = isFields(body) && typeof body.code === 'string' ? body.code : '';
-  return { call, status, code, atMs: performance.now() };
+/** Describes a call, what it sent and what it got. */
+export function describeExchange(call: string, status: number, got: unknown, sent?: unknown): Exchange {
+  const code = isFields(got) && typeof got.code === 'string' ? got.code : '';
+  const bodies = sent === undefined && got === undefined ? '' : `${shorten(sent)} → ${shorten(got)}`;
+  return { call, status, code, atMs: performance.now(), bodies };
+}
+
+/** The beginning of a body. The secret may stand in it as `auth`. */
+function shorten(body: unknown): string {
+  const text = JSON.stringify(body, (key, value) => (key === 'auth' ? undefined : value)) ?? '';
+  return text.length > BODY_CHARS_MAX ? `${text.slice(0, BODY_CHARS_MAX)}…` : text;
 }
 
 /** All exchanges of a check, the oldest first. */
@@ -65,20 +75,28 @@ export function explainFinding({ message, cause }: Finding, exchanges: readonly 
   };
 }
 
-/** The first refusals and the last exchanges, a line each; equal ones are one, where the last of them was. */
+/**
+ * The first refusals and the last exchanges, a line each, and one of their bodies; equal ones are one, where
+ * the last of them was.
+ */
 function printExchanges(exchanges: readonly Exchange[]): readonly string[] {
   const counts = new Map<string, number>();
+  const bodiesOf = new Map<string, string>();
   const refused = new Set<string>();
   for (const one of exchanges) {
     const text = printExchange(one, ': ');
     const count = counts.get(text) ?? 0;
     counts.delete(text);
     counts.set(text, count + 1);
+    bodiesOf.set(text, one.bodies);
     if (isRefused(one) && refused.size < SHOWN) refused.add(text);
   }
   return [...counts]
     .filter(([text], index) => refused.has(text) || index >= counts.size - SHOWN)
-    .map(([text, count]) => (count === 1 ? text : `${text}, ${count} times`));
+    .flatMap(([text, count]) => {
+      const bodies = bodiesOf.get(text);
+      return [count === 1 ? text : `${text}, ${count} times`, ...(bodies ? [`  ${bodies}`] : [])];
+    });
 }
 
 function printExchange({ call, status, code }: Exchange, between: string): string {

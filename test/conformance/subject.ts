@@ -110,8 +110,8 @@ export function createSubject(baseUrl: string, send: Send, limitMs: number): Sub
     return false;
   }
 
-  const keep = (call: string, status: number, body?: unknown): void =>
-    void currentExchanges()?.own.push(describeExchange(call, status, body));
+  const keep = (call: string, status: number, got?: unknown, sent?: unknown): void =>
+    void currentExchanges()?.own.push(describeExchange(call, status, got, sent));
 
   async function answer(
     method: string,
@@ -132,7 +132,7 @@ export function createSubject(baseUrl: string, send: Send, limitMs: number): Sub
     });
     const { status } = response;
     const parsed = parseJson(received);
-    keep(call, status, parsed);
+    keep(call, status, parsed, json);
     return { call, status, headers: response.headers, text: received, json: parsed };
   }
 

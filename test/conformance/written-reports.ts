@@ -83,12 +83,15 @@ function describeGroup(group: readonly Verdict[], baseline: Baseline): readonly 
         return [
           ...describeVerdict(verdict, baseline),
           ...(verdict.exchanges ?? []).map((line) => `    ${line}`),
+          ...(/ got 401 unauthorized$/.test(verdict.cause ?? '') ? [CHECK_SECRETS] : []),
         ];
       const [label = '', ...lines] = describeVerdict(verdict, baseline);
       return verdict.detail === first?.detail ? `${label}: the same` : [label, ...lines];
     }),
   ];
 }
+
+const CHECK_SECRETS = '    Are GATEWAY_AUTH and ADMIN_AUTH of the kit those of the gateway?';
 
 /** The MUSTs of each level, where there are several. */
 function describeLevels({ verdicts }: Run): string {

@@ -78,7 +78,6 @@ describe('every query parameter', () => {
         outcome: ['no_agent'],
         created_after: 1.5,
         id: '12345678',
-        counts: false,
         limit: 100,
       },
       { full: true, failing: false, state: 'offline', sort: 'trouble', limit: 100 },

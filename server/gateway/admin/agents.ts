@@ -28,10 +28,10 @@ import type { AgentStatus, Store } from '../../ports/store.ts';
 import type { ContactStrips } from '../agents/contact-strips.ts';
 import type { PushRecords } from '../agents/push-records.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
-import { takeInOrder } from '../agents/ranking/agent-order.ts';
 import { agentNotFound, type RegisteredAgents } from '../agents/registered-agents.ts';
 import type { UntakenTasks } from '../agents/untaken-tasks.ts';
 import { readIfWhole } from '../tasks/read-task.ts';
+import { takeInOrder } from './agent-order.ts';
 import { requirePosition } from './page-cursor.ts';
 import { readOnly } from './read-only.ts';
 

@@ -11,7 +11,7 @@ import type { TaskCounts } from '../../../domain/task-counts.ts';
 import type { OverviewProblem } from '../../../ports/admin.ts';
 import type { PushRecords } from '../../agents/push-records.ts';
 import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
-import { rankTrouble, TROUBLE, takeInOrder } from '../../agents/ranking/agent-order.ts';
+import { rankTrouble, TROUBLE, takeInOrder } from '../agent-order.ts';
 import { describeFirstQuestion, type FirstQuestion } from './answer-problem.ts';
 import type { AgentFailures } from './failure-problems.ts';
 import { countOf, createProblem, describeSince } from './problem-words.ts';

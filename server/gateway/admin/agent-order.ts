@@ -6,8 +6,8 @@
  *
  * Of the offline ones, with or without tasks, the one that went offline last comes first; others by id.
  */
-import { type Candidate, isFailing } from '../../../domain/match.ts';
-import { findObstacle } from '../../../domain/task-match.ts';
+import { type Candidate, isFailing } from '../../domain/match.ts';
+import { findObstacle } from '../../domain/task-match.ts';
 
 export type AgentOrder = 'trouble' | 'id';
 
