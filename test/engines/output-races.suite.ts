@@ -27,7 +27,7 @@ export function describeOutputRaces({ store, reopen }: SuiteContext): void {
       const ending = new AbortController();
       const shown: string[] = [];
       const reading = follow(store(), id, shown, ending.signal);
-      const outcome = await race(store(), id, random);
+      const outcome = await race(store(), id, random, round % 2 === 1);
       const stored = await readPieces(store(), id);
       await until('the reader has all', () => shown.length >= stored.length);
       ending.abort();
@@ -42,20 +42,29 @@ export function describeOutputRaces({ store, reopen }: SuiteContext): void {
   });
 }
 
-/** Makes the calls, each after a random pause: most append, some begin, one reassigns, one settles. */
-async function race(store: Store, id: string, random: Random): Promise<Outcome> {
+/**
+ * Makes the calls, each after a random pause: most append, some begin, one reassigns, one settles; `isLate`:
+ * not before a write has its reply, because with slow replies it would come before nearly all of them.
+ */
+async function race(store: Store, id: string, random: Random, isLate: boolean): Promise<Outcome> {
   const outcome: Outcome = { accepted: [], refused: [] };
+  const replied = Promise.withResolvers<void>();
   const calls = Array.from({ length: CALLS }, async (_, number) => {
     const pieces = Array.from({ length: 1 + random.next(3) }, (_, index) => textOf(`${number}.${index}`));
     const writer = `w${random.next(3)}`;
     const kind = number === CALLS - 1 ? 'settles' : random.next(8) === 0 ? 'reassigns' : 'writes';
     for (let turns = random.next(kind === 'settles' ? 60 : 30); turns > 0; turns -= 1)
       await new Promise((resolve) => setImmediate(resolve));
-    if (kind === 'settles') await settle(store, id);
-    else if (kind === 'reassigns')
+    if (kind === 'settles') {
+      if (isLate) await replied.promise;
+      await settle(store, id);
+    } else if (kind === 'reassigns')
       await store.commit(await outputBatch(store, id, { begins: { writer: null } }));
-    else if (await write(store, id, writer, pieces)) outcome.accepted.push(pieces);
-    else outcome.refused.push(...pieces);
+    else {
+      if (await write(store, id, writer, pieces)) outcome.accepted.push(pieces);
+      else outcome.refused.push(...pieces);
+      replied.resolve();
+    }
   });
   await Promise.all(calls);
   return outcome;
