@@ -75,7 +75,7 @@ export function createPlayedServer(options: PlayedServerOptions): PlayedServer {
       respond(response, reply);
     }
     const body = typeof reply === 'object' ? reply.body : undefined;
-    exchanges.push(describeExchange(`${call.method} ${call.url.pathname}`, call.status, body));
+    exchanges.push(describeExchange(`${call.method} ${call.url.pathname}`, call.status, body, call.body));
   });
 
   return {
