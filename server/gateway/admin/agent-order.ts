@@ -22,19 +22,30 @@ export function takeInOrder(
   max: number,
 ): readonly Positioned[] {
   let taken: Positioned[] = [];
-  let bound: string | undefined;
+  /** The last one, where there are as many as are wanted. */
+  let last: Positioned | undefined;
   const cut = (): void => {
     taken = taken.sort((a, b) => (a.position < b.position ? -1 : 1)).slice(0, max);
-    if (taken.length === max) bound = taken.at(-1)?.position;
+    if (taken.length === max) last = taken.at(-1);
   };
   for (const candidate of candidates) {
+    if (last && order === 'trouble' && isBehind(candidate, last.candidate)) continue;
     const position = order === 'id' ? candidate.record.agent_id : positionOf(candidate);
-    if ((after !== null && position <= after) || (bound !== undefined && position >= bound)) continue;
+    if ((after !== null && position <= after) || (last && position >= last.position)) continue;
     taken.push({ candidate, position });
     if (taken.length >= 2 * max) cut();
   }
   cut();
   return taken;
+}
+
+/** Whether an agent surely comes behind another one by trouble: found without a text for each of thousands. */
+function isBehind(candidate: Candidate, other: Candidate): boolean {
+  const rank = rankTrouble(candidate);
+  const otherRank = rankTrouble(other);
+  if (rank !== otherRank) return rank > otherRank;
+  const { agent_id, offlineMs } = candidate.record;
+  return offlineMs === null && agent_id > other.record.agent_id;
 }
 
 /** The ranks in the order by trouble, each one digit: a position begins with it. */

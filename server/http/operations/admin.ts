@@ -54,8 +54,8 @@ function pickSelection({ filter, request_ids }: Selected): TaskSelection {
   return filter ? { filter, request_ids: null } : { filter: null, request_ids: request_ids ?? [] };
 }
 
-/** Agents of one part. */
-const PART_AGENTS = 100;
+/** Agents of one part: each is taken from all agents in a pass of its own. */
+const PART_AGENTS = 1_000;
 
 /** All that match, by id, page by page; `time` and the counts are those of the first page. */
 async function* renderAgents(

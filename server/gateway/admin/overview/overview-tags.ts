@@ -9,7 +9,7 @@ import type { TaskCounts } from '../../../domain/task-counts.ts';
 import type { TagDemand } from '../../../ports/admin.ts';
 import type { Demand } from '../../../ports/store.ts';
 import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
-import { createCounts, isSupplied } from '../../agents/ranking/tag-supply.ts';
+import { createCounts } from '../../agents/ranking/tag-supply.ts';
 import type { IndexedTag } from '../../agents/ranking/tagged-agents.ts';
 
 /** The readings for the tags. */
@@ -57,19 +57,39 @@ export function buildTagTable(
       eligible: free + full,
     };
   };
-  const others = [...agentIndex.tags()].filter((one) => isSupplied(one.counts) && !asked.has(one.tag));
-  const isIdle = ({ counts: { usedSlots, free } }: IndexedTag): boolean => usedSlots === 0 && free > 0;
-  const described = [...others.filter((one) => !isIdle(one)), ...others.filter(isIdle).slice(0, IDLE_MAX)];
-  const named = [...asked, ...described.map(({ tag }) => tag)];
-  return {
-    rows: named.map(describe).sort(compareNeed).slice(0, tagsMax),
-    total: others.length + asked.size,
-  };
+  const { names, total } = chooseTags(agentIndex.tags(), asked, tagsMax);
+  const rows = [...asked, ...names].map(describe).sort(compareNeed).slice(0, tagsMax);
+  return { rows, total };
 }
 
 const NONE = createCounts();
-/** Of very many tags that no task uses or asks for, so many are described. */
-const IDLE_MAX = 5_000;
+/** Of very many tags so many are sorted by their use. */
+const SORTED_MAX = 5_000;
+
+/** The tags that no task asks for: those that no agent serves, then at most this many by use. */
+function chooseTags(
+  tags: Iterable<IndexedTag>,
+  asked: ReadonlySet<string>,
+  max: number,
+): { readonly names: readonly string[]; readonly total: number } {
+  const unserved: string[] = [];
+  const used: IndexedTag[] = [];
+  const idle: IndexedTag[] = [];
+  let total = asked.size;
+  for (const one of tags) {
+    const { agents, usedSlots, free, full } = one.counts;
+    if (agents + usedSlots === 0 || asked.has(one.tag)) continue;
+    total += 1;
+    if (agents > 0 && free + full === 0) unserved.push(one.tag);
+    else (usedSlots > 0 ? used : idle).push(one);
+  }
+  const sorted = [...used, ...idle].slice(0, SORTED_MAX).sort(compareUse).slice(0, max);
+  return { names: [...unserved.slice(0, max), ...sorted.map(({ tag }) => tag)], total };
+}
+
+function compareUse(a: IndexedTag, b: IndexedTag): number {
+  return b.counts.usedSlots - a.counts.usedSlots || (a.tag < b.tag ? -1 : 1);
+}
 
 /** Counts the slots of untaken tasks; `countUntaken`: the tasks that an agent has not taken. */
 export function countUntakenSlots(

@@ -99,7 +99,7 @@ export function createAgentIndex(
     ...createRefreshing(store, log, agents, keepPace),
     match: (tags, task, when) => matchAgents(agents, tags, task, when),
     memory: agents,
-    figures: () => countAgents(listRegistered(agents), agents.counts),
+    figures: () => countAgents(agents.listRegistered(), agents.counts),
     isServed(tag) {
       const { free = 0, full = 0, draining = 0 } = agents.find(tag)?.counts ?? {};
       return free + full + draining > 0;
@@ -108,7 +108,7 @@ export function createAgentIndex(
     addSimilarTags: (tags) => addSimilarTags(agents, tags),
     tags: agents.tags,
     findTag: agents.find,
-    all: () => listRegistered(agents),
+    all: agents.listRegistered,
     find: (agent_id) => agents.get(agent_id)?.record,
 
     async reload(agent_id) {
@@ -154,10 +154,6 @@ function findBest(offered: readonly Sharing[]): Candidate | undefined {
   return best?.candidate;
 }
 
-function listRegistered(agents: TaggedAgents): readonly Candidate[] {
-  return [...agents.all()].filter(({ record }) => record.unregisteredMs === null);
-}
-
 /** Counts registered agents by state and condition, beside what all agents have. */
 function countAgents(registered: Iterable<Candidate>, all: Readonly<Counts>): AgentFigures {
   const states: Record<AgentState, number> = { ready: 0, processing: 0, draining: 0, offline: 0 };
@@ -189,7 +185,7 @@ function createRefreshing(
   const noteRefresh = createRefreshLog(store, log);
 
   async function apply(changes: AgentChanges): Promise<void> {
-    if (changes.reset) unread = new Set(Array.from(agents.all(), ({ record }) => record.agent_id));
+    if (changes.reset) unread = new Set(agents.ids());
     for (const agent_id of changes.removed) agents.remove(agent_id);
     for (const agentStatus of changes.changed) {
       await keepPace();

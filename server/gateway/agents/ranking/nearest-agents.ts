@@ -22,7 +22,7 @@ import {
 } from '../../../domain/task-match.ts';
 import { findSimilarTags } from './similar-tags.ts';
 import { createCounts } from './tag-supply.ts';
-import { FREEDOMS, type Sharing, type TaggedAgents } from './tagged-agents.ts';
+import { FREEDOMS, type IndexedTag, type Sharing, type TaggedAgents } from './tagged-agents.ts';
 
 /** From the least obstacle to the greatest. */
 const OBSTACLES: readonly (Obstacle | null)[] = [null, 'full', 'draining', 'offline'];
@@ -66,8 +66,8 @@ export function addSimilarTags(agents: TaggedAgents, tags: readonly MatchTag[]):
 }
 
 /** The tags that registered agents have. */
-export function* listServed(agents: TaggedAgents): Generator<string> {
-  for (const { tag, counts } of agents.tags()) if (counts.agents > 0) yield tag;
+export function listServed(agents: TaggedAgents): readonly IndexedTag[] {
+  return [...agents.tags()].filter(({ counts }) => counts.agents > 0);
 }
 
 function countSupply(all: TaggedAgents, tag: string): TagSupply {

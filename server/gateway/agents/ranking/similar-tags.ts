@@ -1,13 +1,13 @@
 /**
  * When no agent has a tag, the most similar tag that agents have: for example, `gpu` for `gpu2` or `GPU`.
  *
- * Cost of a call: half a million steps of comparison at most, some milliseconds, however many tags are looked
+ * Cost of a call: 250,000 steps of comparison at most, some milliseconds, however many tags are looked
  * for and however many there are.
  */
 import { editDistance } from '../../../domain/edit-distance.ts';
 
 /** Steps of one call, for all the tags it looks for; a tag that is passed over is one step. */
-const STEPS_MAX = 500_000;
+const STEPS_MAX = 250_000;
 /** Longer tags are found only where their folded forms are equal. */
 const COMPARED_CHARS_MAX = 64;
 /** The first characters of a tag count as like it from this length on: `gpu` is like `gpu-a100`. */
@@ -15,24 +15,24 @@ const PREFIX_CHARS_MIN = 3;
 
 /** Finds the most similar of the known tags for each of these, if there is one. */
 export function findSimilarTags(
-  known: Iterable<string>,
+  known: readonly FoldedTag[],
   tags: readonly string[],
 ): ReadonlyMap<string, string> {
   if (tags.length === 0) return new Map();
-  const texts = [...known].map((tag) => ({ tag, text: fold(tag) }));
-  const found = tags.map((tag) => [tag, findNearest(texts, tag, STEPS_MAX / tags.length)] as const);
+  const found = tags.map((tag) => [tag, findNearest(known, tag, STEPS_MAX / tags.length)] as const);
   return new Map(found.filter((pair): pair is readonly [string, string] => pair[1] !== undefined));
 }
 
 /** A tag, and its text without case and separators. */
-type Folded = { readonly tag: string; readonly text: string };
+export type FoldedTag = { readonly tag: string; readonly text: string };
 
-function fold(tag: string): string {
+/** The text of a tag by which it is compared. */
+export function foldTag(tag: string): string {
   return tag.toLowerCase().replaceAll(/[\s._:/-]+/g, '');
 }
 
-function findNearest(texts: readonly Folded[], tag: string, stepsMax: number): string | undefined {
-  const wanted = fold(tag);
+function findNearest(texts: readonly FoldedTag[], tag: string, stepsMax: number): string | undefined {
+  const wanted = foldTag(tag);
   let [best, bestDifference, steps]: [string | undefined, number, number] = [undefined, Infinity, 0];
   for (const one of texts) {
     if (steps > stepsMax) break;

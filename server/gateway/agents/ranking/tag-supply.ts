@@ -63,8 +63,3 @@ function addCandidate(counts: Counts, candidate: Candidate, change: 1 | -1): voi
   const obstacle = findObstacle(candidate);
   if (obstacle !== null) counts[obstacle] += change;
 }
-
-/** Whether an agent has the tag, or a slot of it is held by a task of one that has unregistered. */
-export function isSupplied({ agents, usedSlots }: Readonly<Counts>): boolean {
-  return agents + usedSlots > 0;
-}

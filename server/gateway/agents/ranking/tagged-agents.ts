@@ -12,6 +12,7 @@
  */
 import type { AgentRecord } from '../../../domain/agent.ts';
 import { type Candidate, isFree } from '../../../domain/match.ts';
+import { type FoldedTag, foldTag } from './similar-tags.ts';
 import { type Counts, changeCounts, createCounts } from './tag-supply.ts';
 
 export type Freedom = 'taking' | 'untaken' | 'rest';
@@ -19,18 +20,18 @@ export type Freedom = 'taking' | 'untaken' | 'rest';
 export const FREEDOMS: readonly Freedom[] = ['taking', 'untaken', 'rest'];
 
 /** A tag that an agent has. */
-export type IndexedTag = { readonly tag: string; readonly counts: Readonly<Counts> };
+export type IndexedTag = FoldedTag & { readonly counts: Readonly<Counts> };
 
 /** An agent, and how many of the tags it shares. */
 export type Sharing = { readonly candidate: Candidate; readonly shared: number };
 
 /** The look under way puts its number on each tag and agent that it has seen. */
 type Marked = { mark: number };
-type Tag = Marked & {
-  readonly tag: string;
-  readonly counts: Counts;
-  readonly agents: Readonly<Record<Freedom, Set<Agent>>>;
-};
+type Tag = Marked &
+  FoldedTag & {
+    readonly counts: Counts;
+    readonly agents: Readonly<Record<Freedom, Set<Agent>>>;
+  };
 type Agent = Marked & { readonly tags: readonly Tag[]; candidate: Candidate; freedom: Freedom };
 
 /** The part of an agent that the estimate of memory counts. */
@@ -40,8 +41,9 @@ export type TaggedAgents = {
   get(agent_id: string): Candidate | undefined;
   put(candidate: Candidate): void;
   remove(agent_id: string): void;
-  /** All agents, unregistered ones included. */
-  all(): Iterable<Candidate>;
+  /** The ids of all agents, unregistered ones included. */
+  ids(): Iterable<string>;
+  listRegistered(): readonly Candidate[];
   /** The counts of all agents. */
   readonly counts: Readonly<Counts>;
   /** The tag, if agents have it. */
@@ -75,11 +77,14 @@ export function createTaggedAgents(): TaggedAgents {
   const tags = createTags();
   const counts = createCounts();
   let agentBytes = 0;
+  /** Listed once for all that look before the next change. */
+  let registered: readonly Candidate[] | undefined;
 
   /** Counts the agent, and moves it among the sets; when one of its slots was granted, behind the others. */
   function replace(agent: Agent, before: Candidate | undefined, after: Candidate | undefined): void {
     const freedom = after && findFreedom(after);
     const isGranted = before && after && after.lastGrantMs > before.lastGrantMs;
+    registered = undefined;
     changeCounts(counts, before, after);
     for (const tag of agent.tags) {
       changeCounts(tag.counts, before, after);
@@ -130,8 +135,12 @@ export function createTaggedAgents(): TaggedAgents {
       const agent = agents.get(agent_id);
       if (agent) remove(agent);
     },
-    *all() {
-      for (const { candidate } of agents.values()) yield candidate;
+    ids: () => agents.keys(),
+    listRegistered() {
+      registered ??= [...agents.values()]
+        .map(({ candidate }) => candidate)
+        .filter(({ record }) => record.unregisteredMs === null);
+      return registered;
     },
     counts,
     find: tags.find,
@@ -171,7 +180,7 @@ function createTags() {
       const known = tags.get(name);
       if (known) return known;
       const agents = { taking: new Set<Agent>(), untaken: new Set<Agent>(), rest: new Set<Agent>() };
-      const tag: Tag = { tag: name, counts: createCounts(), agents, mark: 0 };
+      const tag: Tag = { tag: name, text: foldTag(name), counts: createCounts(), agents, mark: 0 };
       tags.set(name, tag);
       chars += name.length;
       return tag;
