@@ -53,6 +53,6 @@ test('64 tags, of which none is known, cost no more comparisons than four do', (
     `${'x'.repeat(56)}${n * 300}`.padEnd(64, letters(n + 1)),
   );
   findSimilarTags(foldAll(tags), wanted);
-  expect(compared.times).toBeGreaterThan(1_000);
+  expect(compared.times).toBeGreaterThan(500);
   expect(compared.chars).toBeLessThanOrEqual(250_000 + 64 * 5 * 64);
 });

@@ -230,7 +230,7 @@ test('all agents are one list, with the time and the counts of its first part', 
     next_cursor: null,
   });
   expect(response.headers.get('etag')).toBeNull();
-  const part = { tag: 'a', sort: 'id', limit: 100 };
+  const part = { tag: 'a', sort: 'id', limit: 1_000 };
   expect(asked).toEqual([part, { ...part, cursor: 'Yw' }, { ...part, cursor: 'ZA' }]);
   await whole.stop();
 });

@@ -39,7 +39,7 @@ export function takeInOrder(
   return taken;
 }
 
-/** Whether an agent surely comes behind another one by trouble: found without a text for each of thousands. */
+/** Whether an agent surely comes behind another one by trouble: found without writing its position. */
 function isBehind(candidate: Candidate, other: Candidate): boolean {
   const rank = rankTrouble(candidate);
   const otherRank = rankTrouble(other);
