@@ -420,7 +420,7 @@ export interface paths {
          * Get the overview
          * @description Returns whether tasks run, and what is wrong: counts, the last 15 minutes, who failed in them, demand and
          *     supply of each tag, the oldest waiting tasks and a list of problems. It costs the same however many tasks
-         *     and agents there are, and it returns 200 even while the store does not respond: then `store.ok` is false.
+         *     there are, and it returns 200 even while the store does not respond: then `store.ok` is false.
          */
         get: operations["getOverview"];
         put?: never;

@@ -104,3 +104,24 @@ function describeStep(
   const noAgent = record?.noAgent ?? new Map<string, number>();
   return { atMs, waiting, running, ended: fillOutcomes(record?.ended), tookMs, noAgent };
 }
+
+/**
+ * The median of how long tasks took; null where none ended. It lies in one step of the histogram. The bounds
+ * grow by a factor, so the estimate is the geometric middle of the step's two bounds.
+ */
+export function findMedianSeconds(steps: readonly ActivityStep[]): number | null {
+  const counts = steps.reduce<readonly number[]>(
+    (sums, { tookMs }) => tookMs.map((count, index) => count + (sums[index] ?? 0)),
+    [],
+  );
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return null;
+  let passed = 0;
+  const index = counts.findIndex((count) => {
+    passed += count;
+    return passed >= total / 2;
+  });
+  const [lowerMs, upperMs] = [TOOK_BOUNDS_MS[index - 1] ?? 1, TOOK_BOUNDS_MS[index]];
+  const ms = upperMs === undefined ? lowerMs : Math.sqrt(lowerMs * upperMs);
+  return Number((ms / 1_000).toPrecision(2));
+}

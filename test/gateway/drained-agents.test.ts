@@ -176,7 +176,8 @@ describeEachStore('on %s', (_name, open) => {
       );
     }
     await world.gateway.drainAgent('A', false);
-    await world.runUntilIdle();
+    // A reading is shared for a second.
+    await world.pass(1_000);
     const after = (await world.gateway.getOverview(10)).problems;
     expect(after.some(({ code }) => code === 'agent_drained')).toBe(false);
   });

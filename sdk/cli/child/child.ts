@@ -114,7 +114,8 @@ export async function runChild(command: readonly string[], options: ChildOptions
     );
     await whileHeld();
     errorLines.end();
-    await forwarding?.end();
+    // As before the end: what can't be written is no fault of the program.
+    await forwarding?.end().catch(() => undefined);
     return { exitCode, signal, ...output.read(), lastLines: errors.read() || texts.read() };
   } finally {
     options.signal.removeEventListener('abort', terminate);

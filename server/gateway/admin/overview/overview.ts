@@ -1,10 +1,17 @@
 /**
  * The overview: one reading of the counts, shared by everyone who asks within a second. So it costs the same
- * with any number of tasks, agents and open consoles. For example, 50 consoles cost one reading a second.
+ * with any number of tasks and open consoles: 50 consoles cost one reading a second. A reading passes over
+ * this process's copy of the agents, which takes some milliseconds for 20,000 of them.
  * When the store is out, the overview stays at the last reading and says so.
  */
 import { waitAtMost } from '../../../async/waiting.ts';
-import { type ActivityStep, levelsOf, STEP_MS, STEPS_MAX, TOOK_BOUNDS_MS } from '../../../domain/activity.ts';
+import {
+  type ActivityStep,
+  findMedianSeconds,
+  levelsOf,
+  STEP_MS,
+  STEPS_MAX,
+} from '../../../domain/activity.ts';
 import type { EndedTask } from '../../../domain/ended-task.ts';
 import { groupFailures, windowStartMs } from '../../../domain/failures.ts';
 import type { TaskState } from '../../../domain/task.ts';
@@ -72,7 +79,6 @@ const UNMATCHED_MAX = 20;
 /** The last reading of the store. */
 type Reading = TagSources & {
   readonly nowMs: number;
-  readonly agentTotal: number;
   /** Sorted once, not for each caller: there may be a thousand tags. */
   readonly table: TagTable;
   readonly oldest: readonly { readonly request_id: string; readonly state: TaskState }[];
@@ -81,12 +87,14 @@ type Reading = TagSources & {
   readonly failing: readonly OverviewProblem[];
   readonly ofAgents: ReadonlyMap<string, AgentFailures>;
   readonly unmatched: readonly UnmatchedTask[];
+  readonly figures: AgentFigures;
+  readonly problems: readonly OverviewProblem[];
 };
 
 /** Creates it; nothing is read before it is asked for. */
 export function createOverview(deps: Deps): OverviewReader {
   const { store, clock } = deps;
-  let reading: Reading = createEmptyReading(store.nowMs());
+  let reading = completeReading(deps, createEmptyReading(store.nowMs()));
   let readMs = Number.NEGATIVE_INFINITY;
   let underWay: Promise<string | null> | null = null;
   let condition = { ok: true, error: null as string | null, sinceMs: store.nowMs() };
@@ -130,15 +138,13 @@ export function createOverview(deps: Deps): OverviewReader {
     noteHealth,
     async getOverview(tagsMax) {
       await update();
-      return describeOverview(deps, reading, condition, tagsMax);
+      return describeOverview(deps.settings, reading, condition, tagsMax);
     },
   };
 }
 
-async function readStore(
-  { store, agentIndex, untakenTasks }: Deps,
-  knownUnmatched: readonly UnmatchedTask[],
-): Promise<Reading> {
+async function readStore(deps: Deps, knownUnmatched: readonly UnmatchedTask[]): Promise<Reading> {
+  const { store, agentIndex, untakenTasks } = deps;
   const [counts, steps, waiting, ended, firstQuestion] = await Promise.all([
     store.readCounts(TAGS_MAX),
     store.readActivity(),
@@ -156,15 +162,13 @@ async function readStore(
   );
   const unmatched = await readUnmatched(store, ended, nowMs, knownUnmatched);
   const failures = groupFailures(ended, nowMs, STORE_LIMITS.endedMax);
-  const { total: agentTotal } = describeAgentCounts(agentIndex.figures());
   const untaken = countUntakenSlots(agentIndex, untakenTasks.count);
   const table = buildTagTable({ counts, steps, untaken }, agentIndex, TAGS_MAX);
-  return {
+  return completeReading(deps, {
     nowMs,
     counts,
     steps,
     untaken,
-    agentTotal,
     table,
     oldest: oldest.flat(),
     firstQuestion,
@@ -172,7 +176,7 @@ async function readStore(
     failing: listFailureProblems(failures, nowMs, agentIndex),
     ofAgents: findAgentFailures(failures),
     unmatched,
-  };
+  });
 }
 
 /** The tags of the last tasks that found no agent. A settled task does not change: it is read once. */
@@ -195,7 +199,7 @@ async function readUnmatched(
   return tasks.flat();
 }
 
-function createEmptyReading(nowMs: number): Reading {
+function createEmptyReading(nowMs: number): StoreReading {
   const none = { pending: 0, running: 0, waiting: 0, waitingForAnswer: 0, ended: fillOutcomes() };
   const counts = { ...none, oldestWaitingMs: null, tags: [] };
   const untaken = { total: 0, byTag: new Map<string, number>() };
@@ -204,7 +208,6 @@ function createEmptyReading(nowMs: number): Reading {
     counts,
     steps: [],
     untaken,
-    agentTotal: 0,
     table: { rows: [], total: 0 },
     oldest: [],
     firstQuestion: null,
@@ -217,24 +220,40 @@ function createEmptyReading(nowMs: number): Reading {
 
 type Condition = { readonly ok: boolean; readonly error: string | null; readonly sinceMs: number };
 
-function describeOverview(deps: Deps, reading: Reading, condition: Condition, tagsMax: number): Overview {
-  const { agentIndex, pushRecords, settings, limits } = deps;
-  const { nowMs, counts, steps, table } = reading;
-  const openTasks = counts.pending + counts.running;
+/** A reading without what follows from it and from the agents. */
+type StoreReading = Omit<Reading, 'figures' | 'problems'>;
+
+function completeReading(
+  { agentIndex, pushRecords, settings, limits }: Deps,
+  reading: StoreReading,
+): Reading {
   const figures = agentIndex.figures();
-  const ended = sumOutcomes(steps);
+  const openTasks = reading.counts.pending + reading.counts.running;
+  const agents = describeAgentCounts(figures).total;
   const problems = listProblems({
     ...reading,
-    rows: table.rows,
+    rows: reading.table.rows,
     agentIndex,
     pushRecords,
     isSecretPublic: settings.isSecretPublic,
     isMetricsPublic: settings.isMetricsPublic,
     limits: [
       { what: 'open tasks', setting: 'OPEN_TASKS_MAX', count: openTasks, max: limits.openTasksMax },
-      { what: 'agents', setting: 'AGENTS_MAX', count: reading.agentTotal, max: limits.agentsMax },
+      { what: 'agents', setting: 'AGENTS_MAX', count: agents, max: limits.agentsMax },
     ],
   });
+  return { ...reading, figures, problems };
+}
+
+function describeOverview(
+  settings: OverviewSettings,
+  reading: Reading,
+  condition: Condition,
+  tagsMax: number,
+): Overview {
+  const { nowMs, counts, steps, table, figures, problems } = reading;
+  const openTasks = counts.pending + counts.running;
+  const ended = sumOutcomes(steps);
   const { ok, error, sinceMs } = condition;
   return {
     time: nowMs / 1_000,
@@ -281,27 +300,6 @@ function sumOutcomes(steps: readonly ActivityStep[]): OutcomeCounts {
     }
   }
   return sums;
-}
-
-/**
- * The median lies in one step of the histogram. The bounds grow by a factor, so the estimate is the geometric
- * middle of the step's two bounds.
- */
-function findMedianSeconds(steps: readonly ActivityStep[]): number | null {
-  const counts = steps.reduce<readonly number[]>(
-    (sums, { tookMs }) => tookMs.map((count, index) => count + (sums[index] ?? 0)),
-    [],
-  );
-  const total = counts.reduce((sum, count) => sum + count, 0);
-  if (total === 0) return null;
-  let passed = 0;
-  const index = counts.findIndex((count) => {
-    passed += count;
-    return passed >= total / 2;
-  });
-  const [lowerMs, upperMs] = [TOOK_BOUNDS_MS[index - 1] ?? 1, TOOK_BOUNDS_MS[index]];
-  const ms = upperMs === undefined ? lowerMs : Math.sqrt(lowerMs * upperMs);
-  return Number((ms / 1_000).toPrecision(2));
 }
 
 function describeSeries(steps: readonly ActivityStep[]): Overview['series'] {
