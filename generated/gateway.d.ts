@@ -534,6 +534,8 @@ export interface components {
             unacknowledged: number;
             /** @description When the agent last registered. */
             registered_time: components["schemas"]["EpochSeconds"];
+            /** @description Whether the registration before had a contact in its last 30 seconds: a restart, or two processes. */
+            replaced: boolean;
             /** @description When the agent last called, took a push or was too busy for one. */
             last_contact_time: components["schemas"]["EpochSeconds"];
             /** @description When the agent is offline if it stays silent; null if it never will be, or is already. */
@@ -634,6 +636,8 @@ export interface components {
             unacknowledged: number;
             /** @description When the agent last registered. */
             registered_time: components["schemas"]["EpochSeconds"];
+            /** @description Whether the registration before had a contact in its last 30 seconds: a restart, or two processes. */
+            replaced: boolean;
             /** @description When the agent last called, took a push or was too busy for one. */
             last_contact_time: components["schemas"]["EpochSeconds"];
             /** @description When the agent is offline if it stays silent; null if it never will be, or is already. */
@@ -690,10 +694,7 @@ export interface components {
         AgentPage: {
             /** @description When this was so. */
             time: components["schemas"]["EpochSeconds"];
-            /**
-             * @description Without `limit`: all that match, by `agent_id`. With it: a page, those in trouble first; it may be short
-             *     or empty even if more agents follow.
-             */
+            /** @description Without `limit`: all that match, by `agent_id`. With it: a page, those in trouble first. */
             agents: components["schemas"]["Agent"][];
             /**
              * Format: int32

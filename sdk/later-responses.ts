@@ -83,6 +83,7 @@ const agentFields = {
   running: isNumber,
   push: isObject,
   registered_time: isNumber,
+  replaced: isBoolean,
   last_contact_time: isNumber,
   full: isBoolean,
   failing: isBoolean,

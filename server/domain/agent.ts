@@ -35,6 +35,8 @@ export type AgentRecord = {
   readonly draining: boolean;
   /** The administrator drains it; else absent. Each registration copies it, and only they end it. */
   readonly drained_by_operator?: true;
+  /** The registration that it replaced had a contact of late: two processes may use its id. Else absent. */
+  readonly replaced?: true;
   /** Since when the agent counts as offline; null while it is not. */
   readonly offlineMs: number | null;
   /** It answered a push with 410: it stays offline until it registers or sends a heartbeat. */

@@ -52,6 +52,7 @@ test('task failures names the agent, its share, the error and a task; overview h
   const ids: string[] = [];
   for (const status of ['success', 'failed', 'failed'] as const) {
     const { request_id } = await client.submitTask({ task_type: 'sum', task_tags: ['bad'], payload: {} });
+    await client.claimTask({ agent_id: 'bad', wait: 30 });
     const report = { request_id, agent_id: 'bad', status };
     const error = `no row ${ids.length} \u001b[31m`;
     await client.reportResult(status === 'failed' ? { ...report, error_info: error } : report);
@@ -91,6 +92,7 @@ test('agent show has the agent, and says that there is none', async () => {
   expect(code).toBe(0);
   expect(stdout).toMatch(/^agent_id +zh\/1$/m);
   expect(stdout).toMatch(/^state +ready$/m);
+  expect(stdout).toMatch(/^registered +\S+ s ago$/m);
   expect((await run('agent', 'list', '--tag', 'zh', '--id', 'ZH')).stdout).toMatch(
     /^zh\/1 +ready +0\/1 +zh /m,
   );
@@ -98,6 +100,11 @@ test('agent show has the agent, and says that there is none', async () => {
     const none = await run('agent', 'list', ...filter);
     expect([none.code, none.stdout, none.stderr], filter.join(' ')).toEqual([0, '', 'No agent matches.\n']);
   }
+  await client.registerAgent({ agent_id: 'zh/1', endpoint: 'pull', agent_tags: ['zh'] });
+  const again = (await run('agent', 'show', 'zh/1')).stdout;
+  expect(again).toMatch(
+    /^registered +\S+ s ago, while another process of this id was there: started again, or/m,
+  );
   const rows = (await run('agent', 'list', '-n', '1', '-o', 'json')).stdout;
   expect(JSON.parse(rows)).toMatchObject([{ agent_id: 'zh/1', failing: false, push: { failures: 0 } }]);
   const missing = await run('agent', 'show', 'nobody');

@@ -38,6 +38,7 @@ export const AGENT = {
   running: 0,
   unacknowledged: 0,
   registered_time: 1,
+  replaced: false,
   last_contact_time: -1e300,
   offline_time: null,
   lost_after: null,

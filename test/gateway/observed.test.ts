@@ -73,6 +73,7 @@ describeEachStore('on %s', (_name, open) => {
       await world.pass(29_000);
       const second = await register();
       expect(second.replaced).toBe(true);
+      expect((await world.gateway.getAgent('A')).replaced).toBe(true);
       expect(take()).toEqual(['registered A', 'registered A', 'replaced A']);
       const beat = async ({ registration }: { readonly registration: string }) =>
         (await world.gateway.heartbeatAgent({ agent_id: 'A', registration })).replaced;

@@ -119,6 +119,7 @@ const AGENT: AgentDetail = {
   running: 0,
   unacknowledged: 0,
   registered_time: 1_700_000_000,
+  replaced: false,
   last_contact_time: 1_700_000_000,
   offline_time: null,
   lost_after: null,

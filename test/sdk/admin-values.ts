@@ -35,6 +35,7 @@ export const AGENT_ROW = {
   running: 0,
   unacknowledged: 0,
   registered_time: 1,
+  replaced: false,
   last_contact_time: 2,
   offline_time: null,
   lost_after: null,

@@ -16,6 +16,8 @@ Pushes are those that the gateway process which responds has sent since its star
 Example:
   $ task-gateway agent show gpu-1`;
 
+const REPLACED = ', while another process of this id was there: started again, or running twice';
+
 /** Adds `show` to `agent`. */
 export function addAgentShow(parent: Command, context: CommandContext): void {
   const { terminal, interrupts } = context;
@@ -58,7 +60,7 @@ function describeAgent(agent: AgentDetail): readonly (readonly [string, string])
     ['tags', agent.agent_tags.join(', ') || '–'],
     ['load', `${current_load} of ${max_concurrent}; ${running} of this gateway`],
     ...(unacknowledged === 0 ? [] : [['not taken', `${unacknowledged} of its tasks`] as const]),
-    ['registered', formatAge(time - agent.registered_time)],
+    ['registered', `${formatAge(time - agent.registered_time)}${agent.replaced ? REPLACED : ''}`],
     ['last contact', formatAge(time - agent.last_contact_time)],
     ['last push', describeValue(push.last_error ?? push.last_status ?? '–')],
     ...(push.failures === 0 ? [] : [['failed pushes', `${push.failures} in a row${since}`] as const]),

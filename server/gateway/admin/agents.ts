@@ -146,6 +146,7 @@ async function describeAgent(
     running: slots,
     unacknowledged: Math.min(untaken.count, slots),
     registered_time: record.registeredMs / 1_000,
+    replaced: record.replaced ?? false,
     last_contact_time: contact.contactMs / 1_000,
     offline_time: record.offlineMs === null ? toSeconds(offlineAtMs(record, contact)) : null,
     lost_after: toSeconds(lostAfterMs),

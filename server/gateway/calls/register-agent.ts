@@ -46,7 +46,7 @@ export function createRegisterAgent(deps: Deps): Pick<Gateway, 'registerAgent'> 
   return {
     async registerAgent(registration) {
       const { agent_id, request_ids } = registration;
-      const { agentStatus, wasUnavailable, isReplaced } = await writeRegistration(deps, registration);
+      const { agentStatus, wasUnavailable } = await writeRegistration(deps, registration);
       if (request_ids) {
         await acknowledgeNamed(deps, agentStatus.record, request_ids);
         await disownOthers(deps, agentStatus.record, request_ids);
@@ -60,7 +60,7 @@ export function createRegisterAgent(deps: Deps): Pick<Gateway, 'registerAgent'> 
         heartbeat_interval: chooseInterval(registration),
         offline_after: OFFLINE_AFTER_MS / 1_000,
         cancelled_request_ids: await listCancelled(store, agent_id, request_ids),
-        ...(isReplaced && { replaced: true }),
+        ...(agentStatus.record.replaced && { replaced: true }),
       };
     },
   };
@@ -91,7 +91,6 @@ async function writeRegistration(
 ): Promise<{
   agentStatus: Pick<AgentStatus, 'record' | 'slots'>;
   wasUnavailable: boolean;
-  isReplaced: boolean;
 }> {
   const { store, ids, agentsMax } = deps;
   const { agent_id } = registration;
@@ -102,6 +101,9 @@ async function writeRegistration(
     requireMemory(deps, registration, before?.record);
     const slots = before?.slots ?? (await listAssigned(store, agent_id)).length;
     const nowMs = store.nowMs();
+    const wasUnavailable =
+      !before || before.record.unregisteredMs !== null || before.record.offlineMs !== null;
+    const isReplaced = !wasUnavailable && nowMs - before.contact.contactMs < LATE_CONTACT_MS;
     const fields: AgentFields = {
       agent_id,
       endpoint: registration.endpoint,
@@ -112,6 +114,7 @@ async function writeRegistration(
       registeredMs: nowMs,
       draining: false,
       ...(before?.record.drained_by_operator && { drained_by_operator: true }),
+      ...(isReplaced && { replaced: true }),
       offlineMs: null,
       left: false,
       unregisteredMs: null,
@@ -126,11 +129,8 @@ async function writeRegistration(
     });
     if (result.ok) {
       deps.observer.noteAgent('registered', record);
-      const wasUnavailable =
-        !before || before.record.unregisteredMs !== null || before.record.offlineMs !== null;
-      const isReplaced = !wasUnavailable && nowMs - before.contact.contactMs < LATE_CONTACT_MS;
       if (isReplaced) deps.observer.noteAgent('replaced', record);
-      return { agentStatus: { record, slots }, wasUnavailable, isReplaced };
+      return { agentStatus: { record, slots }, wasUnavailable };
     }
     if (result.conflict === 'full') {
       throw new GatewayError(

@@ -45,6 +45,7 @@ export type Agent = {
   registration: Registration;
   readonly token: string;
   readonly registeredMs: number;
+  readonly isReplaced: boolean;
   external: number;
   isDraining: boolean;
   isGone: boolean;

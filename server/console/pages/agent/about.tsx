@@ -16,7 +16,7 @@ export function AgentAbout({
   now,
   fails,
 }: Props & { readonly fails: FailedTasks | undefined }): VNode {
-  const { agent_tags, endpoint, max_concurrent, current_load, running, registered_time } = agent;
+  const { agent_tags, endpoint, max_concurrent, current_load, running, registered_time, replaced } = agent;
   const free = Math.max(0, max_concurrent - current_load);
   const elsewhere = Math.max(0, current_load - running);
   return (
@@ -36,6 +36,7 @@ export function AgentAbout({
       </Entry>
       <Entry name="Registered">
         {formatDate(registered_time, now)}, {formatAgo(now - registered_time)}
+        {replaced && ', while another process of this id was there: started again, or running twice'}
       </Entry>
       <Entry name="Takes new tasks">{describeWillingness(agent, fails)}</Entry>
     </dl>

@@ -1,1 +1,0 @@
-import{D as e,E as t,qt as n}from"./parts-DTUjH1xk.js";function r({text:r}){let i=t(r);return i===null?n(`span`,{class:`cut payload`},e(r)):i.length===0?n(`span`,{class:`faint`},`{}`):n(`span`,{class:`cut kv`},i.map(({key:t,text:r},i)=>n(`span`,{key:t},i>0&&n(`b`,null),n(`i`,null,e(t)),` `,e(r))))}export{r as t};
