@@ -10,7 +10,6 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { settings } from '../../server/config/settings.ts';
-import { SUITES } from '../bench/full-suites.ts';
 import { readBlocks } from '../harness/readme-blocks.ts';
 import { openRepository } from './repository.ts';
 
@@ -178,24 +177,6 @@ function describeCalls(): string[] {
     Object.entries(calls).map(([method, call]) => `${method.toUpperCase()} ${path}: ${secretOf(call)}`),
   );
 }
-
-describe('the table of counts in the README of test/', () => {
-  const rows = [...readText('test/README.md').matchAll(/^\| `([A-Z_]+)` \| [^|]+ \| ([^|]+) \| (\d+) \|/gm)];
-  const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' });
-  const code = files.filter((file) => file.endsWith('.ts')).map((file) => readText(`test/${file}`));
-
-  test('has the default of each variable', () => {
-    for (const [, name = '', count = ''] of rows.filter(([, , count = '']) => /^\d+$/.test(count))) {
-      const [, found = ''] = new RegExp(`env\\.${name} \\?\\? ([\\d_]+)`).exec(code.join('\n')) ?? [];
-      expect(found.replaceAll('_', ''), name).toBe(count);
-    }
-  });
-
-  test('has what a round of the full run tries', () => {
-    const listed = Object.fromEntries(rows.map(([, name, , count]) => [name, count]));
-    expect(listed).toEqual(Object.assign({}, ...SUITES.map(({ env }) => env)));
-  });
-});
 
 describe('what the READMEs name exists', () => {
   const MAINTAINERS_PAGES = ['server/README.md', 'server/WHERE.md', 'server/GLOSSARY.md'];
