@@ -124,6 +124,7 @@ describeEachStore('on %s', (_name, open) => {
     const before = await fields();
     expect(before).not.toContain('drained_by_operator');
     await world.gateway.drainAgent('A', true);
+    await world.pass(31_000);
     await register(world, 'A');
     expect((await fields()).toSorted()).toEqual([...before, 'drained_by_operator'].toSorted());
     await world.gateway.drainAgent('A', false);
