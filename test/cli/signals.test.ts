@@ -1,6 +1,6 @@
 /**
  * What is left running when `agent exec` ends: nothing, by whichever signal, or lack of memory, and wherever
- * its output goes. The rows are those of the table in CLI.md.
+ * its output goes.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -119,13 +119,6 @@ for (const [where, tags] of PLACES) {
     }
   });
 }
-
-test('the page’s table has a row for each of the signals', () => {
-  const page = readFileSync(join(import.meta.dirname, '../../sdk/CLI.md'), 'utf8');
-  const [, table = ''] = /^What is left running([\s\S]*?)^A process that leaves/m.exec(page) ?? [];
-  expect(table.match(/SIG[A-Z0-9]+/g)?.toSorted()).toEqual(SIGNALS.toSorted());
-  expect(table.match(/the agent and its programs/g)).toHaveLength(1);
-});
 
 test('killed between the start of a program and the word of it, the agent leaves no program', async () => {
   const watch = new URL('../../sdk/cli/child/group-watch.ts', import.meta.url).href;

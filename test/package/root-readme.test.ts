@@ -201,6 +201,15 @@ describe('what the READMEs name exists', () => {
     expect(missing).toEqual([]);
   });
 
+  test('the eight files of server/README.md, which are short enough to be read', () => {
+    const [, list = ''] =
+      /^## Read these eight files\n([\s\S]*?)^## /m.exec(readText('server/README.md')) ?? [];
+    const names = [...list.matchAll(/^\d\. `([\w/.-]+)`: /gm)].map(([, name = '']) => name);
+    expect(names).toHaveLength(8);
+    const lines = names.map((name) => readText(`server/${name}`).trimEnd().split('\n').length);
+    expect(lines.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(1_800);
+  });
+
   test('every function, type and constant that the pages for maintainers of server/ name', () => {
     const code = readdirSync(join(ROOT, 'server'), { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts') && !file.includes('node_modules'))

@@ -146,6 +146,10 @@ describe('each program of the pages runs', () => {
     expect(out).toBe('Page 1 is done. \n\n\ntext: Page 1 is done. \ndata: { page: 1 }\nsuccess null\n');
   });
 
+  test('an agent asks, and the run answers', async () => {
+    expect(await run('deployer-1')).toEqual({ code: 0, error: ready('deployer-1'), out: 'deployed\n' });
+  });
+
   test('the stream prints the event', async () => {
     await withReporter(false, async () => {
       expect(await run("subscribeEvents('my-session')")).toEqual({
