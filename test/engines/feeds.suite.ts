@@ -95,6 +95,19 @@ export function describeFeeds({ store, reopen, underTest }: SuiteContext): void 
       expect(idsOf(await readFeed(store(), 's', null, 350))).toEqual(ids);
     });
 
+    test('yields every event to a reader that takes none while hundreds come', async () => {
+      const stop = new AbortController();
+      const reading = store().feed('s', null, stop.signal)[Symbol.asyncIterator]();
+      const ids = Array.from({ length: 300 }, (_, index) => `t${index}`);
+      const [first = '', ...others] = ids;
+      await finish(store(), first);
+      const taken = [await reading.next()];
+      for (const id of others) await finish(store(), id);
+      while (taken.length < ids.length) taken.push(await reading.next());
+      stop.abort();
+      expect(idsOf(taken.map(({ value }) => value))).toEqual(ids);
+    });
+
     test('has no event of a commit with a conflict', async () => {
       await submit(store(), 't1');
       const before = await readState(store(), 't1');
