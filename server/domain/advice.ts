@@ -1,12 +1,12 @@
 /**
  * The advice on a task: one hint for a person to act on, and the same as remedies for programs. Pure.
  *
- *   ended    no agent, deadline over, agent lost     why, and how the next one fares better
+ *   ended    no agent, deadline over, agent lost     why, and what helps the next task
  *   pending  no agent is free                        why, and how long it waits
  *   running  not acknowledged                        what became of the pushes or claims
  *            its agent is silent or offline          what becomes of the agent and of the task
  *            a question is open                      how to answer it
- *   else     nothing: success, cancelled, and a failure, which `error_info` explains
+ *   else     no advice: success, cancelled, and a failure, which `error_info` explains
  */
 import {
   type Advice,

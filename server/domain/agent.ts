@@ -5,7 +5,7 @@
  *
  *   ready ⇄ processing       no slot held ⇄ some held; both are eligible unless the agent is full
  *     │  heartbeat with `draining`: draining, until the agent says otherwise or registers again
- *     │  drained by the administrator: draining, until they end it, whatever the agent says
+ *     │  drained by the administrator: draining, until the administrator ends it
  *     │  no contact for too long, or 410: offline, until its next contact (after 410: a heartbeat)
  *     ▼  unregister, or 24 h without contact: its record is removed (unregistered: after 90 s)
  *

@@ -3,11 +3,11 @@
  * state of the task says which questions there are; prompts, schemas and answers are in the details. A
  * question goes this way:
  *
- *   asked ──▶ open ── answer ──▶ answered: stays so when it is asked again
+ *   asked ──▶ open ── answer ──▶ answered: stays answered when asked again
  *              │ ▲
  *   new writer,│ │ asked again
  *   move       ▼ │
- *           withdrawn: the first to go when a task has sixteen
+ *           withdrawn: dropped first when a task has sixteen
  */
 import { isSameJson } from './canonical-json.ts';
 import {

@@ -2,12 +2,12 @@
  * A task's history: what happened to the task. It is part of the task's state, so each commit writes it too.
  * Pure.
  *
- *   submitted      is not stored: the state has the time. So a stored history is empty until the first step
- *   equal in a row are one entry with a count, and the first and the last time
- *   progress       is one entry: of reports in a row the last one's, else the last report alone
- *   too many       the middle goes first, and is counted
- *   times          never fall from entry to entry
- *   the ending     is the last entry, and its event is the outcome
+ *   submitted       is not stored, because the state has its time. So a history is empty until the first step
+ *   equal entries   that follow each other are one entry with a count, and the first and the last time
+ *   progress        has one entry, that of the last reports in a row
+ *   too many        entries: the middle is dropped and counted
+ *   times           never fall from entry to entry
+ *   the ending      is the last entry, and its event is the outcome
  *
  * Entries are stored as arrays. The names of the events are frozen.
  */

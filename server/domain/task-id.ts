@@ -3,11 +3,11 @@
  * copy the end of an id. A task with this end is found without an index, because it must have been submitted
  * in one of a few short windows.
  *
- *   bits 1-48           milliseconds since the epoch, never less than those of the id before
- *   bits 53-64, 67-96   the order of the ids of a millisecond: 42 random bits, for each next id a random step
- *                       more, of 1 to 2^32
- *   bits 97-128         the window of the time of submission and 16 random bits, scrambled: so that ends
- *                       differ at a glance
+ *   bits 1-48           milliseconds since the epoch, never less than those of the previous id
+ *   bits 53-64, 67-96   the order within a millisecond: 42 random bits, which grow by a random step of 1 to
+ *                       2^32 for each next id
+ *   bits 97-128         the window of the submission and 16 random bits, scrambled so that ends differ at a
+ *                       glance
  *
  * The first id of a millisecond has 58 random bits, and each next id has 48 bits of chance: ids cannot be
  * guessed. The same window comes again after 12.4 days.
