@@ -34,7 +34,8 @@ type Call = {
 };
 
 /**
- * If this process itself stood still, replies may have arrived unread. So many ticks are enough to read them.
+ * If this process itself stood still, replies may have arrived unread. This many ticks are enough to read
+ * them.
  */
 const TICKS_TO_READ_REPLIES = 3;
 

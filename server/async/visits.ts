@@ -1,11 +1,11 @@
 /**
  * A timer that visits each of many things, again and again. After some hundreds of visits it lets everything
- * else run, so that even very many things hold up nothing.
+ * else run, so that even very many visits delay nothing.
  */
 import type { Clock } from '../ports/clock.ts';
 import { yieldToEventLoop } from './waiting.ts';
 
-/** After so many visits everything else may run. */
+/** After this many visits everything else may run. */
 const VISITS_PER_TURN = 500;
 
 export type Visits = {

@@ -10,14 +10,14 @@ import { fillOutcomes, type OutcomeCounts } from './task-counts.ts';
 export const STEP_MS = 30_000;
 /** How many steps are kept, the present one included. */
 export const STEPS_MAX = 30;
-/** A step counts at most so many tags without an agent, and drops further tags. */
+/** A step counts at most this many tags without an agent, and drops further tags. */
 export const STEP_TAGS_MAX = 100;
 
 const BOUNDS_PER_DECADE = 10;
 const LAST_BOUND = 80;
 /**
  * The inclusive upper bounds of the counts `tookMs`, from 1 ms to 28 hours, ten for each power of ten. One
- * more count follows the bounded ones: of tasks that took longer.
+ * more count follows, for tasks that took longer.
  */
 export const TOOK_BOUNDS_MS: readonly number[] = Array.from(
   { length: LAST_BOUND + 1 },
@@ -34,7 +34,10 @@ export type Levels = { readonly waiting: number; readonly running: number };
  * during the step 40 tasks ended as `success` and 2 as `timeout`.
  */
 export type ActivityStep = Levels & {
-  /** When the step began. `waiting` and `running` are counted at its end, in the present step now. */
+  /**
+   * When the step began. `waiting` and `running` are counted at the end of the step; for the present step,
+   * now.
+   */
   readonly atMs: number;
   readonly ended: OutcomeCounts;
   /**

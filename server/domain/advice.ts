@@ -49,7 +49,7 @@ export type Situation = {
   readonly nowMs: number;
 };
 
-/** After so long without a response or a claim, the advice says that the agent may have a problem. */
+/** After this long without a response or a claim, the advice says that the agent may have a problem. */
 const SLOW_MS = 5_000;
 
 export function adviseOnTask(situation: Situation): Advice {

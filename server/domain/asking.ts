@@ -84,8 +84,8 @@ export function listOpenAgain(state: TaskState, trigger: Write): readonly Writte
 }
 
 /**
- * The questions of the task before the write. If another writer begins, those of its predecessor are
- * withdrawn.
+ * The questions of the task before the write. If another writer begins, the open questions of the earlier
+ * writer are withdrawn.
  */
 function questionsBefore(state: TaskState, { isSameWriter }: Write): readonly TaskQuestion[] {
   return (isSameWriter ? state : withdrawQuestions(state)).questions ?? [];

@@ -17,7 +17,7 @@ export type EndedTask = {
   readonly error: string | null;
 };
 
-/** Counted as JavaScript counts characters. */
+/** In UTF-16 code units, as `length` counts. */
 export const ERROR_CHARS_MAX = 200;
 
 export function endedTaskOf(request_id: string, outcome: TaskOutcome, state: TaskState): EndedTask {

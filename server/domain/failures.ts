@@ -46,7 +46,7 @@ export type EndedTally = {
 };
 
 export type Failures = {
-  /** Null: all tasks of the window are counted. Otherwise only tasks that ended at this time or later are. */
+  /** Null: all tasks of the window are counted. Otherwise, only tasks that ended at this time or later. */
   readonly sinceMs: number | null;
   /** How many tasks succeeded or failed. */
   readonly ended: number;

@@ -26,17 +26,17 @@ export type HistoryEntry = {
   readonly last_time: number;
 };
 
-/** An acknowledging response to a push whose own commit still waits. */
+/** The response to a push that acknowledges the task, before it is committed. */
 export type AwaitedAcknowledgement = PushNote & { readonly agent_id: string; readonly attempt: number };
 
 /** How many entries are stored at most. With `submitted`, which is not stored, there are sixteen. */
 const STORED_MAX = 15;
-/** So many of the first entries are never dropped. */
+/** This many of the first entries are never dropped. */
 const FIRST_KEPT = 7;
 
 /**
- * The state after a step, with the entries of the step added to its history. If an acknowledgement is awaited
- * and the step makes its commit needless, its entry is added too.
+ * The state after a step, with the entries of the step added to its history. If the step makes the commit of
+ * an awaited acknowledgement needless, the entry of that is added here too.
  */
 export function addHistory(
   before: TaskState,

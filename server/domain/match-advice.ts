@@ -13,7 +13,7 @@ import {
 import type { MatchAgent, MatchReason, MatchTag, TaskMatch } from './task-match.ts';
 
 const WAIT_SECONDS = 600;
-/** If agents share only some of the task's tags, the advice names so many tags without an agent. */
+/** If agents share only some of the task's tags, the advice names this many tags without an agent. */
 const MISSING_MAX = 2;
 
 /**
@@ -50,7 +50,7 @@ function adviseOnEligible(agent: MatchAgent, free: number): Advice {
 const CHECK_ONE = 'Check that it runs and that the gateway can reach its endpoint';
 const CHECK_FULL = 'Check that the full ones run and that the gateway can reach their endpoints';
 
-/** For a task none of whose tags has an agent. */
+/** For a task whose tags no agent has. */
 function adviseOnMissing({ tags, agents_total }: TaskMatch, waitMs: number | null): Advice {
   const names = tags.map(({ tag }) => tag);
   const alike = tags.filter(({ similar }) => similar !== null);
@@ -81,7 +81,7 @@ function describeMissing({ tag, similar }: MatchTag): string {
   return `No agent has the tag ${quote(tag)}; the nearest is ${quote(similar.tag)} (${count(agents, 'agent')}, ${freeOnes}).`;
 }
 
-/** For a task with which agents share a tag, but none of them is eligible. */
+/** For a task that shares a tag with agents, none of which is eligible. */
 function adviseOnObstacles(match: TaskMatch, waitMs: number | null, hasWaited: boolean): Advice {
   const { sharing, tags } = match;
   const missing = tags.filter(({ agents, similar }) => agents === 0 && similar !== null);

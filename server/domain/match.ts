@@ -1,6 +1,6 @@
 /**
  * Which agent a task goes to: the order among candidates. Agents whose last push was not taken rank last.
- * After that these decide, in this order: more shared tags, lower load ratio, longer since the last grant,
+ * Then these criteria decide, in this order: more shared tags, lower load ratio, longer since the last grant,
  * smaller id. For example, of two agents that share two tags, the agent with 1 of 4 slots taken comes before
  * the agent with 1 of 2.
  */

@@ -1,6 +1,6 @@
 /** The beginning of a text that may be long, for a row in a listing. Pure. */
 
-/** Counted as JavaScript counts characters. */
+/** In UTF-16 code units, as `length` counts. */
 const PREVIEW_CHARS_MAX = 240;
 
 /** Returns the beginning of a text, never cut within a code point. */

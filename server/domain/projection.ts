@@ -61,7 +61,7 @@ export type IndexEntry = {
 /** Adds or removes an entry. Both are idempotent. */
 export type IndexChange = IndexEntry & {
   readonly op: 'add' | 'remove';
-  /** How long the entry is kept, from the commit by the store's clock; absent: until it is removed. */
+  /** How long the entry is kept after the commit, in store time; absent: until it is removed. */
   readonly keepMs?: number;
 };
 

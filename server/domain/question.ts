@@ -9,7 +9,7 @@ const JSON_BYTES_MAX = 8_192;
 const FIELDS_MAX = 20;
 /** In code points. A name becomes part of a JSON Pointer, whose length is limited. */
 const NAME_CHARS_MAX = 256;
-/** At most so many unknown fields of an answer are reported. */
+/** At most this many unknown fields of an answer are reported. */
 const UNKNOWN_NAMES_MAX = 20;
 /** A pointer in an error has at most 1,024 characters, and those of an answer begin with `/answer`. */
 const POINTER_CHARS_MAX = 1_024 - '/answer'.length;

@@ -87,7 +87,7 @@ const NO_AGENT = '无可用 Agent';
 const TIMED_OUT = 'timeout';
 const CANCELLED = 'cancelled by user';
 
-/** A task remembers so many agents that it was assigned to, and forgets the oldest beyond that. */
+/** A task remembers the last agents that it was assigned to, at most this many. */
 const ASSIGNEES_MAX = 1_000;
 
 /** Decides what the trigger does to the state at this store time. */

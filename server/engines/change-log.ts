@@ -55,7 +55,7 @@ export function createChangeLog(run: string): ChangeLog {
     return knownTo < lastForgotten || !(knownTo <= lastNumber) ? undefined : { after, knownTo };
   }
 
-  /** The index of the first entry behind a number. */
+  /** The index of the first entry after a number. */
   function findAfter(number: number): number {
     let [low, high] = [0, log.length];
     while (low < high) {

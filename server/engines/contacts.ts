@@ -41,8 +41,8 @@ export function createContacts(startMs: number): Contacts {
   const find = (agent_id: string): AgentContact => contacts.get(agent_id) ?? NO_CONTACT;
 
   return {
-    // The same rule as in `gateway/dispatch/sweep-times.ts`, which counts the sweeps of one process; here
-    // those of all.
+    // The same rule as in `gateway/dispatch/sweep-times.ts`. That file notes the sweeps of one process, this
+    // one all sweeps.
     noteSweep(nowMs) {
       if (nowMs - lastSweepMs > STORE_LIMITS.sweepGapMs) resumedMs = nowMs;
       lastSweepMs = nowMs;

@@ -41,7 +41,7 @@ export type Registration = {
   readonly max_concurrent: number;
   readonly current_load: number;
   readonly request_ids?: readonly string[];
-  /** After so many seconds without contact, the agent's running tasks fail. */
+  /** After this many seconds without contact, the agent's running tasks fail. */
   readonly lost_after?: number;
 };
 
@@ -126,7 +126,7 @@ export type StreamItem =
   | { readonly gap: true }
   | { readonly gap: false; readonly cursor: Cursor; readonly event: TaskDone };
 
-/** Turns an item into the form that its readers want. Equal items must give equal results. */
+/** Turns an item into the form that its readers want. The same item must give the same result. */
 export type RenderItem<T> = (item: StreamItem) => T;
 
 /** The calls. A `signal` fires when the caller leaves or the gateway drains, and ends a long wait. */

@@ -12,16 +12,18 @@ export const STORE_LIMITS = {
   unreportedMs: 600_000,
   /** A longer pause in sweeping does not count as an agent's silence. */
   sweepGapMs: 5_000,
-  /** `readAgentChanges` remembers so many removed agents. A reader further behind reads all agents again. */
+  /**
+   * `readAgentChanges` remembers this many removed agents. A reader further behind reads all agents again.
+   */
   removedAgentsMax: 10_000,
-  /** `readEnded` returns at most so many tasks. */
+  /** `readEnded` returns at most this many tasks. */
   endedMax: 500,
   /** How many bytes one task's output may take. A piece counts with its JSON and `outputPieceBytes`. */
   outputBytesMax: 7 * 2 ** 19,
   outputPieceBytes: 64,
   /** How many more bytes questions, and the resets of new writers, may take: with them up to 4 MiB. */
   outputReserveBytes: 2 ** 19,
-  /** So many replaced writers of an output are remembered: they may not begin again. */
+  /** This many replaced writers of an output are remembered, and may not begin again. */
   outputReplacedMax: 10,
   /**
    * Trimming of output begins at this share of the limit for all output together, so that writers rarely

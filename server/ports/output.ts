@@ -38,7 +38,7 @@ export type OutputChange = {
     /**
      * The pieces may use the reserve beyond the task's limit, as a question does. Conflict `full` if the
      * reserve is not enough, or if all output together has no room. While output of settled tasks is still
-     * being removed, the commit waits as `appendOutput` does.
+     * being removed, the commit throws `StoreRefused`, as `appendOutput` does.
      */
     readonly isNeeded?: boolean;
     /** All pieces are stored, or none and the conflict is `full`. Needed pieces are always stored so. */

@@ -55,7 +55,7 @@ function areGrantable(state: PlainState, { slots = [] }: Batch): boolean {
   return true;
 }
 
-/** Only a batch that adds tasks or agents can exceed a limit. Stored ones may always change and settle. */
+/** Only a batch that adds tasks or agents can exceed a limit. Stored tasks and agents may always change. */
 function isOverLimit({ open, values }: PlainState, { writes, atMost = {} }: Batch): boolean {
   const [tasksMax, agentsMax] = [atMost.openTasks ?? Infinity, atMost.agents ?? Infinity];
   let [tasks, agents] = [0, 0];

@@ -1,4 +1,6 @@
-/** The queries of the plain store. Each reads everything; only waiting tasks have an order to read along. */
+/**
+ * The queries of the plain store. Each reads everything, except that waiting tasks are read in their order.
+ */
 import { buildActivity, levelsOf } from '../../domain/activity.ts';
 import { findOpenQuestion, isWaitingForAnswer } from '../../domain/asking.ts';
 import { claimableFromMs } from '../../domain/delivery.ts';

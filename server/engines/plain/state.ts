@@ -52,7 +52,7 @@ export function createPlainState() {
     values,
     keyUntilMs: new Map<string, number>(),
     open: new Map<string, Kinds['task']>(),
-    /** When each settled task settled, in that order. */
+    /** When each settled task settled; the earliest first. */
     settledMs: new Map<string, number>(),
     /** The ids of waiting tasks by their positions. */
     waiting: new BTree<string, string>(),

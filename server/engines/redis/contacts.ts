@@ -1,6 +1,6 @@
 /**
- * Contacts of agents. After this process has noted a contact of an agent in Redis, it saves further notes on
- * the same agent for a quarter of a second:
+ * Contacts of agents. After this process has noted a contact of an agent in Redis, it makes fewer notes on
+ * this agent for a quarter of a second:
  *
  *   a call                 only reads the agent's record, or with `mayBeLate` nothing
  *   a push that was taken  with `mayBeLate` and the outcome noted last: one note for all such pushes when the
@@ -83,9 +83,7 @@ export function createContacts(deps: Deps): Contacts {
   };
 }
 
-/**
- * The last note on each agent. Notes older than `CONTACT_GRAIN_MS` are not found, and are dropped in time.
- */
+/** The last note on each agent. Notes older than `CONTACT_GRAIN_MS` are not found, and are dropped later. */
 function createRecentNotes(nowMs: () => number) {
   const notes = new Map<string, Noted>();
   let sinceMs = 0;
@@ -130,7 +128,7 @@ function createLaterPushes(
     await Promise.allSettled(notes);
   }
 
-  /** Runs while there are such pushes. */
+  /** Runs the timer while there are such pushes. */
   async function time(): Promise<void> {
     isTiming = true;
     while (pushes.size > 0) {

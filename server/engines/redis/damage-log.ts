@@ -7,7 +7,7 @@ import type { Log } from '../../ports/log.ts';
 /** Logs a damaged entry by its name. The parser's error is left out, because it quotes the value. */
 export type DamageLog = (entry: string) => void;
 
-/** At most so many damaged entries are logged. */
+/** At most this many damaged entries are logged. */
 const LOGGED_MAX = 1_000;
 
 export function createDamageLog(log: Log): DamageLog {

@@ -35,7 +35,7 @@ export function createSparedLeases(clock: Clock): SparedLeases {
   let untilMs = Number.NEGATIVE_INFINITY;
   let wasLate = false;
 
-  /** Whether leases may have run out since this time. If so, they are spared from now on. */
+  /** Whether leases may have run out since this time. If so, leases are spared from now on. */
   function noteGap(sinceMs: number): boolean {
     const nowMs = clock.monotonicMs();
     if (nowMs - sinceMs < LEASE_GAP_MS) return false;

@@ -31,7 +31,7 @@ type Copy = {
   slots: number | null;
 };
 
-/** So many agents are read without the file. The gateway's index keeps its own copy of all agents. */
+/** This many agents are read without the file. The gateway's index keeps its own copy of all agents. */
 const COPIES_MAX = 4_096;
 
 /** `onDamaged` gets the error of each damaged record that `readIfWhole` leaves out. */

@@ -1,6 +1,6 @@
 /**
  * A session's feed: stored events, then live events, in one loop. Each reader has a tail, to which every
- * committed event is added. It reads the table at its beginning, and wherever its tail was cut.
+ * committed event is added. A reader reads the table when it begins, and wherever its tail was cut.
  *
  *   ┌─────────┐  the end of the feed is reached  ┌─────────┐
  *   │ reading │ ───────────────────────────────▶ │ waiting │ ──▶ over: the signal fired,
@@ -28,7 +28,7 @@ export type Feeds = {
 type Event = readonly [ms: number, n: number, task: string];
 type Tail = { events: Event[]; isCut: boolean; isTrimmed: boolean };
 
-/** So few events are read at once, so that other calls need not wait. */
+/** Few enough events that reading them delays no other call. */
 const EVENTS_PER_SLICE = 32;
 /** A reader that is further behind reads the table. */
 const TAIL_MAX = 256;

@@ -1,7 +1,7 @@
 /**
  * Lets one process alone use a database. The lock is a file beside the database, in which this process holds
- * an exclusive transaction. The operating system releases the lock whenever the process ends, so there are no
- * stale locks.
+ * an exclusive transaction. When the process ends, in whatever way, the operating system releases the lock.
+ * So there are no stale locks.
  *
  * A file can have two names, by a hard link or by a mount of the file. Each name has its own lock file and
  * journal, so two processes would damage the database. `requireOneName` refuses a file with several links. It

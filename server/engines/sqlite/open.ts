@@ -27,7 +27,7 @@ export function openMemoryStore(deps: OpenDeps & { readonly wallMs?: () => numbe
 /** Opens a store on a file. An error says what to do. */
 export async function openFileStore(file: string, deps: OpenDeps): Promise<Store> {
   const path = makeFolder(resolve(file));
-  // Comes first, because SQLite gives new files the permissions of those beside them.
+  // Comes before anything is opened, because SQLite gives new files the permissions of existing ones.
   if (requireOwnFile(path)) protectFiles(path);
   const lock = await takeLock(path, deps);
   try {

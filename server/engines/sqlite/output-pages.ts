@@ -13,7 +13,7 @@ export function createOutputPages(
       'WHERE task = ? AND n > ? ORDER BY n LIMIT ?',
   );
 
-  /** So few are read at once, so that a page of large pieces reads hardly more than it shows. */
+  /** Few enough that a page of large pieces reads hardly more than it shows. */
   const PIECES_PER_READ = 16;
 
   function readPieces(request_id: string, after: number, limit: number): OutputPage['pieces'] {

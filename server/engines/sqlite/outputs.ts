@@ -147,7 +147,7 @@ function toHead([writer, replaced, next, last, bytes, isFull]: Row): Head {
   };
 }
 
-/** Whether all output together may grow by so many bytes. */
+/** Whether all output together may grow by this many bytes. */
 function hasSpaceInAll(counters: Counters, addedBytes: number, bytesMax: number): boolean {
   if (counters.get('output_bytes') + addedBytes <= bytesMax) return true;
   if (counters.get('ended_output_bytes') === 0) return false;
@@ -218,7 +218,7 @@ function countBytes(pieces: readonly string[]): number {
   return bytes;
 }
 
-/** Whether the output of a task may grow by so many bytes of text and data. */
+/** Whether the output of a task may grow by this many bytes of text and data. */
 function hasSpace({ isFull, bytes }: Head, addedBytes: number): boolean {
   return !isFull && bytes + addedBytes <= STORE_LIMITS.outputBytesMax;
 }

@@ -35,7 +35,9 @@ type Reads = Pick<
   | 'watch'
 >;
 
-/** So few that no other call waits long: a record with 64 tags takes 40 µs, and a start reads all agents. */
+/**
+ * Few enough that no other call waits long: a record with 64 tags takes 40 µs, and a start reads all agents.
+ */
 const CHANGED_PER_PAGE = 250;
 
 export function createReads(deps: Deps): Reads {

@@ -51,9 +51,9 @@ export function createTrimming(prepare: Prepare, tables: Tables): Trimming {
   const { selectEnded, dropEnded, dropEvent, noteTrimmed, countEvents, selectOldest, nextSession } =
     statements;
   const { values, entries, outputs } = tables;
-  /** Sessions with events since a pass last looked at them. */
+  /** Sessions that got events since a pass last looked at them. */
   const sessions = new Set<string>();
-  /** Passes look once at each session of earlier runs: the last one looked at; null after all. */
+  /** The session of an earlier run that a pass looked at last; null once all are looked at. */
   let earlier: string | null = '';
 
   function removeEvent(session: string, [ms, n]: Row, keepMs: number, group: TrimContext): void {

@@ -74,7 +74,7 @@ type Engine = {
   readonly requireReadable: () => void;
 };
 
-/** So many values of the last commits are read without the file. */
+/** This many values of the last commits are read without the file. */
 const VALUES_MAX = 4_096;
 
 export function createSqliteStore(tables: Tables, deps: SqliteDeps): Store {

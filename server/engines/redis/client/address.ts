@@ -85,7 +85,7 @@ function parseEndpoint(text: string, defaultPort: number): Endpoint | undefined 
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
 }
 
-/** Null: there is none. Undefined: it is not percent-encoded. */
+/** Each is null if it is absent, and undefined if it is not percent-encoded. */
 function readCredentials(
   text: string,
 ): readonly [username: string | null | undefined, password: string | null | undefined] {

@@ -6,7 +6,7 @@
 import type { RedisClient, Reply } from './client.ts';
 
 /**
- * Where a write is before anybody is told of it, a reader or the caller.
+ * Where a write must be before its caller or a reader is told of it.
  *
  * - `disk`: on the disk of the primary (`appendfsync always`).
  * - `replica`: in the memory of the primary and of at least one replica.

@@ -54,7 +54,7 @@ const COMMITS_MAX = 128;
 /** A group that has reached this size takes no further commit. */
 const GROUP_SIZE_MAX = 256 * 2 ** 10;
 const UNDER_WAY_MAX = 2;
-/** The same as the limit of calls under way. */
+/** The same limit as `ARGUMENT_BYTES_MAX` of the calls under way. */
 const WAITING_SIZE_MAX = 64 * 2 ** 20;
 
 type Waiting = PromiseWithResolvers<string> & { readonly commit: EncodedCommit; readonly sinceMs: number };

@@ -11,7 +11,7 @@ import type { DamageLog } from '../damage-log.ts';
 import { scripts } from '../scripts.ts';
 
 /**
- * A page has at most so many changed agents, and as many removed ones. The script ends a page of a megabyte
+ * How many changed agents a page has at most, and how many removed ones. The script ends a page of a megabyte
  * sooner.
  */
 const PAGE = 500;

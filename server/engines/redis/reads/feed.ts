@@ -19,7 +19,7 @@ import { scripts } from '../scripts.ts';
 
 /**
  * How many events a slice has. The next slice is read when the reader has taken this one. So a reader that
- * stands still keeps at most so many short states in memory.
+ * stands still keeps only the short states of one slice in memory.
  */
 const SLICE = 20;
 const CURSOR = /^\d{1,15}-\d{1,15}$/;
@@ -112,7 +112,7 @@ function parseState(request_id: string, json: string): TaskState | undefined {
   try {
     return json === '' ? undefined : parseValue('task', request_id, json);
   } catch {
-    // A read of the state will fail and say why.
+    // A separate read of the state will fail and say why.
     return undefined;
   }
 }

@@ -125,7 +125,7 @@ local function write_agent_change(id, agent)
   end
 end
 
--- Lua passes only so many values to a call, or returns so many. The number is even because some commands take
+-- How many values Lua passes to a call or returns at most. The number is even because some commands take
 -- pairs.
 local VALUES_MAX = 4000
 

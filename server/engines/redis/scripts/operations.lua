@@ -5,10 +5,10 @@
 --
 --   letter  arguments            checks                    effect
 --   T       position             -                         the operations that follow are about this task
---   I       input                the task has no input yet stores the input
+--   I       input                no input yet              stores the input
 --   U       revision, state      the task's revision       stores the state
 --   L       lease                the due entry's lease     -
---   G       agent, registration  both; a free slot         grants a slot, unless the task holds one
+--   G       agent, registration  registration; free slot   grants a slot, unless the task holds one
 --   R       agent                whether a slot is held    releases the slot
 --   F       tags                 no task waits for a tag   -
 --   M       number, most         number of open tasks      -

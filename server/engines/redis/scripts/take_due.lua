@@ -2,8 +2,8 @@
 -- ARGV[5] how many of the latest at most, ARGV[6] when the caller began (empty if the call may be late). Each
 -- call is a sweep. After a long pause, or a step of the clock, it notes when sweeping resumed, because no
 -- agent's contact counts as older than that. A call that was on its way for long takes nothing: leases may
--- have run out whose holders could not renew them either. Returns the time, the time of the next entry (empty
--- without one), and each ref with its lease.
+-- have run out because their holders could not renew them either. Returns the time, the time of the next
+-- entry (empty without one), and each ref with its lease.
 
 -- A sweep notes its time at most once in this time, because every note is a write.
 local SWEEP_NOTE_MS = 1000
