@@ -3,7 +3,7 @@
  * recently. Reading an entry does not make it recent.
  *
  * A linked list keeps the order. A `Map` keeps it too, but finding its first key costs a step for each key
- * deleted before that one. An iterator that is kept open would hold every table that the `Map` had meanwhile.
+ * deleted before that one. An iterator kept open would hold every table of the `Map` since then.
  *
  * Each call costs a lookup and a few links, however many entries there are.
  */

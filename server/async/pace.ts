@@ -10,7 +10,7 @@ import { yieldToEventLoop } from './waiting.ts';
  * other processes, so these do not cut the work short.
  */
 const WORK_MS = 5;
-/** This many pieces of work begin together, so that pieces that read the same value share one read. */
+/** This many pieces of work begin together, so that reads of the same value can be shared. */
 const AT_ONCE = 8;
 
 /**

@@ -77,7 +77,7 @@ export function listAnsweredAgain(state: TaskState, trigger: Write): readonly Qu
   });
 }
 
-/** The questions of the write that the same writer asked before and that are still open. */
+/** The questions of the write that the same writer asked before, if they are still open. */
 export function listOpenAgain(state: TaskState, trigger: Write): readonly WrittenQuestion[] {
   const known = questionsBefore(state, trigger);
   return (trigger.questions ?? []).filter(({ key }) => known.some((one) => one.key === key && isOpen(one)));

@@ -89,8 +89,8 @@ function writeParts(value: object): readonly Part[] {
 }
 
 /**
- * The fields of stored values that may be kept as text, each with the field that follows it in the stored
- * JSON: for example, `payload` of a submission.
+ * The fields of stored values that may be kept as text, each with the next field in the stored JSON: for
+ * example, `payload` of a submission.
  */
 const TEXT_FIELDS = [
   ['payload', 'cli_session_id'],

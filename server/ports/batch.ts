@@ -99,8 +99,8 @@ export type SlotChange =
  * Changes the time of a due entry; null removes the entry. Both end its lease.
  *
  * - `lease`: the commit is a conflict `lease` unless the entry still has this lease.
- * - `held`: the holder keeps its lease, which hides the entry for another 1.5 s. The push that this commit
- *   allows runs under that lease.
+ * - `held`: the holder keeps its lease, which hides the entry for another 1.5 s. The push allowed by this
+ *   commit runs under the lease.
  * - `isNew`: there was no entry before; the new entry begins with the given lease.
  * - `unlessHeld`: an entry that a lease hides stays as it is, because the holder looks at it already.
  */

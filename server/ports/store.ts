@@ -154,8 +154,7 @@ export type FeedItem =
 
 /**
  * A contact of an agent, or the outcome of a push. A push is a contact only if the agent took it or was too
- * busy for it. A claim that hands out tasks counts as a push that was taken, and a missed claim as a push
- * that was not.
+ * busy for it. A claim that hands out tasks counts as a taken push, and a missed claim as a push not taken.
  */
 export type Touch =
   | { readonly by: 'beat' }

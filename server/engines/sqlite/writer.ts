@@ -1,6 +1,6 @@
 /**
- * Writes groups of calls, one group at a time: in this thread for `memory:`, or in a thread that owns the
- * file, so that a stuck disk blocks only that thread.
+ * Writes groups of calls, one group at a time: in this thread for `memory:`, or in a thread of its own for a
+ * file, so that a stuck disk blocks nothing else.
  *
  * Shared memory has the counts of sent and of written groups. Each thread sleeps until the other's count
  * changes, which costs half as much as a message. Only a reply that says more than "all made" is a message. A

@@ -14,7 +14,7 @@ export type RedisAddress = {
   readonly username: string | null;
   readonly password: string | null;
   readonly database: number;
-  /** The server itself; or the Sentinels that know its address, and the name that they have for it. */
+  /** The server itself; or the Sentinels that know its address, and their name for the server. */
   readonly at:
     | { readonly kind: 'one'; readonly endpoint: Endpoint }
     | { readonly kind: 'sentinel'; readonly endpoints: readonly Endpoint[]; readonly master: string };

@@ -4,8 +4,8 @@
  * gateway before version 2, which has another prefix or no key `format`.
  *
  * A new version means that older gateways must no longer write to the store. The first newer gateway that
- * opens the store raises the version and sets a new epoch, which cuts off older gateways that still run. Each
- * of these then finds a version that it does not read, and says so.
+ * opens the store raises the version and sets a new epoch, which cuts off running older gateways. Each of
+ * these then finds a version that it does not read, and says so.
  */
 import { isErrorReply, type RedisClient } from '../client/client.ts';
 import { UnusableServer } from '../client/durability.ts';
