@@ -77,7 +77,6 @@ export function stepOf(ms: number): number {
   return Math.floor(ms / STEP_MS) * STEP_MS;
 }
 
-/** Returns the index of a duration in the counts `tookMs`. */
 export function tookIndexOf(ms: number): number {
   return ms <= 1 ? 0 : Math.min(LAST_BOUND + 1, Math.ceil(BOUNDS_PER_DECADE * Math.log10(ms)));
 }

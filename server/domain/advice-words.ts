@@ -58,7 +58,6 @@ export function remedy(kind: Remedy['kind'], about: Partial<Omit<Remedy, 'kind'>
   return { kind, tag: null, agent_id: null, seconds: null, ...about };
 }
 
-/** Writes a name as code, in backticks. */
 export function quote(name: string): string {
   return `\`${name}\``;
 }

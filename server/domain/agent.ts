@@ -63,7 +63,6 @@ export type AgentRecord = {
 
 export type AgentState = 'ready' | 'processing' | 'draining' | 'offline';
 
-/** An agent's record before its limit is computed. */
 export type AgentFields = Omit<AgentRecord, 'limit'>;
 
 /** Computes the limit of a record. Every change of a record goes through this function. */

@@ -91,7 +91,10 @@ function questionsBefore(state: TaskState, { isSameWriter }: Write): readonly Ta
   return (isSameWriter ? state : withdrawQuestions(state)).questions ?? [];
 }
 
-/** The task's questions after a write, and all contents if the write adds one. */
+/**
+ * The task's questions after a write. `contents` is set, with those of all questions, if the write added a
+ * question.
+ */
 type AskedQuestions = {
   readonly questions: readonly TaskQuestion[];
   readonly contents?: readonly QuestionContent[];
@@ -129,7 +132,6 @@ function contentOf({ prompt, schema }: NewQuestion): readonly unknown[] {
   return [prompt, schema];
 }
 
-/** Finds the content of a question in the details that the trigger carries. */
 function findContent({ details }: Pick<Trigger & { type: 'write' | 'answer' }, 'details'>, key: string) {
   return details?.questions?.find((one) => one.key === key);
 }

@@ -13,7 +13,6 @@ import type { TaskOutcome } from './history-record.ts';
 
 type FailedOutcome = 'failed' | 'timeout' | 'agent_lost';
 
-/** Tasks that failed for one cause. */
 type FailureGroup = {
   readonly type: string;
   /** Null: no agent had these tasks. */

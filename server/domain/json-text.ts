@@ -52,7 +52,6 @@ export function renderJson(value: object): Buffer {
   return bytes;
 }
 
-/** Whether one of the value's own fields is a `JsonText`. */
 export function hasTextField(value: object): boolean {
   return Object.values(value).some((field) => field instanceof JsonText);
 }

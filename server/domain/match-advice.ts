@@ -151,7 +151,6 @@ function listDrained({ agents }: TaskMatch): readonly MatchAgent[] {
   return agents.filter(({ reason, drained_by_operator }) => reason === 'draining' && drained_by_operator);
 }
 
-/** Says which of several agents the administrator drains. */
 function describeDrained(match: TaskMatch): string {
   const drained = listDrained(match);
   if (drained.length === 0) return '';

@@ -33,7 +33,6 @@ export type AnswerSchema = {
   readonly required?: readonly string[];
 };
 
-/** A question as its agent asks it. */
 export type NewQuestion = {
   readonly key: string;
   readonly prompt: string;

@@ -32,7 +32,6 @@ type KeyRecord = {
   readonly create_time: number;
 };
 
-/** The values a store keeps, by kind. */
 export type Kinds = {
   readonly input: TaskInput;
   readonly task: TaskState;
@@ -42,7 +41,6 @@ export type Kinds = {
   readonly details: TaskDetails;
 };
 
-/** A value with the revision at which it was read. */
 export type Stored<T> = { readonly value: T; readonly revision: Revision };
 
 /** The write of a task, and what it changes beside the state. The gateway's `taskWrite()` builds it. */
@@ -181,7 +179,6 @@ export type CommitResult =
     }
   | CommitConflict;
 
-/** Why a batch was not applied. */
 export type CommitConflict =
   | {
       readonly ok: false;

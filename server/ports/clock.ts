@@ -7,14 +7,12 @@
 export type Clock = {
   /** Resolves after the time, or at once when the signal fires. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Monotonic milliseconds, for measuring durations. */
   monotonicMs(): number;
 };
 
 export type Ids = {
   /** Creates the UUIDv7 of a task that is submitted at this store time. */
   newRequestId(nowMs: number): string;
-  /** Creates an opaque id for one registration of an agent. */
   newRegistration(): string;
 };
 

@@ -77,7 +77,6 @@ export type Report = {
   readonly error_info?: string | null;
 };
 
-/** Pieces that an agent adds to the output of its task. */
 export type OutputWrite = {
   readonly request_id: string;
   readonly agent_id: string;
@@ -87,13 +86,11 @@ export type OutputWrite = {
   readonly from: number;
   /** Each piece is the JSON text of an object with `text`, `data` or `question`. */
   readonly pieces: readonly string[];
-  /** The questions among the pieces. */
   readonly questions?: readonly WrittenQuestion[];
 };
 
 type TaskAnswer = { readonly request_id: string; readonly key: string; readonly answer: unknown };
 
-/** An agent's claim of an answer. */
 type AnswerClaim = {
   readonly agent_id: string;
   readonly request_id: string;
@@ -113,7 +110,6 @@ export type ReadOutput = Pick<OutputPage, 'pieces' | 'missing'> & {
   readonly complete: boolean;
 };
 
-/** An item of a followed output. */
 export type OutputItem =
   /** How the open task stands. */
   | Pick<TaskInfo, 'status' | 'progress'>

@@ -78,7 +78,6 @@ export type AgentChanges = {
   readonly changed: readonly AgentStatus[];
   /** Ids of agents whose record was removed. */
   readonly removed: readonly string[];
-  /** Where the next page begins. */
   readonly cursor: string;
   /** Whether the next page has something now. */
   readonly more: boolean;
@@ -112,7 +111,6 @@ export type TasksAsk = {
   readonly toMs?: number;
 };
 
-/** The listings: what each is asked for and what its items are. */
 export type Lists = {
   /** The tasks that hold a slot of an agent, oldest grant first. */
   readonly slots: { ask: { readonly agent_id: string }; item: { readonly request_id: string } };
@@ -163,13 +161,11 @@ export type Touch =
       readonly by: 'push';
       readonly mayBeLate?: true;
       readonly taken: boolean;
-      /** The agent did not take the push because it is busy. */
       readonly busy?: boolean;
       readonly status: number | null;
       readonly error: string | null;
     };
 
-/** What the waiting tasks wait for, and since when. */
 export type Demand = {
   /** The store time at which the oldest waiting task was submitted; null when no task waits. */
   readonly oldestWaitingMs: number | null;
@@ -186,7 +182,6 @@ export type TagDemand = {
   readonly oldestMs: number;
 };
 
-/** How long settled tasks and their events are kept. */
 export type Retention = {
   /** A task and its event, counted from when the task settled. */
   readonly keepTasksMs: number;

@@ -56,7 +56,6 @@ import { scripts } from './scripts.ts';
 import type { SparedLeases } from './spared-leases.ts';
 import type { StoreTime } from './store-time.ts';
 
-/** The parts of a running engine. */
 export type Engine = {
   readonly connection: Connection;
   readonly values: Values;

@@ -108,7 +108,6 @@ export type CommitCall = {
 const HELD = -1;
 const REMOVED = -2;
 
-/** Adds a commit to the words of a group. */
 export function writeCommit(
   words: unknown[],
   batch: Batch,
@@ -157,7 +156,6 @@ function countList(list: readonly string[]): readonly unknown[] {
   return [list.length, ...list];
 }
 
-/** Reads the words of a group one after the other. */
 export type WordReader = {
   hasMore(): boolean;
   /** Returns the next word. The caller must know its type. */

@@ -33,7 +33,6 @@ export type Counters = {
   noteEnding(ending: EndingCall, nowMs: number): void;
   /** Writes the counts within the transaction if they changed. */
   save(): void;
-  /** Reads all counts from the file. */
   load(): void;
 };
 
@@ -43,7 +42,6 @@ type OpenStep = StepRecord & {
   readonly noAgent: Map<string, number>;
 };
 
-/** Selects the counts in their order, and the present step. */
 export const SELECT_COUNTS = `SELECT ${COUNT_NAMES.join(', ')}, step FROM count`;
 
 export function createCounters(prepare: Prepare): Counters {

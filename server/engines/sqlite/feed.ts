@@ -19,7 +19,6 @@ export type Feeds = {
   read(session: string, after: string | null, signal: AbortSignal): AsyncGenerator<FeedItem>;
   /** Called when an event has become durable. */
   note(session: string, at: Position, request_id: string): void;
-  /** Called when events of the session were removed. */
   noteTrimmed(session: string): void;
   /** Makes each reader read the table next, because events may have been missed. */
   cutAll(): void;
@@ -34,12 +33,10 @@ const EVENTS_PER_SLICE = 32;
 const TAIL_MAX = 256;
 const BEFORE_ALL: Position = [0, 0];
 
-/** The topic that notifies of a session's events. */
 export function feedTopic(session: string): string {
   return `feed:${session}`;
 }
 
-/** `isReadable` says whether the tables can be read now. */
 export function createFeeds(
   prepare: Prepare,
   notifications: Notifications,
@@ -126,7 +123,6 @@ export function createFeeds(
   };
 }
 
-/** Writes a position as a cursor for callers. */
 function writeCursor([ms, n]: Position): string {
   return `${ms}-${n}`;
 }

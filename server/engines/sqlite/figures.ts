@@ -9,7 +9,6 @@ import { type CountName, readStep, SELECT_COUNTS } from './counters.ts';
 import { COUNT_NAMES } from './schema.ts';
 import type { Prepare, Row } from './statements.ts';
 
-/** `requireReadable` throws when nothing can be read. */
 export function createFigures(
   prepare: Prepare,
   nowMs: () => number,

@@ -11,7 +11,6 @@ import type { Log } from '../../ports/log.ts';
 import { FILE_MOVED } from './outage-kind.ts';
 import type { Prepare } from './statements.ts';
 
-/** What a look at the file found. */
 export type FileLook = {
   readonly isMoved: boolean;
   /** Undefined if the file system does not say. */

@@ -22,7 +22,6 @@ type Head = {
   readonly isFull: boolean;
 };
 
-/** An output before and after a change. */
 export type PlannedOutput = {
   readonly task: string;
   readonly before: Head;

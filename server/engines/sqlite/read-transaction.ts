@@ -6,7 +6,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 export type ReadTransaction = {
-  /** Begins the transaction if there is none. */
   begin(): void;
   /** Ends the transaction: the next read sees what was committed meanwhile. */
   end(): void;

@@ -17,7 +17,6 @@ type Deps = {
   readonly copies: Copies;
   readonly notifications: Notifications;
   readonly dueTimer: DueTimer;
-  /** Throws if nothing can be read now. */
   readonly requireReadable: () => void;
 };
 

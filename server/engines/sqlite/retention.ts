@@ -17,13 +17,11 @@ export type Trimming = {
 };
 
 type TrimContext = GroupContext & {
-  /** Called when events of this session were removed. */
   onTrimmed(session: string): void;
   /** Called when a row that could not be read was removed. */
   onDamaged(what: string): void;
 };
 
-/** A row of `ended`. */
 type EndedRow = readonly [ms: number, task: string, session: string | null, n: number | null];
 
 function prepareTrimming(prepare: Prepare) {

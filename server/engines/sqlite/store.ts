@@ -34,7 +34,6 @@ import { createReads } from './reads.ts';
 import { createPrepareQuery, type Prepare } from './statements.ts';
 import type { Writer } from './writer.ts';
 
-/** What the engine runs on. */
 export type Tables = {
   readonly writer: Writer;
   readonly reader: DatabaseSync;
@@ -70,7 +69,6 @@ type Engine = {
   readonly earliestMs: () => number | undefined;
   /** Aborted when the store is closed. */
   readonly closing: AbortController;
-  /** Throws if nothing can be read now. */
   readonly requireReadable: () => void;
 };
 

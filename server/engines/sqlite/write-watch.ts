@@ -14,7 +14,6 @@ type WriteWatch = {
 
 type Deps = {
   readonly clock: Clock;
-  /** A write that takes longer than this is overdue. */
   readonly timeoutMs: number;
   /** Its abort ends the watch. */
   readonly closed: AbortSignal;

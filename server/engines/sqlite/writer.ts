@@ -20,7 +20,6 @@ export type Writer = {
 };
 
 export type WriteFailure = { readonly failed: string; readonly kind: OutageKind };
-/** What the thread is started with. */
 export type WriterData = {
   readonly path: string;
   readonly requests: MessagePort;

@@ -28,7 +28,6 @@ const DATABASE_MAX = 65_535;
 export const ADDRESS_EXAMPLES =
   'redis://HOST:6379, rediss://USER:PASSWORD@HOST:6379/0 or redis+sentinel://HOST1:26379,HOST2:26379/MASTER';
 
-/** Whether a text is meant as an address of Redis. */
 export function looksLikeRedis(text: string): boolean {
   return /^(redis|valkey)s?(\+sentinel)?:/.test(text);
 }

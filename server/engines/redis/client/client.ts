@@ -7,7 +7,6 @@ import { messageOf } from '../../../async/error-message.ts';
 import { rejectOnAbort } from '../../../async/waiting.ts';
 import { describeEndpoint, type Endpoint, type RedisAddress } from './address.ts';
 
-/** A reply of Redis; a list may contain further replies. */
 export type Reply = string | number | boolean | null | readonly Reply[];
 
 /** Whether the error is a reply of Redis. Any other error means that the connection failed. */

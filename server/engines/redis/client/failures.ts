@@ -12,7 +12,6 @@ import { UnusableServer } from './durability.ts';
 export class ReplyLost extends StoreUnavailable {}
 
 export type CallFailure = {
-  /** The error with which the call rejects. */
   readonly error: unknown;
   /** Why the connection must be given up; null if it can stay. */
   readonly lostBecause: unknown;
@@ -36,7 +35,6 @@ export function explainCallFailure(error: unknown): CallFailure {
   };
 }
 
-/** Makes the error of a call whose reply will not come. */
 export function replyLost({ message, kind }: StoreUnavailable): ReplyLost {
   return new ReplyLost(`${message} Whether the call had an effect is unknown.`, { kind });
 }

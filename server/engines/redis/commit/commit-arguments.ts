@@ -75,7 +75,6 @@ export function encodeCommit(batch: Batch, name: CommitName): EncodedCommit {
   return { args, size, isAdmission: isAdmitting, hasOutput, isOutputAlone, topics: list.topics };
 }
 
-/** Collects the operations of one commit. */
 class OperationList {
   /** By how much the commit changes the number of open tasks, and of agents. */
   addedTasks = 0;
@@ -94,7 +93,6 @@ class OperationList {
     this.#args = ['', revision];
   }
 
-  /** Adds an operation with its arguments. */
   add(operation: string, ...args: readonly string[]): void {
     this.#operations += operation;
     for (const arg of args) this.#args.push(arg);

@@ -100,7 +100,6 @@ export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
     underWay.add(sent);
   }
 
-  /** Resolves or rejects every commit of the group. */
   async function finishGroup(group: readonly Waiting[]): Promise<void> {
     try {
       const commits = group.map(({ commit }) => commit);

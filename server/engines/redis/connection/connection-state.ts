@@ -49,7 +49,6 @@ export type Opened = {
   readonly epoch: string;
 };
 
-/** How the pair is opened. */
 export type OpenOptions = Omit<ConnectOptions, 'use'> & {
   /** Called when Redis has replied to a step. */
   readonly onReply: () => void;
@@ -63,7 +62,6 @@ export type ConnectionStateDeps = {
    * unusable.
    */
   open(epoch: string, options: OpenOptions): Promise<Opened>;
-  /** Called when the connection is lost. */
   onLost(outage: StoreUnavailable): void;
   /** Called when there is a connection again after a loss. */
   onReopened(): void;
@@ -243,8 +241,9 @@ async function tryFirst(goUp: () => Promise<void>, clock: Clock): Promise<void> 
 }
 
 /**
- * Logs the loss of the connection, its return, and why attempts fail. The same reason is logged once in a
- * row: as an error if a person must act, otherwise at `debug`. The log may name addresses.
+ * Logs the loss of the connection, its return, and why attempts fail. A reason is logged as an error if a
+ * person must act, otherwise at `debug`; repeats of the last reason are not logged. The log may name
+ * addresses.
  */
 function createLossLog({ log }: ConnectionStateDeps) {
   let lastReason = '';

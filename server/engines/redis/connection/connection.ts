@@ -212,7 +212,6 @@ async function callWithRetry(
   }
 }
 
-/** Holds a reply back until a replica has what the reply depends on. */
 async function passBarrier<T>(replied: Promise<T>, barrier: Barrier): Promise<T> {
   const reply = await replied;
   if (barrier !== NO_BARRIER) await barrier.pass();

@@ -18,7 +18,6 @@ const PAGE = 500;
 export type AgentStatuses = {
   /** Parses the reply of `read_status`; undefined without a record, or if the record cannot be read. */
   parse(agent_id: string, resumedMs: Reply | undefined, reply: Reply | undefined): AgentStatus | undefined;
-  /** Parses an agent's record alone. */
   parseRecord(
     agent_id: string,
     value: Reply | undefined,

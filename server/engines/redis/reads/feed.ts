@@ -44,7 +44,6 @@ export type Slice = {
   readonly events: readonly StoredEvent[];
 };
 
-/** Reads a feed as the port promises. */
 export async function* readFeed(
   deps: FeedDeps,
   session: string,

@@ -1,10 +1,10 @@
 -- Checks and applies commits in their order, each commit by itself, all or nothing. ARGV[3] is the name of
 -- the process, ARGV[4] the channel of notifications, ARGV[5] the channel of this process alone. From ARGV[6]
--- on come the commits. A commit is its words, its revision, and the arguments of its operations. The words
--- are its not-after time, the number of these arguments, and the operations, each as its letter and the
--- number of its arguments. Returns the earliest new due time (empty without one), the result of each commit,
--- and the names of damaged entries. A result is `ok` (followed by how an output stands), `late` after the
--- not-after time, or the conflict (`free_agent` is followed by the agent).
+-- on come the commits. A commit has three parts: a text of words, its revision, and the arguments of its
+-- operations. The words are its not-after time, how many arguments there are, and the operations, each as its
+-- letter and the number of its arguments. Returns the earliest new due time (empty without one), the result
+-- of each commit, and the names of damaged entries. A result is `ok` (followed by how an output stands),
+-- `late` after the not-after time, or the conflict (`free_agent` is followed by the agent).
 
 local ZERO, LAST_CAPITAL = byte('0Z', 1, 2)
 

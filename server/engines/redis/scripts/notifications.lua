@@ -38,7 +38,7 @@ local function has_other_listener(channel, own)
   return found.err or found[2] > found[4]
 end
 
--- A process that knows these changes from the reply ignores the message.
+-- The sending process ignores the message, because it knows the changes from the reply.
 local function publish(process, channel, own)
   if (not earliest_due_ms and #topics == 0) or not has_other_listener(PREFIX .. channel, PREFIX .. own) then
     return
