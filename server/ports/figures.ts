@@ -19,7 +19,6 @@ export type AgentFigures = {
 };
 
 export type TaskFigures = {
-  /** Includes running tasks whose agent no longer has a record. */
   readonly pending: number;
   readonly running: number;
   readonly waiting: number;
