@@ -4,7 +4,7 @@ export function createAmounts<K>() {
   const of = (key: K): number => amounts.get(key) ?? 0;
   return {
     of,
-    /** Adds to it; a negative change takes away. */
+    /** Adds the change to the amount of the key. A negative change reduces the amount. */
     add(key: K, change: number): void {
       const amount = of(key) + change;
       if (amount > 0) amounts.set(key, amount);

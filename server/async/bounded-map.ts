@@ -1,23 +1,22 @@
 /**
- * A map of at most this many entries: when one more is set, it forgets the entry set least recently. Reading
- * an entry does not make it recent.
+ * A map with a maximum number of entries. Setting one entry more makes the map forget the entry set least
+ * recently. Reading an entry does not make it recent.
  *
- * The order is a list of its own. The keys of a `Map` have the order too, but to find the first of them costs
- * a step for each key deleted before it, and an iterator holds every table the map had while it is kept.
+ * A linked list keeps the order. A `Map` keeps it too, but finding its first key costs a step for each key
+ * deleted before that one. An iterator kept open would hold every table of the `Map` since then.
  *
- * Cost of each call: a lookup and a few links, however many entries there are.
+ * Each call costs a lookup and a few links, however many entries there are.
  */
 
 export type BoundedMap<K, V> = {
   get(key: K): V | undefined;
-  /** Sets the value; the entry is the most recent one now. */
   set(key: K, value: V): void;
   delete(key: K): void;
 };
 
 type Entry<K, V> = { readonly key: K; value: V; older: Entry<K, V> | null; newer: Entry<K, V> | null };
 
-/** Creates an empty one. `onForgotten` is called with each entry that made room for another. */
+/** Creates an empty map. It calls `onForgotten` with each entry that it forgets to make room. */
 export function createBoundedMap<K, V>(
   entriesMax: number,
   onForgotten: (key: K, value: V) => void = () => undefined,

@@ -1,6 +1,6 @@
 /**
- * The calls under way, all with the same time limit. They run out in the order in which they began, so one
- * sleeper that watches the oldest serves them all, and a call costs no timer of its own.
+ * The calls under way, all with the same time limit. The call that began first is late first. So one sleeper
+ * that watches the oldest call serves all calls, and a call needs no timer of its own.
  */
 import type { Clock } from '../ports/clock.ts';
 import { yieldToEventLoop } from './waiting.ts';
@@ -16,13 +16,14 @@ export type DeadlineSet = {
 
 export type DeadlineSetOptions = {
   readonly clock: Clock;
-  /** The time limit of each call. */
   readonly withinMs: number;
-  /** How often the oldest call is checked; without it, exactly when its time is over. */
+  /**
+   * How often the oldest call is checked. Without this option it is checked exactly when its time is over.
+   */
   readonly checkEveryMs?: number;
-  /** Called for each late call, oldest first, until none is left; must reject that call, or all of them. */
+  /** Called for each late call, oldest first. It must reject that call, or all calls. */
   readonly onLate: (reject: (error: Error) => void) => void;
-  /** Ends the watching: from then on no call is late. */
+  /** When the signal fires, the watching ends: from then on no call is late. */
   readonly signal?: AbortSignal;
 };
 
@@ -32,7 +33,10 @@ type Call = {
   readonly reject: (error: Error) => void;
 };
 
-/** If this process itself stood still, replies have arrived but were not read: this many ticks read them. */
+/**
+ * If this process itself stood still, replies may have arrived unread. This many ticks are enough to read
+ * them.
+ */
 const TICKS_TO_READ_REPLIES = 3;
 
 export function createDeadlineSet(options: DeadlineSetOptions): DeadlineSet {

@@ -1,27 +1,27 @@
 /**
- * The pace of what the gateway does by itself: taking what is due and reading the agents. All of it
- * together takes a few milliseconds of a tick of the event loop, then the calls of others run. Without such
- * work, or with little of it, nothing waits.
+ * The pace of the gateway's own work: taking what is due and reading the agents. All own work together takes
+ * a few milliseconds of a tick of the event loop; then the calls of others run. While there is little own
+ * work, nothing waits.
  */
 import { yieldToEventLoop } from './waiting.ts';
 
 /**
- * CPU in one tick of the event loop. It is CPU, so that a tick is not cut short when the machine is busy with
- * something else.
+ * How much CPU time own work may take in one tick. CPU time does not pass while the machine is busy with
+ * other processes, so these do not cut the work short.
  */
 const WORK_MS = 5;
-/** So many pieces begin together: if they read the same, it is read once. */
+/** This many pieces of work begin together, so that reads of the same value can be shared. */
 const AT_ONCE = 8;
 
 /**
- * Resolves when the next piece of work may begin, a few at once, in the order of the calls. By then the
- * pieces before them have run, as far as they come without waiting.
+ * Resolves when the next piece of work may begin: a few pieces at once, in the order of the calls. By then
+ * each earlier piece has run up to its first wait.
  */
 export type KeepPace = () => Promise<void>;
 
 /**
- * Creates the pace of one gateway. `readCpuMs` reads the CPU of its thread; where that stands still, no piece
- * waits.
+ * Creates the pace of one gateway. `readCpuMs` reads the CPU time of its thread. With a reading that never
+ * changes, as in tests, no piece waits.
  */
 export function createPace(readCpuMs: () => number = readThreadCpuMs): KeepPace {
   let last: Promise<void> = Promise.resolve();
@@ -33,7 +33,9 @@ export function createPace(readCpuMs: () => number = readThreadCpuMs): KeepPace 
     while (isSpent()) await yieldToEventLoop();
   }
 
-  /** Whether this tick of the event loop has had its share of work; counts from the first call in it. */
+  /**
+   * Whether this tick of the event loop has had its share of work, counted from the first call in the tick.
+   */
   function isSpent(): boolean {
     const nowMs = readCpuMs();
     if (sinceMs === null) {

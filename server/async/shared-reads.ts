@@ -1,13 +1,12 @@
 /**
- * Makes a read that many callers want at the same time only once: all readers of a feed that one event wakes
- * read the same rows, all newcomers that want one agent look at the same waiting tasks. A result is shared
- * within one tick of the event loop, and never after `forget()`, so no caller that knows of a change gets
- * rows from before it.
+ * Reads once what many callers want at the same time. For example, one event wakes many readers of a feed,
+ * and all of them want the same rows. A result is shared within one tick of the event loop, and never after
+ * `forget()`. So a caller that knows of a change never gets older rows.
  */
 export type SharedReads<T> = {
   /** The value under the key: read now, or by an earlier caller in this tick. A failure is shared as well. */
   read(key: string, read: () => Promise<T>): Promise<T>;
-  /** Something changed: later callers read again. */
+  /** To be called after a change: later callers read again. */
   forget(): void;
 };
 

@@ -1,10 +1,9 @@
-/** Work on many items of one caller, a slice at a time, so that the calls of others run in between. */
+/** Works on many items of one caller, a slice at a time, so that the calls of others run in between. */
 import { yieldToEventLoop } from './waiting.ts';
 
-/** How many items are worked on at once. */
 const ITEMS_PER_SLICE = 50;
 
-/** Does the work for each item, in order of slices; rejects with the first error, after its slice. */
+/** Does the work for each item, slice after slice. An error ends the work after its slice and rejects. */
 export async function runInSlices<T>(
   items: readonly T[],
   work: (item: T) => Promise<unknown>,

@@ -1,11 +1,11 @@
 /**
- * A timer that visits each of many things, again and again. Everything else goes on after some hundreds,
- * so that any number of things holds up nothing. Cost: one visit of each in each interval.
+ * A timer that visits each of many things, again and again. After some hundreds of visits it lets everything
+ * else run, so that even very many visits delay nothing.
  */
 import type { Clock } from '../ports/clock.ts';
 import { yieldToEventLoop } from './waiting.ts';
 
-/** After this many visits everything else goes on. */
+/** After this many visits everything else may run. */
 const VISITS_PER_TURN = 500;
 
 export type Visits = {
@@ -15,7 +15,7 @@ export type Visits = {
   stop(): void;
 };
 
-/** Creates the timer; it does not run yet. A visit must not throw. */
+/** Creates the timer, which runs from `start()` on. A visit must not throw. */
 export function createVisits<T>(
   clock: Clock,
   everyMs: number,

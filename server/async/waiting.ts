@@ -1,7 +1,9 @@
 /** Waiting with a bound: for work that may take too long, for a signal, for the event loop. */
 import type { Clock } from '../ports/clock.ts';
 
-/** Resolves as the work does, or with `late` when it takes longer than `ms`. The work itself goes on. */
+/**
+ * Settles as the work does, or resolves with `late` when the work takes longer than `ms`. Late work goes on.
+ */
 export async function waitAtMost<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T | 'late'> {
   const done = new AbortController();
   try {

@@ -1,12 +1,12 @@
 /**
- * The advice on a task: one hint that a person can act on, and the same as remedies for programs. Pure.
+ * The advice on a task: one hint for a person to act on, and the same as remedies for programs. Pure.
  *
- *   ended    no agent, deadline over, agent lost     why, and how the next one fares better
+ *   ended    no agent, deadline over, agent lost     why, and what helps the next task
  *   pending  no agent is free                        why, and how long it waits
  *   running  not acknowledged                        what became of the pushes or claims
  *            its agent is silent or offline          what becomes of the agent and of the task
  *            a question is open                      how to answer it
- *   else     nothing: success, cancelled, and a failure, which `error_info` explains
+ *   else     no advice: success, cancelled, and a failure, which `error_info` explains
  */
 import {
   type Advice,
@@ -25,24 +25,22 @@ import { isOpen } from './question.ts';
 import { type Delivery, mayBeTaken, type TaskState } from './task.ts';
 import type { TaskMatch } from './task-match.ts';
 
-/** The agent of a running task, as it is now. */
 export type PresentAgent = {
   readonly agent_id: string;
-  /** It fetches its tasks with claims. */
   readonly pull: boolean;
-  /** It is offline or unregistered, or its record is removed. */
+  /** Also true when the agent is unregistered or its record is removed. */
   readonly isOffline: boolean;
-  /** Its last contact; null when its record is removed. */
+  /** The agent's last contact; null when its record is removed. */
   readonly contactMs: number | null;
-  /** From when on its silence counts as a sign of trouble; null: never. */
+  /** From when on the agent's silence counts as a sign of trouble; null: never. */
   readonly silentMs: number | null;
-  /** When it is offline unless it has a contact before, or since when it is; null: never. */
+  /** When the agent goes offline unless it has a contact before, or since when it is offline; null: never. */
   readonly offlineMs: number | null;
   /** When the task fails as lost unless the agent has a contact before; null: never. */
   readonly lostMs: number | null;
 };
 
-/** The advice rests on this alone. `match` is set when the explanation shows one. */
+/** Everything that the advice rests on. `match` is set when the explanation of the task shows a match. */
 export type Situation = {
   readonly state: TaskState;
   readonly outcome: TaskOutcome | null;
@@ -51,9 +49,7 @@ export type Situation = {
   readonly nowMs: number;
 };
 
-/**
- * When an agent has not responded, or not claimed, for this long, the advice says that it may have a problem.
- */
+/** After this long without a response or a claim, the advice says that the agent may have a problem. */
 const SLOW_MS = 5_000;
 
 export function adviseOnTask(situation: Situation): Advice {
@@ -179,7 +175,9 @@ function adviseOnPushes(
 
 const KEEPS_TRYING = 'The gateway keeps trying until the `timeout` of the task is over.';
 
-/** Says who else could get a task that waits for another agent. */
+/**
+ * Says which other agents have a tag of a task that waits for another agent, and why it does not go to them.
+ */
 function describeOthers({ sharing, agents }: TaskMatch, task_tags: readonly string[]): string {
   const others = sharing.agents - agents.filter(({ reason }) => reason === 'has_this_task').length;
   const tags = describeOwnTags(task_tags);
@@ -203,7 +201,7 @@ function adviseOnUnclaimed(delivery: Delivery, { agent_id, contactMs }: PresentA
   return advise([text, 'Check that it runs and claims tasks.'], [remedy('check_agent', { agent_id })]);
 }
 
-/** The agent is offline and has not acknowledged the task. */
+/** For an agent that is offline and has not acknowledged the task. */
 function adviseOnUnreached({ state, nowMs }: Situation, delivery: Delivery, agent: PresentAgent): Advice {
   const { agent_id } = agent;
   const text = `Agent ${quote(agent_id)}, to which the task is assigned, is offline${describeContact(agent, nowMs)}.`;
@@ -217,7 +215,7 @@ function adviseOnUnreached({ state, nowMs }: Situation, delivery: Delivery, agen
   return advise([text, moves, 'Start the agent again, or another one with one of the tags.'], remedies);
 }
 
-/** The agent has acknowledged the task. Its silence is worth a word when it counts. */
+/** For an agent that has acknowledged the task: speaks of its silence once that is a sign of trouble. */
 function adviseOnSilence(agent: PresentAgent, { deadlineMs }: TaskState, nowMs: number): Advice {
   const { agent_id, isOffline, contactMs, silentMs, offlineMs, lostMs } = agent;
   if (!isOffline) {
@@ -254,7 +252,7 @@ function describeContact({ contactMs }: PresentAgent, nowMs: number): string {
   return contactMs === null ? '' : `: its last contact was ${describeMs(nowMs - contactMs)} ago`;
 }
 
-/** The last push to the agent that failed, if none was taken since. */
+/** Finds the last failed push to the agent, unless the agent took a later one. */
 function findFailure(
   history: readonly HistoryRecord[],
   agent_id: string,

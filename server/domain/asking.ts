@@ -1,12 +1,13 @@
 /**
- * The questions of a running task: what an agent's write, an answer and a move make of them. Pure. The state
- * says which questions there are; prompts, schemas and answers are in the details. A question goes this way:
+ * The questions of a running task, and how an agent's write, an answer and a move change them. Pure. The
+ * state of the task says which questions there are; prompts, schemas and answers are in the details. A
+ * question goes this way:
  *
- *   asked ──▶ open ── answer ──▶ answered: stays so when it is asked again
+ *   asked ──▶ open ── answer ──▶ answered: stays answered when asked again
  *              │ ▲
  *   new writer,│ │ asked again
  *   move       ▼ │
- *           withdrawn: the first to go when a task has sixteen
+ *           withdrawn: dropped first when a task has sixteen
  */
 import { isSameJson } from './canonical-json.ts';
 import {
@@ -22,21 +23,20 @@ import type { Step, Trigger } from './triggers.ts';
 
 type Write = Extract<Trigger, { type: 'write' }>;
 
-/** Questions of one task at most, the withdrawn ones included. */
+/** How many questions a task has at most, withdrawn ones included. */
 const QUESTIONS_MAX = 16;
 
-/** The open question that was asked first; undefined if the task has none, or has settled. */
+/** The open question that was asked first; undefined if the task has no open question or has settled. */
 export function findOpenQuestion(state: TaskState): TaskQuestion | undefined {
   if (!state.questions || isSettled(state)) return undefined;
   return state.questions.filter(isOpen).sort((a, b) => a.askedMs - b.askedMs)[0];
 }
 
-/** Whether the task runs and has an open question. */
 export function isWaitingForAnswer(state: TaskState): boolean {
   return findOpenQuestion(state) !== undefined;
 }
 
-/** The state when the writer of its output is gone: no agent waits for an answer. */
+/** The state after the writer of the output is gone: no agent waits for an answer any more. */
 export function withdrawQuestions(state: TaskState): TaskState {
   if (!state.questions?.some(({ at }) => at !== null)) return state;
   const questions = state.questions.map((question): TaskQuestion => {
@@ -46,7 +46,7 @@ export function withdrawQuestions(state: TaskState): TaskState {
   return { ...state, questions };
 }
 
-/** A write into the output of a running task; `state` is acknowledged. */
+/** Decides a write into the output of a running task. `state` is already acknowledged. */
 export function writeQuestions(state: TaskState, trigger: Write, nowMs: number): Step {
   const asked = askQuestions(state, trigger, nowMs);
   if ('why' in asked) return { ok: false, refusal: 'wrong_question' };
@@ -56,16 +56,19 @@ export function writeQuestions(state: TaskState, trigger: Write, nowMs: number):
   return { ok: true, state: written, details: { ...trigger.details, questions: contents } };
 }
 
-/** Why a question is refused, and which: by its number among the pieces of its writer. */
+/** A refused question: `at` is its number among the pieces of its writer, `why` the reason. */
 type RefusedQuestion = { readonly at: number; readonly why: 'other content' | 'too many' };
 
-/** The first question of the write that is refused beside those that the task has. */
+/**
+ * The first question of the write that the task cannot take beside its present questions; null if it takes
+ * all.
+ */
 export function findRefused(state: TaskState, trigger: Write): RefusedQuestion | null {
   const outcome = askQuestions(state, trigger, 0);
   return 'why' in outcome ? outcome : null;
 }
 
-/** The questions that the write asks again and that have an answer: readers get it again behind them. */
+/** The questions of the write that are already answered. Readers get each answer again after its question. */
 export function listAnsweredAgain(state: TaskState, trigger: Write): readonly QuestionContent[] {
   const known = questionsBefore(state, trigger);
   return (trigger.questions ?? []).flatMap(({ key }) => {
@@ -74,24 +77,30 @@ export function listAnsweredAgain(state: TaskState, trigger: Write): readonly Qu
   });
 }
 
-/** The questions of the write that its writer has asked before and that still wait for an answer. */
+/** The questions of the write that the same writer asked before, if they are still open. */
 export function listOpenAgain(state: TaskState, trigger: Write): readonly WrittenQuestion[] {
   const known = questionsBefore(state, trigger);
   return (trigger.questions ?? []).filter(({ key }) => known.some((one) => one.key === key && isOpen(one)));
 }
 
-/** The questions of the task as the write finds them: if another writer begins, without its predecessor. */
+/**
+ * The questions of the task before the write. If another writer begins, the open questions of the earlier
+ * writer are withdrawn.
+ */
 function questionsBefore(state: TaskState, { isSameWriter }: Write): readonly TaskQuestion[] {
   return (isSameWriter ? state : withdrawQuestions(state)).questions ?? [];
 }
 
-/** The task’s questions behind a write, and their contents if these change. */
+/**
+ * The task's questions after a write. `contents` is set, with those of all questions, if the write added a
+ * question.
+ */
 type AskedQuestions = {
   readonly questions: readonly TaskQuestion[];
   readonly contents?: readonly QuestionContent[];
 };
 
-/** Adds the questions of the write; if one of them is refused, returns that one and why. */
+/** Adds the questions of the write, or returns the first question that is refused. */
 function askQuestions(state: TaskState, write: Write, nowMs: number): AskedQuestions | RefusedQuestion {
   let questions = questionsBefore(state, write);
   let isChanged = false;
@@ -100,7 +109,7 @@ function askQuestions(state: TaskState, write: Write, nowMs: number): AskedQuest
     const { key } = content;
     const same = questions.find((one) => one.key === key);
     const known = same && contents.get(key);
-    // Also of a withdrawn one: a person may be about to send the answer to what it asked.
+    // A withdrawn question keeps its content too: a person may be about to answer it.
     if (known && !isSameJson(contentOf(known), contentOf(content))) return { at, why: 'other content' };
     if (same && !same.isWithdrawn) {
       questions = questions.map((one) => (one === same ? { ...one, at } : one));
@@ -123,12 +132,11 @@ function contentOf({ prompt, schema }: NewQuestion): readonly unknown[] {
   return [prompt, schema];
 }
 
-/** The content of a question, in the details that the trigger comes with. */
 function findContent({ details }: Pick<Trigger & { type: 'write' | 'answer' }, 'details'>, key: string) {
   return details?.questions?.find((one) => one.key === key);
 }
 
-/** An answer of a client: the first one counts, and the same one again changes nothing. */
+/** Decides an answer of a client: the first answer counts, and repeating it changes nothing. */
 export function answerQuestion(
   state: TaskState,
   trigger: Extract<Trigger, { type: 'answer' }>,

@@ -1,26 +1,23 @@
 /**
- * The rules of delivery: when an attempt is repeated, and when a task may move to another agent. Pure; the
- * dispatcher acts on them.
+ * The rules of delivery: when an attempt is repeated, and when a task may move to another agent. Pure. The
+ * dispatcher follows these rules.
  */
 import { type AgentRecord, PULL_ENDPOINT, unavailableSinceMs } from './agent.ts';
 import type { Delivery, TaskState } from './task.ts';
 import { isSettled, mayBeTaken } from './task.ts';
 
-/** After a busy response other agents are offered this task first, for this long. */
+/** After an agent's busy response, the task is offered to other agents first for this long. */
 export const BUSY_REST_MS = 30_000;
-/** An agent has this long to respond to a push: it may do so when its work is finished. */
+/** An agent has this long to respond to a push, because it may respond only after the work is done. */
 export const PUSH_RESPONSE_WITHIN_MS = 300_000;
 /** The longest Retry-After of an agent that is honoured. */
 const RETRY_AFTER_MAX_MS = 300_000;
-/**
- * When an agent has claimed an assignment and does not acknowledge it, a claim gets it again after this long.
- */
+/** After this long without an acknowledgement, a claimed task is handed out to a claim again. */
 export const HAND_OUT_AGAIN_MS = 15_000;
-/** When its pull agent does not claim an assignment for this long, it counts as not taken. */
+/** After this long without a claim of its pull agent, a task counts as not taken. */
 export const UNCLAIMED_MS = 10_000;
 /**
- * An agent is gone when it has been unavailable for this long. Only then does a task move that it may have
- * taken.
+ * After being unavailable for this long, an agent is gone. Only then do tasks move that it may have taken.
  */
 export const GONE_AFTER_MS = 90_000;
 
@@ -38,17 +35,17 @@ export function retryPauseMs(attempts: number, random: number, askedMs: number |
   return askedMs === null ? jitteredMs : Math.max(jitteredMs, Math.min(askedMs, RETRY_AFTER_MAX_MS));
 }
 
-/** The availability of a task's present agent. */
+/** Whether the present agent of a task is available, and whether it pulls. */
 export type AgentAvailability = {
   /**
-   * Since when it is offline or unregistered, not counting the time before sweeping resumed; null while it is
+   * Since when the agent is offline or unregistered, at the earliest since sweeping resumed; null while it is
    * neither; 0 when it has no record.
    */
   readonly unavailableSinceMs: number | null;
   readonly pull: boolean;
 };
 
-/** The availability of an agent by its record, if it has one, and the time at which sweeping resumed. */
+/** `resumedMs` is the time at which sweeping resumed. */
 export function availabilityOf(record: AgentRecord | undefined, resumedMs: number): AgentAvailability {
   if (!record) return { unavailableSinceMs: 0, pull: false };
   return {
@@ -58,11 +55,13 @@ export function availabilityOf(record: AgentRecord | undefined, resumedMs: numbe
 }
 
 /**
- * Whether the task should move to another agent if one is eligible. If its agent may have it (an attempt is
- * unknown), it moves only when the agent is gone. If the agent certainly does not have it: at once when the
- * agent is offline or unregistered; a pull agent's after 10 s without a claim; any other's from
- * `movableFromMs()` on. For example, if an offline agent refused the connection, the task moves at once; if
- * the connection broke after the request was sent, the task moves when the agent has been offline for 90 s.
+ * Whether the task should move to another agent if one is eligible. If the present agent may have the task
+ * (an attempt is unknown), the task moves only when the agent is gone. If the agent certainly does not have
+ * the task, it moves at once when the agent is offline or unregistered, after 10 s without a claim when the
+ * agent pulls, and otherwise from `movableFromMs()` on.
+ *
+ * For example, if an offline agent refused the connection, the task moves at once. If the connection broke
+ * after the request was sent, the task moves when the agent has been offline for 90 s.
  */
 export function wantsToMove(
   delivery: Delivery,
@@ -78,39 +77,41 @@ export function wantsToMove(
   return fromMs !== null && fromMs <= nowMs;
 }
 
-/** Whether a pull agent did not claim the task for ten seconds. They begin again when it disowns the task. */
+/**
+ * Whether a pull agent has not claimed the task for 10 s. The 10 s begin again when the agent disowns the
+ * task.
+ */
 export function isUnclaimed(delivery: Delivery, nowMs: number): boolean {
   const sinceMs = delivery.disownedMs ?? delivery.assignedMs;
   return !mayBeTaken(delivery) && nowMs - sinceMs >= UNCLAIMED_MS;
 }
 
 /**
- * From when on a task may leave an agent that certainly did not take it, although the agent is online and
- * pushed to: at once when its last response was busy, after three attempts and ten seconds if it was not.
- * Null: not before another attempt.
+ * From when on a task may leave an agent that is online and gets pushes, but certainly did not take the task:
+ * at once if the agent's last response was busy, otherwise after three attempts and 10 s. Null: not before
+ * another attempt.
  */
 function movableFromMs(delivery: Delivery, agent_id: string): number | null {
   if (delivery.acknowledged || mayBeTaken(delivery)) return null;
-  // Each outcome overwrites the agent's entry, so an entry means that its last response was busy.
+  // Each outcome overwrites the agent's entry. So an entry means that the agent's last response was busy.
   if (delivery.busy.some((busy) => busy.agent_id === agent_id)) return delivery.assignedMs;
   return delivery.attempts >= MOVE_AFTER_ATTEMPTS ? delivery.assignedMs + MOVE_AFTER_MS : null;
 }
 
-/** Whether the agent is gone: unavailable for so long that a task it may have taken moves. */
 export function isGone(agent: AgentAvailability, nowMs: number): boolean {
   return agent.unavailableSinceMs !== null && nowMs - agent.unavailableSinceMs >= GONE_AFTER_MS;
 }
 
 /**
- * Agents to which this task is not offered now: its present one, and those that responded busy to it lately.
+ * The agents to which this task is not offered now: its present agent, and agents that lately responded busy
+ * to it.
  */
 export function excludedAgents({ busy }: Delivery, agent_id: string, nowMs: number): ReadonlySet<string> {
   return new Set([agent_id, ...busy.filter(({ untilMs }) => untilMs > nowMs).map((agent) => agent.agent_id)]);
 }
 
 /**
- * When the task may be offered again to one of the other agents that responded busy; infinite if there is
- * none.
+ * When the task may be offered again to one of the other agents that responded busy; `Infinity` if none did.
  */
 export function endOfRestMs({ busy }: Delivery, agent_id: string, nowMs: number): number {
   return Math.min(
@@ -119,8 +120,9 @@ export function endOfRestMs({ busy }: Delivery, agent_id: string, nowMs: number)
 }
 
 /**
- * From when on a claim of the task's agent may hand it out: 0 if no claim ever did, 15 s after the last one
- * if one did. Null when no claim may: the task is pushed, acknowledged or not running. The engines index it.
+ * From when on a claim of the task's agent may hand the task out: 0 before the first claim of the task, then
+ * 15 s after the last. Null when no claim may, because the task is pushed, acknowledged or not running. The
+ * engines index this time.
  */
 export function claimableFromMs({ status, delivery }: TaskState): number | null {
   if (status !== 'running' || !delivery?.pull || delivery.acknowledged) return null;
@@ -128,8 +130,8 @@ export function claimableFromMs({ status, delivery }: TaskState): number | null 
 }
 
 /**
- * When an open task is due next: the earliest of deadline, queue end, next attempt and, until it waits for
- * another agent, the time from which it may leave its own. Null when it is settled.
+ * When an open task is due next: at the earliest of its deadline, its queue end, its next attempt, and the
+ * time from which it may leave its agent (until it waits for another). Null when the task is settled.
  */
 export function dueMs(state: TaskState): number | null {
   if (isSettled(state)) return null;

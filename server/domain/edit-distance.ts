@@ -1,13 +1,13 @@
-/** How much two texts differ, to name the one a person probably meant: for example, `gpu` for `gup`. */
+/** How much two texts differ: for guessing what a person meant to write, such as `gpu` instead of `gup`. */
 
 /**
- * The Levenshtein distance, if it is at most `max`; else infinite. Costs the length of the shorter text times
- * `max`, and less where the texts differ early.
+ * The Levenshtein distance if it is at most `max`, else `Infinity`. The cost grows with the length of the
+ * shorter text times `max`; it is less where the texts differ early.
  */
 export function editDistance(left: string, right: string, max: number): number {
   const lengths = right.length - left.length;
   if (Math.abs(lengths) > max) return Number.POSITIVE_INFINITY;
-  // Of each row only the cells at most `max` from the diagonal: cell `k` is column `i + k - max`.
+  // A row holds only the cells at most `max` from the diagonal: cell `k` is column `i + k - max`.
   let row: readonly number[] = [];
   for (let i = 0; i <= left.length; i += 1) {
     const above = row;

@@ -1,6 +1,6 @@
 /**
- * A task that ended, as the engines keep it for the administrator's overview: how it ended, when, at which
- * agent. Both engines store the same text. Pure.
+ * An ended task as the engines keep it for the administrator's overview: how, when and at which agent it
+ * ended. Both engines store the same text. Pure.
  */
 import type { TaskOutcome } from './history-record.ts';
 import { copyBeginning } from './payload-preview.ts';
@@ -8,20 +8,18 @@ import type { TaskState } from './task.ts';
 
 export type EndedTask = {
   readonly request_id: string;
-  /** Store time at which it settled. */
   readonly endedMs: number;
   readonly outcome: TaskOutcome;
   readonly type: string;
-  /** The agent that it had when it settled; null without one. */
+  /** The agent that the task had when it settled; null without an agent. */
   readonly agent_id: string | null;
-  /** The first 200 characters of its error; null when it succeeded. */
+  /** The first 200 characters of the task's error; null when it succeeded. */
   readonly error: string | null;
 };
 
-/** So much of an error is kept, in characters as JavaScript counts them. */
+/** In UTF-16 code units, as `length` counts. */
 export const ERROR_CHARS_MAX = 200;
 
-/** A task as it ended in this state. */
 export function endedTaskOf(request_id: string, outcome: TaskOutcome, state: TaskState): EndedTask {
   const { settledMs, createdMs, task_type: type, agent_id, error_info } = state;
   const error = error_info === null ? null : copyBeginning(error_info, ERROR_CHARS_MAX);
@@ -42,13 +40,11 @@ type StoredTask = readonly [
   error: string | null,
 ];
 
-/** The text as which it is stored. */
 export function writeEnded({ request_id, endedMs, outcome, type, agent_id, error }: EndedTask): string {
   const stored: StoredTask = [request_id, endedMs, outcome, type, agent_id, error];
   return JSON.stringify(stored);
 }
 
-/** Reads what `writeEnded()` wrote. */
 export function readEnded(text: string): EndedTask {
   const [request_id, endedMs, outcome, type, agent_id, error] = JSON.parse(text) as StoredTask;
   return { request_id, endedMs, outcome, type, agent_id, error };

@@ -1,51 +1,51 @@
 /**
- * Who failed lately: the tasks that ended in the last quarter of an hour, those that failed among them
- * grouped by their cause. Pure. A cause is a task type, an agent, an outcome and an error, where two errors
- * are the same if they differ in numbers and ids alone. A task that was cancelled or found no agent is left
- * out: its end says nothing of an agent.
+ * What failed lately: counts the tasks that ended in the last quarter of an hour, and groups the failed ones
+ * by cause. Pure. A cause is a task type, an agent, an outcome and an error; errors that differ in numbers
+ * and ids alone are the same. Cancelled tasks and tasks without an agent are left out, because their end says
+ * nothing of an agent.
  *
- * It rests on the last 500 tasks that ended. If these do not reach back so far, the result says since when
- * they do.
+ * Only the last 500 ended tasks are looked at. If these do not reach back a quarter of an hour, `sinceMs` of
+ * the result says how far they reach.
  */
 import { STEP_MS, STEPS_MAX, stepOf } from './activity.ts';
 import type { EndedTask } from './ended-task.ts';
 import type { TaskOutcome } from './history-record.ts';
 
-/** The outcomes that count as failed. */
 type FailedOutcome = 'failed' | 'timeout' | 'agent_lost';
 
-/** Tasks that failed for one cause. */
 type FailureGroup = {
   readonly type: string;
-  /** Null: no agent had them. */
+  /** Null: no agent had these tasks. */
   readonly agent_id: string | null;
   readonly outcome: FailedOutcome;
-  /** Of the last of them; the others differ in numbers and ids at most. */
+  /** The error of the last task; the errors of the others differ from it in numbers and ids at most. */
   readonly error: string | null;
   readonly count: number;
   /** How many tasks of this type ended at this agent, successes included. */
   readonly ended: number;
   readonly firstMs: number;
   readonly lastMs: number;
-  /** The last of them. */
+  /** The last task of the group. */
   readonly request_id: string;
 };
 
-/** The tasks of one type that ended at one agent. */
 export type EndedTally = {
   readonly type: string;
   readonly agent_id: string | null;
   readonly ended: number;
   readonly failed: number;
-  /** How many of the last ones failed, without a success in between. */
+  /** How many tasks have failed since the last success. */
   readonly inRow: number;
-  /** Of those that failed: the last one, and when the first one of the row, or of all without one, ended. */
+  /**
+   * The last failed task. `sinceMs` is when the first failed task of the present row ended; without a row,
+   * the first of all failed tasks.
+   */
   readonly last: EndedTask | null;
   readonly sinceMs: number;
 };
 
 export type Failures = {
-  /** Null: these are all tasks of the window. Otherwise they are those that ended then or later. */
+  /** Null: all tasks of the window are counted. Otherwise, only tasks that ended at this time or later. */
   readonly sinceMs: number | null;
   /** How many tasks succeeded or failed. */
   readonly ended: number;
@@ -55,12 +55,11 @@ export type Failures = {
   readonly tallies: readonly EndedTally[];
 };
 
-/** When the window begins, the steps of the activity: 14.5 to 15 minutes ago. */
+/** When the window begins: with the first of the 30 steps of the activity, 14.5 to 15 minutes ago. */
 export function windowStartMs(nowMs: number): number {
   return stepOf(nowMs) - (STEPS_MAX - 1) * STEP_MS;
 }
 
-/** Whether an outcome counts as failed. */
 function isFailure(outcome: TaskOutcome | null): outcome is FailedOutcome {
   return outcome === 'failed' || outcome === 'timeout' || outcome === 'agent_lost';
 }
@@ -68,8 +67,8 @@ function isFailure(outcome: TaskOutcome | null): outcome is FailedOutcome {
 type Growing<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
- * Groups them. `ended`: the last tasks that ended, newest first; `endedMax`: if there are so many, there may
- * have been more before.
+ * Groups the failed tasks among `ended`, which has the last ended tasks, newest first. If it has `endedMax`
+ * of them, older ones may be missing.
  */
 export function groupFailures(ended: readonly EndedTask[], nowMs: number, endedMax: number): Failures {
   const fromMs = windowStartMs(nowMs);
@@ -104,7 +103,6 @@ export function groupFailures(ended: readonly EndedTask[], nowMs: number, endedM
   };
 }
 
-/** The tasks of one type at one agent; groups by outcome and folded error. */
 type TypeAtAgent = {
   readonly tally: Growing<EndedTally>;
   readonly groups: Map<string, Growing<FailureGroup>>;
@@ -128,7 +126,7 @@ function listGroups({ tally, groups }: TypeAtAgent): readonly FailureGroup[] {
   return [...groups.values()];
 }
 
-/** Tasks come newest first: as long as all have failed, the row goes on. */
+/** Tasks come newest first: the row goes on as long as every task so far has failed. */
 function noteFailure(tally: Growing<EndedTally>, task: EndedTask): void {
   tally.failed += 1;
   tally.last ??= task;
@@ -152,16 +150,16 @@ function createGroup(task: EndedTask, outcome: FailedOutcome): Growing<FailureGr
   };
 }
 
-/** A word with a digit is an id from this length on, and from the shorter one if all of it is hexadecimal. */
+/** A word with a digit counts as an id from this length on; a hexadecimal word, from the shorter length. */
 const ID_CHARS_MIN = 16;
 const HEX_ID_CHARS_MIN = 6;
 
-/** A UUID or a word, and a point or comma before it. Beyond a UUID it never reads back: no text is slow. */
+/** A UUID or a word, and a point or comma before it. The expression hardly backtracks, so no text is slow. */
 const WORDS = /([.,]?)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-z]+)/gi;
 
 /**
- * An error with `#` instead of each number and id: equal for errors that differ in these alone. For example,
- * both `timed out after 12000 ms` and `timed out after 950.5 ms` become `timed out after # ms`.
+ * Writes an error with `#` instead of each number and id. For example, both `timed out after 12000 ms` and
+ * `timed out after 950.5 ms` become `timed out after # ms`.
  */
 export function foldError(text: string): string {
   /** Where the last number or id ended. */

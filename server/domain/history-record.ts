@@ -1,14 +1,10 @@
 /** The entries of a task's history. Stored names are frozen. `history.ts` writes and reads them. */
 
-/** The ways in which a task ends. */
+/** The outcomes of a task. */
 export const OUTCOMES = ['success', 'failed', 'cancelled', 'timeout', 'no_agent', 'agent_lost'] as const;
-/** How a task ended. */
 export type TaskOutcome = (typeof OUTCOMES)[number];
 
-/**
- * The events of a task's history: each thing that can happen to it. When it is settled, the last one is its
- * outcome.
- */
+/** The events of a task's history. The last event of a settled task is its outcome. */
 export type HistoryEvent =
   | 'submitted'
   | 'waiting'
@@ -26,10 +22,10 @@ export type HistoryEvent =
   | TaskOutcome;
 
 /**
- * An entry as it is stored: the event, its time, the agent, what is said of it, how long a push took or a
- * lost agent had no contact, how many it stands for and the time of the last of them. If the end of an entry
- * is missing, it means null, null, null, 1 and the first time. For example,
- * `['progress', ms, 'a1', '40 %']` happened once.
+ * An entry as it is stored. `what` is text for people, such as `40 %`. `durationMs` is how long a push took,
+ * or how long a lost agent had no contact. An entry may stand for `count` equal events, the last at `lastMs`.
+ * Missing items at the end mean null, null, null, 1 and `ms`: for example, `['progress', ms, 'a1', '40 %']`
+ * happened once.
  */
 export type HistoryRecord = readonly [
   event: HistoryEvent,

@@ -1,21 +1,22 @@
 /**
- * A task's history: what happened to it, kept in its state and written in the commit that makes it so. Pure.
+ * A task's history: what happened to the task. It is part of the task's state, so each commit writes it too.
+ * Pure.
  *
- *   submitted      is not stored: the state has the time. So a stored history is empty until the first step
- *   equal in a row are one entry with a count, and the first and the last time
- *   progress       is one entry: of reports in a row the last one's, else the last report alone
- *   too many       the middle goes first, and is counted
- *   times          never fall from entry to entry
- *   the ending     is the last entry, and its event is the outcome
+ *   submitted       is not stored, because the state has its time. So a history is empty until the first step
+ *   equal entries   that follow each other are one entry with a count, and the first and the last time
+ *   progress        has one entry, that of the last reports in a row
+ *   too many        entries: the middle is dropped and counted
+ *   times           never fall from entry to entry
+ *   the ending      is the last entry, and its event is the outcome
  *
- * Entries are stored as arrays; the names of their events are frozen.
+ * Entries are stored as arrays. The names of the events are frozen.
  */
 import { type HistoryEvent, type HistoryRecord, OUTCOMES, type TaskOutcome } from './history-record.ts';
 import { isOpen } from './question.ts';
 import { type Delivery, isSettled, type TaskState } from './task.ts';
 import type { PushNote, Trigger } from './triggers.ts';
 
-/** An entry as the contract has it. Times are epoch seconds. */
+/** An entry as it is in the contract. Times are epoch seconds. */
 export type HistoryEntry = {
   readonly time: number;
   readonly event: HistoryEvent;
@@ -25,17 +26,17 @@ export type HistoryEntry = {
   readonly last_time: number;
 };
 
-/** A response to a push that acknowledges the task, while the commit of it still waits. */
+/** The response to a push that acknowledges the task, before it is committed. */
 export type AwaitedAcknowledgement = PushNote & { readonly agent_id: string; readonly attempt: number };
 
-/** Stored entries: with `submitted` sixteen. */
+/** How many entries are stored at most. With `submitted`, which is not stored, there are sixteen. */
 const STORED_MAX = 15;
-/** So many of the first ones are never dropped. */
+/** This many of the first entries are never dropped. */
 const FIRST_KEPT = 7;
 
 /**
- * The state after a step, with what happened added to its history. An awaited acknowledgement is added where
- * the step makes its own commit needless.
+ * The state after a step, with the entries of the step added to its history. If the step makes the commit of
+ * an awaited acknowledgement needless, the entry of that is added here too.
  */
 export function addHistory(
   before: TaskState,
@@ -54,7 +55,7 @@ export function addHistory(
   return { ...after, history, historyDropped: (before.historyDropped ?? 0) + excess };
 }
 
-/** The entries a step adds, oldest first. */
+/** Oldest first. */
 function listRecords(
   before: TaskState,
   after: TaskState,
@@ -73,7 +74,7 @@ function listRecords(
   return own;
 }
 
-/** Whether an acknowledgement need not be committed any more, for example because a report came first. */
+/** Whether an acknowledgement no longer needs a commit: for example, because a report came first. */
 function isOver(after: TaskState): boolean {
   return isSettled(after) || after.delivery?.acknowledged === true;
 }
@@ -131,7 +132,9 @@ function recordTrigger(
   }
 }
 
-/** Whether a question is open now that was not, or is asked again: its entry is a new object then. */
+/**
+ * Whether the step asked a question for the first time or again: the question's entry is then a new object.
+ */
 function isAsked({ questions: before = [] }: TaskState, { questions = [] }: TaskState): boolean {
   return questions.some((question) => isOpen(question) && !before.includes(question));
 }
@@ -149,8 +152,8 @@ function recordPush(
 }
 
 /**
- * Adds an entry. If the last one is equal, its count rises instead. No entry is earlier than the one before
- * it.
+ * Adds an entry; if the last entry is equal, its count rises instead. The time of an entry is never earlier
+ * than that of the entry before.
  */
 function add(history: HistoryRecord[], record: HistoryRecord, createdMs: number): void {
   const [event, ms, agent_id = null, what = null, tookMs = null] = record;
@@ -170,7 +173,7 @@ function add(history: HistoryRecord[], record: HistoryRecord, createdMs: number)
   history.push(atMs === ms ? record : [event, atMs, agent_id, what, tookMs]);
 }
 
-/** The history of a task as the contract has it, from its submission to its ending. */
+/** The history of a task as it is in the contract, from its submission to its ending. */
 export function describeHistory(state: TaskState): readonly HistoryEntry[] {
   const records: HistoryRecord[] = [['submitted', state.createdMs], ...(state.history ?? [])];
   return records.map(describeRecord);
@@ -193,7 +196,7 @@ function describeDetail(event: HistoryEvent, what: string | null, durationMs: nu
   return what === null ? null : `${what}, ${durationMs} ms`;
 }
 
-/** How the task ended, as the last entry of its history says; null while it is open. */
+/** How the task ended, read from the last entry of its history; null while the task is open. */
 export function outcomeOf({ history }: TaskState): TaskOutcome | null {
   const last = history?.at(-1)?.[0];
   return isEnding(last) ? last : null;
@@ -205,13 +208,16 @@ function isEnding(event: HistoryEvent | undefined): event is TaskOutcome {
   return event !== undefined && ENDINGS.has(event);
 }
 
-/** The last contact of the agent that was lost with the task, to the second; null when none was. */
+/** The last contact of the agent that was lost with the task, to the second; null if no agent was lost. */
 export function lostContactMs({ history }: TaskState): number | null {
   const [event, ms = 0, , , silentMs] = history?.at(-1) ?? [];
   return event === 'agent_lost' && typeof silentMs === 'number' ? ms - silentMs : null;
 }
 
-/** When the task was assigned to its last agent; null when it was not, or nothing says so any more. */
+/**
+ * When the task was assigned to its last agent; null if it never was, or if the history has dropped that
+ * entry.
+ */
 export function assignedAtMs({ delivery, history }: TaskState): number | null {
   const isAssignment = ([event]: HistoryRecord): boolean => event === 'assigned' || event === 'moved';
   return delivery?.assignedMs ?? history?.findLast(isAssignment)?.[1] ?? null;

@@ -1,28 +1,27 @@
 /**
- * Payloads and results are parsed when they arrive. If one is not short, it is kept as its text from then on:
- * stored, read, pushed and returned by copying the text, never parsed or rendered again. So it costs the
- * event loop as much as its bytes, whatever is in it. If the text is short, copying it costs more than
- * rendering it again: measured, both cost the same at 1,000 to 1,500 characters.
+ * JSON values that are kept as their text. Payloads and results are parsed when they arrive. From then on a
+ * value that is not short is stored, read, pushed and returned by copying its text, and never parsed or
+ * rendered again. So the cost depends on its bytes alone. A short value is rendered again, which is then
+ * cheaper: measured, both ways cost the same at 1,000 to 1,500 characters.
  */
 
-/** From this length on a value is kept as its text. */
+/** A value whose JSON has at least this length is kept as its text. */
 const TEXT_CHARS_MIN = 2_048;
 
-/** Whether a value with this text is kept as the text. */
 export function isKeptAsText(text: string): boolean {
   return text.length >= TEXT_CHARS_MIN;
 }
 
-/** A JSON object as its text. It renders as this text also where `JSON.stringify` does not know it. */
+/** A JSON object kept as its text. `JSON.stringify` renders it correctly too, by parsing the text. */
 export class JsonText {
-  /** Its keys are in the text alone. */
+  /** The keys of the object are in the text alone. */
   readonly [key: string]: unknown;
   readonly text: string;
   #byteLength = -1;
   constructor(text: string) {
     this.text = text;
   }
-  /** Its bytes in UTF-8; a long text is looked through once. */
+  /** The bytes of the text in UTF-8, counted once. */
   get byteLength(): number {
     if (this.#byteLength < 0) this.#byteLength = Buffer.byteLength(this.text);
     return this.#byteLength;
@@ -33,15 +32,17 @@ export class JsonText {
 }
 
 /**
- * As `JSON.stringify`. When a field is a `JsonText`, its text is copied: once, together with the texts before
- * and after the value.
+ * Renders as `JSON.stringify` does, between two texts. The text of a `JsonText` field is copied only once.
  */
 export function writeJson(value: object, before = '', after = ''): string {
   if (!hasTextField(value)) return `${before}${JSON.stringify(value)}${after}`;
   return [before, ...writeParts(value).map(textOf), after].join('');
 }
 
-/** The same in UTF-8. No large text is joined with another, and its bytes are written once. */
+/**
+ * Renders a value in UTF-8. The bytes of a large text are written once, without joining it to other texts
+ * before.
+ */
 export function renderJson(value: object): Buffer {
   if (!hasTextField(value)) return Buffer.from(JSON.stringify(value));
   const parts = writeParts(value);
@@ -51,7 +52,6 @@ export function renderJson(value: object): Buffer {
   return bytes;
 }
 
-/** Whether one of the value's own fields is a `JsonText`. */
 export function hasTextField(value: object): boolean {
   return Object.values(value).some((field) => field instanceof JsonText);
 }
@@ -66,7 +66,7 @@ function countBytes(part: Part): number {
   return typeof part === 'string' ? Buffer.byteLength(part) : part.byteLength;
 }
 
-/** The texts of which the JSON of a value consists when one of its fields is a `JsonText`. */
+/** The parts of a value's JSON, in order; each `JsonText` field is a part of its own. */
 function writeParts(value: object): readonly Part[] {
   const parts: Part[] = [];
   let between: [string, unknown][] = [];
@@ -88,15 +88,17 @@ function writeParts(value: object): readonly Part[] {
 }
 
 /**
- * The fields of stored values that may be kept as text, each with the field behind it (in a submission, for
- * example, `payload`).
+ * The fields of stored values that may be kept as text, each with the next field in the stored JSON: for
+ * example, `payload` of a submission.
  */
 const TEXT_FIELDS = [
   ['payload', 'cli_session_id'],
   ['result', 'error_info'],
 ] as const;
 
-/** Parses what the gateway has stored; the field that makes a text long stays a `JsonText`. */
+/**
+ * Parses what the gateway has stored. In a long text, a field of `TEXT_FIELDS` becomes a `JsonText` unparsed.
+ */
 export function parseStored(text: string): unknown {
   if (!isKeptAsText(text)) return JSON.parse(text);
   for (const [key, next] of TEXT_FIELDS) {
@@ -107,10 +109,11 @@ export function parseStored(text: string): unknown {
 }
 
 /**
- * Parses the text without the value of this key; undefined unless it is a field of the stored value itself,
- * or of the `v` of its envelope. A quote within a JSON string is escaped, so a text that looks like a key is
- * one. Before the key only the brackets of these two are open, and behind its value the rest must close just
- * these: so neither can be inside another field, such as the answer of a client.
+ * Parses the text without the value of this key. Returns undefined unless the key is a field of the stored
+ * value itself, or of `v` in its envelope. A quote within a JSON string is escaped, so what looks like a key
+ * is a key. Only the brackets of the stored value and its envelope are open before the key, and the text
+ * after the value must close just these. So the key cannot be inside another field, such as the answer of a
+ * client.
  */
 function parseAround(text: string, key: string, next: string): unknown {
   const start = `,"${key}":`;

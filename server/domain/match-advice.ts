@@ -12,14 +12,13 @@ import {
 } from './advice-words.ts';
 import type { MatchAgent, MatchReason, MatchTag, TaskMatch } from './task-match.ts';
 
-/** When agents are full, the advice names this `queue_timeout`. */
 const WAIT_SECONDS = 600;
-/** When agents share one tag, this many of the tags without an agent are named beside it. */
+/** If agents share only some of the task's tags, the advice names this many tags without an agent. */
 const MISSING_MAX = 2;
 
 /**
- * The advice on a match: of a task that waits `waitMs` more (null if it does not wait, and for a preview);
- * `hasWaited`: it has waited in vain. If an agent is eligible, the advice says that this one would get the
+ * The advice on a match. The task waits `waitMs` more; null: it does not wait, or this is a preview.
+ * `hasWaited`: it has waited in vain. If an agent is eligible, the advice says that this agent would get the
  * task.
  */
 export function adviseOnMatch(match: TaskMatch, waitMs: number | null, hasWaited = false): Advice {
@@ -51,7 +50,7 @@ function adviseOnEligible(agent: MatchAgent, free: number): Advice {
 const CHECK_ONE = 'Check that it runs and that the gateway can reach its endpoint';
 const CHECK_FULL = 'Check that the full ones run and that the gateway can reach their endpoints';
 
-/** No agent has one of the tags. */
+/** For a task whose tags no agent has. */
 function adviseOnMissing({ tags, agents_total }: TaskMatch, waitMs: number | null): Advice {
   const names = tags.map(({ tag }) => tag);
   const alike = tags.filter(({ similar }) => similar !== null);
@@ -82,7 +81,7 @@ function describeMissing({ tag, similar }: MatchTag): string {
   return `No agent has the tag ${quote(tag)}; the nearest is ${quote(similar.tag)} (${count(agents, 'agent')}, ${freeOnes}).`;
 }
 
-/** Agents share a tag, and something keeps each of them. */
+/** For a task that shares a tag with agents, none of which is eligible. */
 function adviseOnObstacles(match: TaskMatch, waitMs: number | null, hasWaited: boolean): Advice {
   const { sharing, tags } = match;
   const missing = tags.filter(({ agents, similar }) => agents === 0 && similar !== null);
@@ -148,12 +147,10 @@ function describeDrain({ drained_by_operator }: MatchAgent): string {
   return drained_by_operator ? 'drained by the administrator' : 'draining';
 }
 
-/** The agents in the match that the administrator drains. */
 function listDrained({ agents }: TaskMatch): readonly MatchAgent[] {
   return agents.filter(({ reason, drained_by_operator }) => reason === 'draining' && drained_by_operator);
 }
 
-/** Of several agents: which ones the administrator drains. */
 function describeDrained(match: TaskMatch): string {
   const drained = listDrained(match);
   if (drained.length === 0) return '';
@@ -161,10 +158,7 @@ function describeDrained(match: TaskMatch): string {
   return `Of the draining ones ${drained.length} ${verb} drained by the administrator: ${listNames(drained.map(({ agent_id }) => agent_id))}.`;
 }
 
-/**
- * The full agents in the match that do not take their pushes: if they had more room, it would not help the
- * task.
- */
+/** The full agents that do not take their pushes: more slots for these agents would not help the task. */
 function listFailing({ agents }: TaskMatch): readonly MatchAgent[] {
   return agents.filter(({ reason, push_failing }) => reason === 'full' && push_failing);
 }
@@ -181,7 +175,7 @@ function countReason({ sharing, agents }: TaskMatch, reason: MatchReason): numbe
   return agents.filter((agent) => agent.reason === reason).length;
 }
 
-/** The slots of the full agents, where all of them are named in the match. */
+/** Says how many slots the full agents have, if the match names all of these agents. */
 function describeFull({ sharing, agents }: TaskMatch, reason: MatchReason): string {
   const full = agents.filter((agent) => agent.reason === 'full');
   return reason === 'full' && full.length === sharing.full ? ` (${describeSlots(full)})` : '';

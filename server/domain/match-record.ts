@@ -1,8 +1,8 @@
 /**
- * A match as it is stored with a task that failed for want of an agent: the agents the decision saw. It
- * consists of arrays, and names a tag by its index in the task's tags (0 for the first), so that a match of
- * twenty agents takes about 2 KiB. Similar tags are not stored: the decision looks for none. Stored names are
- * frozen.
+ * A match as it is stored with a task that failed for want of an agent: the agents that the decision saw. The
+ * record consists of arrays, and has an index into the task's tags for each tag. So a match of twenty agents
+ * takes about 2 KiB. Similar tags are not stored, because the decision does not look for any. Stored names
+ * are frozen.
  */
 import type { AgentState } from './agent.ts';
 import type { MatchAgent, MatchReason, TaskMatch } from './task-match.ts';
@@ -17,7 +17,7 @@ type AgentEntry = readonly [
   current_load: number,
   contactMs: number,
 ];
-/** How many agents have the tag, and how many of them are free. */
+/** How many agents have the tag, and how many of these are free. */
 type TagEntry = readonly [agents: number, free: number];
 
 export type MatchRecord = {
@@ -33,7 +33,6 @@ const FULL = 1;
 const PUSH_FAILING = 2;
 const DRAINED_BY_OPERATOR = 4;
 
-/** The stored form of a match for a task with exactly these tags. */
 export function encodeMatch(match: TaskMatch, task_tags: readonly string[]): MatchRecord {
   const { agents, eligible, full, draining, offline } = match.sharing;
   return {
@@ -56,7 +55,7 @@ export function encodeMatch(match: TaskMatch, task_tags: readonly string[]): Mat
   };
 }
 
-/** The match as it was before it was stored with a task of these tags. */
+/** `task_tags` must be those that the match was encoded with. */
 export function decodeMatch(record: MatchRecord, task_tags: readonly string[]): TaskMatch {
   const [agents, eligible, full, draining, offline] = record.sharing;
   const distinct = [...new Set(task_tags)];

@@ -1,13 +1,14 @@
 /**
- * Which indexes have an entry of a task: decided on its state alone. A commit that writes a state says what
+ * Which indexes have an entry of a task, decided on its state alone. A commit that writes a state says what
  * changes in the indexes, so that an engine can keep them without knowing tasks. A test compares each cell of
  * the table with `entriesOf()`.
  *
- * Columns: P a pending task, PW one that waits for an agent; R a running one that is pushed, RW one that
- * waits for another agent, RC one that its pull agent may claim, RQ one with an open question; S one that
- * ended with success, F one that ended otherwise. Cells: `x` = it has an entry, `-` = it has none, `step` =
- * the step that settles it decides: it has one unless its agent reported that end. Entries are ordered by
- * `order`, then by id.
+ * Columns, each for a task: P pending, PW pending and waiting for an agent; R running and pushed, RW running
+ * and waiting for another agent, RC running and claimable by its pull agent, RQ running with an open
+ * question; S ended with success, F ended otherwise.
+ *
+ * Cells: `x` = the task has an entry, `-` = it has none, `step` = it has an entry unless its agent reported
+ * the end; the settling step decides. Entries are ordered by `order`, then by id.
  *
  *   index              | of             | P | PW | R | RW | RC | RQ | S    | F    | order
  *   all                | -              | x | x  | x | x  | x  | x  | x    | x    | created
@@ -22,11 +23,12 @@
  *   claimable          | agent          | - | -  | - | -  | x  | -  | -    | -    | claimable from, assigned
  *   unreported         | agent          | - | -  | - | -  | -  | -  | step | step | settled
  *
- * - `each agent`: those that the task was ever assigned to. `asked`: when its first open question was.
- * - The entries of a state are frozen like stored names: a commit removes what this table says of the state
- *   before. If a row of it changed, what was stored by the old row would stay behind: it waits for the next
- *   major version. Only the time from which a task is claimable may change: it orders an entry and does not
- *   name it.
+ * - `each agent`: each agent that the task was ever assigned to. `asked`: when its first open question was
+ *   asked.
+ * - The rows are frozen like stored names: a commit removes the entries that this table has for the state
+ *   before. If a row changed, entries stored by the old row would stay behind, so a change must wait for the
+ *   next major version. Only the time from which a task is claimable may change, because an entry's name does
+ *   not contain it.
  */
 import { tookIndexOf } from './activity.ts';
 import { findOpenQuestion, isWaitingForAnswer } from './asking.ts';
@@ -35,7 +37,9 @@ import { type EndedTask, endedTaskOf } from './ended-task.ts';
 import { isSettled, type TaskState } from './task.ts';
 import { classifyTask, isOutcome, tagsWithoutAgent } from './task-counts.ts';
 
-/** The entry of a task in an index: `of` names the part of the index, and is empty where it has one part. */
+/**
+ * The entry of a task in an index. `of` names the part of the index; it is empty if the index has one part.
+ */
 export type IndexEntry = {
   readonly index:
     | 'all'
@@ -49,7 +53,7 @@ export type IndexEntry = {
     | 'claimable'
     | 'unreported';
   readonly of: string;
-  /** Store time from which the entry counts; 0: at once. */
+  /** The store time from which the entry counts; 0: at once. */
   readonly fromMs: number;
   readonly atMs: number;
 };
@@ -57,20 +61,20 @@ export type IndexEntry = {
 /** Adds or removes an entry. Both are idempotent. */
 export type IndexChange = IndexEntry & {
   readonly op: 'add' | 'remove';
-  /** How long the entry is kept, from the commit by the store's clock; absent: until it is removed. */
+  /** How long the entry is kept after the commit, in store time; absent: until it is removed. */
   readonly keepMs?: number;
 };
 
-/** How a task ended, in the step in which it did. */
+/** How a task ended, known in the step that settles it. */
 export type Ending = {
   readonly task: EndedTask;
   /** The index in the counts `tookMs` of an activity step. */
   readonly tookIndex: number;
-  /** The tags for which it found no agent. */
+  /** The tags for which the task found no agent. */
   readonly noAgent: readonly string[];
 };
 
-/** Rows of the table for one index: which parts of it have an entry of this state, and at which times. */
+/** A row of the table: which parts of the index have an entry of a state, and at which times. */
 type Row = {
   readonly index: IndexEntry['index'];
   of(state: TaskState): readonly string[];
@@ -122,8 +126,9 @@ function listFailure(state: TaskState): readonly string[] {
 }
 
 /**
- * The changes in the indexes when a task goes from one state to another; a new task has none before. An
- * entry that changes its name is removed before it is added; one that only `fromMs` changes is added again.
+ * The changes in the indexes when a task goes from one state to another; a new task has no state before. An
+ * entry whose `atMs` changes is removed and then added. An entry whose `fromMs` alone changes is only added
+ * again.
  */
 export function indexChanges(before: TaskState | undefined, after: TaskState): readonly IndexChange[] {
   const changes: IndexChange[] = [];
@@ -147,14 +152,14 @@ export function indexChanges(before: TaskState | undefined, after: TaskState): r
   return changes;
 }
 
-/** The entries of a task in this state, but for the one that its last step decides. */
+/** All entries of a task in this state except `unreported`, which the settling step decides. */
 export function entriesOf(state: TaskState): readonly IndexEntry[] {
   return ROWS.flatMap(({ index, of: listParts, fromMs, atMs }) =>
     listParts(state).map((of) => ({ index, of, fromMs: fromMs(state), atMs: atMs(state) })),
   );
 }
 
-/** How the task ends in this step; undefined where it does not: it is open, or was settled before. */
+/** How the task ends in this step; undefined if the task is still open or was settled before. */
 export function endingOf(
   request_id: string,
   before: TaskState | undefined,

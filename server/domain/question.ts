@@ -1,18 +1,17 @@
 /**
- * A question of an agent about its task, which schemas a question may have, and which answers these allow.
- * Pure. `asking.ts` says what becomes of the questions of a task. Stored names are frozen.
+ * A question of an agent about its task: its shape, the schemas it may have, and the answers that a schema
+ * allows. Pure. `asking.ts` says what becomes of the questions of a task. Stored names are frozen.
  */
 import { escapeToken, isObject } from './json-value.ts';
 
-/** Bytes of a schema and of an answer as JSON, at most. */
+/** Limits the JSON of a schema, and that of an answer. */
 const JSON_BYTES_MAX = 8_192;
-/** Fields of an answer at most. */
 const FIELDS_MAX = 20;
-/** Code points of a field's name, at most: a JSON Pointer names it. */
+/** In code points. A name becomes part of a JSON Pointer, whose length is limited. */
 const NAME_CHARS_MAX = 256;
-/** So many of the fields that an answer has and its question has not are reported. */
+/** At most this many unknown fields of an answer are reported. */
 const UNKNOWN_NAMES_MAX = 20;
-/** Below `/answer` a pointer has 1,024 characters at most, as in every error. */
+/** A pointer in an error has at most 1,024 characters, and those of an answer begin with `/answer`. */
 const POINTER_CHARS_MAX = 1_024 - '/answer'.length;
 
 type AnswerField = {
@@ -27,48 +26,49 @@ type AnswerField = {
   readonly maximum?: number;
 };
 
-/** The form of an answer: a flat object. */
+/** The form of an answer, which is a flat object. */
 export type AnswerSchema = {
   readonly type: 'object';
   readonly properties: Readonly<Record<string, AnswerField>>;
   readonly required?: readonly string[];
 };
 
-/** A question as its agent asks it. */
 export type NewQuestion = {
   readonly key: string;
   readonly prompt: string;
   readonly schema?: AnswerSchema;
 };
 
-/** A question in a write: its place is the number of its piece among those of its writer. */
+/** A question in a write. `at` is the number of its piece among those of its writer. */
 export type WrittenQuestion = NewQuestion & { readonly at: number };
 
-/** The content of a question, which the details of its task keep, and its answer once it has one. */
+/** The content of a question, which the details of its task keep, and the answer once there is one. */
 export type QuestionContent = NewQuestion & { readonly answer?: unknown };
 
-/** A question as the state of its task has it. Times are store time. */
+/** A question in the state of its task. Times are store time. */
 export type TaskQuestion = {
   readonly key: string;
-  /** Where the present writer asked it last; null if it was another writer. */
+  /**
+   * The number of the piece in which the present writer last asked the question; null if another writer asked
+   * it.
+   */
   readonly at: number | null;
-  /** When it was asked: after a withdrawal, when it was asked again. */
+  /** When the question was asked; after a withdrawal, when it was asked again. */
   readonly askedMs: number;
-  /** When it was answered; absent while it is not. */
+  /** When the question was answered; absent before. */
   readonly answeredMs?: number;
-  /** Its writer is gone, and no agent waits for an answer. */
+  /** The writer of the question is gone, and no agent waits for an answer. */
   readonly isWithdrawn?: true;
 };
 
-/** One thing that is wrong: where, as a JSON Pointer below the value, and what to send instead. */
+/** One mistake in a value: a JSON Pointer to it, below the value, and what to send instead. */
 export type ValueError = { readonly pointer: string; readonly detail: string };
 
-/** Whether the question waits for an answer. */
 export function isOpen({ answeredMs, isWithdrawn }: TaskQuestion): boolean {
   return answeredMs === undefined && !isWithdrawn;
 }
 
-/** The keywords that go with some types alone. */
+/** Keywords that only some types may have, with these types. */
 const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
   enum: ['string'],
   minLength: ['string'],
@@ -77,7 +77,10 @@ const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
   maximum: ['number', 'integer'],
 };
 
-/** Says what is wrong with a schema beside its shape. It passes over whatever has a wrong shape. */
+/**
+ * Says what is wrong with a schema beyond its shape. Parts with a wrong shape are skipped: the contract's
+ * validation reports those.
+ */
 export function findSchemaErrors(schema: unknown): readonly ValueError[] {
   if (!isObject(schema) || !isObject(schema.properties)) return [];
   const { properties, required } = schema;
@@ -122,7 +125,7 @@ function isBelow(most: unknown, least: unknown): boolean {
 
 const TOO_LONG = `must be at most ${JSON_BYTES_MAX} bytes as JSON`;
 
-/** Says what is wrong with an answer to a question with this schema; without one any value is right. */
+/** Says what is wrong with an answer to a question with this schema. Without a schema any value is right. */
 export function findAnswerErrors(schema: AnswerSchema | undefined, answer: unknown): readonly ValueError[] {
   if (isTooLong(answer)) return [{ pointer: '', detail: TOO_LONG }];
   if (!schema) return [];
@@ -149,7 +152,6 @@ export function findAnswerErrors(schema: AnswerSchema | undefined, answer: unkno
   return [{ pointer: '', detail: 'must have no other fields than those of the question' }];
 }
 
-/** Says what is wrong with the value of a field; null if nothing is. */
 function findValueError(field: Partial<AnswerField>, value: unknown): string | null {
   const { type, enum: choices, minLength = 0, maxLength = Infinity, minimum, maximum } = field;
   switch (type) {

@@ -1,6 +1,6 @@
 /**
- * A task's whole life: one pure, total function. Every state has a result for every trigger. The tables below
- * are the specification; a test compares each of their cells with what `step()` does.
+ * A task's whole life as one pure, total function: every state has a result for every trigger. The tables
+ * below are the specification; a test compares each of their cells with what `step()` does.
  *
  *   pending ──assign──▶ running ──succeed──▶ success
  *      │                  │ ▲ reassign: another agent, while unacknowledged
@@ -10,10 +10,12 @@
  * `success` and `failed` are terminal: a task that reaches one of them is settled and never changes again.
  * `running` never goes back to `pending`.
  *
- * Columns: a pending task; a running one whose only attempt is unknown, untaken, acknowledged or disowned, or
- * that is acknowledged and has an open question; a settled one. Its present agent is A; E had it before; B
- * never had it. Cells: `A 1-0` = running on A with 1 attempt, 0 of them untaken; `ack` = acknowledged; `wait`
- * = it waits; else the terminal status and its `agent_id`, or why the trigger is refused: T task_terminal, NP
+ * Columns: a pending task; five running tasks, whose only attempt is unknown (`running`), untaken,
+ * acknowledged, disowned, or acknowledged with an open question (`asked`); a settled task. A is the present
+ * agent, E had the task before, B never had it.
+ *
+ * Cells: `A 1-0` = running on A with 1 attempt, 0 of them untaken; `ack` = acknowledged; `wait` = the task
+ * waits. A settled task has its status and `agent_id`. A refused trigger has the reason: T task_terminal, NP
  * task_not_pending, NR task_not_running, NM task_not_movable, AM agent_mismatch, NQ not_asked.
  *
  * trigger          | pending  | running    | untaken    | acknowledged | disowned   | asked      | settled
@@ -62,35 +64,33 @@
  *   expire    | timeout
  *   abandon   | 无可用 Agent
  *
- * - `succeed` and `fail` count from the present agent and from every earlier one, which becomes `agent_id`.
- *   From any other agent they are an `agent_mismatch`, which is checked before `task_terminal`.
- * - `wait` puts the task on the waiting list, which is offered to an agent when it gets a free slot: a
- *   pending task with a queue time, or a running one that wants to move while no other agent is eligible. Its
- *   own agent is tried on. `stay` ends that when it no longer wants to move.
- * - `fetch`: its agent registered `pull` since it was assigned, so claims hand the task out from now on.
- * - `assign` is part of the commit that submits the task when an agent is free at that moment; the table is
- *   the same. `acknowledge` is decided up to 250 ms after the agent's response, on the state at that time.
- * - `unknown` changes only when the task is pushed again; and the history has it.
+ * - `succeed` and `fail` count from the present and from every earlier agent; the reporting agent becomes
+ *   `agent_id`. From any other agent they are an `agent_mismatch`, which is checked before `task_terminal`.
+ * - `wait` puts the task on the waiting list, which is offered to an agent when it gets a free slot. The task
+ *   is pending with a queue time, or it runs and wants to move while no other agent is eligible; its own
+ *   agent still gets attempts. `stay` takes a task that no longer wants to move off the list.
+ * - `fetch`: since the assignment the agent has registered as `pull`: from now on claims hand the task out.
+ * - `assign` is part of the commit that submits the task if an agent is free at that moment. `acknowledge` is
+ *   decided up to 250 ms after the agent's response, on the state at that time.
+ * - `unknown` changes only the time of the next push, and the history.
  * - `disown`: the agent registers again and does not name the task. Attempts up to then count as not taken,
- *   also when they are answered later. With another attempt since then it is late.
- * - `write`: a writer's first call, and one with questions, is a step that always changes the state. Open
- *   questions are withdrawn by another writer, by a move and by `disown`.
+ *   even if the agent answers one later. A `disown` that comes after a further attempt is late.
+ * - `write`: a writer's first call, and each call with questions, is a step and always changes the state.
+ *   Another writer, a move and `disown` withdraw open questions.
  */
 import { answerQuestion, withdrawQuestions, writeQuestions } from './asking.ts';
 import { JsonText } from './json-text.ts';
 import { type Delivery, isSettled, type JsonObject, mayBeTaken, mayWrite, type TaskState } from './task.ts';
 import type { Step, Trigger } from './triggers.ts';
 
-/** The error text of a task for which no agent qualified. */
 const NO_AGENT = '无可用 Agent';
-/** Those of a task that expired, and of one that was cancelled. */
 const TIMED_OUT = 'timeout';
 const CANCELLED = 'cancelled by user';
 
-/** Agents a task remembers having been assigned to; the oldest are forgotten beyond this. */
+/** A task remembers the last agents that it was assigned to, at most this many. */
 const ASSIGNEES_MAX = 1_000;
 
-/** Decides what the trigger does to the state at this store time. Total and pure. */
+/** Decides what the trigger does to the state at this store time. */
 export function step(state: TaskState, trigger: Trigger, nowMs: number): Step {
   if (isStranger(state, trigger)) return { ok: false, refusal: 'agent_mismatch' };
   if (isSettled(state)) return { ok: false, refusal: 'task_terminal' };
@@ -232,7 +232,7 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
       const { attempts } = trigger;
       if (delivery.attempts !== attempts) return { ok: true, state };
       const untakenAll = { acknowledged: false, untaken: attempts, disowned: attempts, disownedMs: nowMs };
-      // When a process has just registered, no push has asked it yet: it is not busy.
+      // The registering process has not answered a push yet, so it does not count as busy.
       const busy = delivery.busy.filter(({ agent_id }) => agent_id !== trigger.agent_id);
       const due = { attemptMs: null, nextMs: nowMs, busy };
       return withDelivery(withdrawQuestions(state), { ...delivery, ...untakenAll, ...due });
@@ -251,7 +251,7 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
   }
 }
 
-/** The outcome of an earlier attempt, or one that arrives after an acknowledgement, changes nothing. */
+/** The outcome of an earlier attempt changes nothing, nor does an outcome after an acknowledgement. */
 function untaken(
   state: TaskState,
   delivery: Delivery,
@@ -273,7 +273,7 @@ function isStale(delivery: Delivery, attempt: number): boolean {
   return attempt !== delivery.attempts || delivery.acknowledged || delivery.untaken === delivery.attempts;
 }
 
-/** An acknowledged task does not wait for another agent any more. */
+/** Takes an acknowledged task off the waiting list: it stays with its agent. */
 function acknowledgeBy(state: TaskState, delivery: Delivery): TaskState {
   if (delivery.acknowledged) return state;
   return { ...state, waiting: false, delivery: { ...delivery, acknowledged: true, nextMs: null } };
@@ -283,7 +283,7 @@ function withDelivery(state: TaskState, delivery: Delivery): Step {
   return { ok: true, state: { ...state, delivery } };
 }
 
-/** The reply that was reported while the task ran joins a final result without one. */
+/** Adds the reply that was reported while the task ran, if the final result has none. */
 function joinReply({ result, details }: Extract<Trigger, { type: 'succeed' }>): JsonObject {
   const reply = details?.reply;
   if (reply === undefined) return result ?? {};
@@ -299,7 +299,6 @@ function failAsReported(state: TaskState, trigger: Extract<Trigger, { type: 'fai
   return settle(state, nowMs, { ...ending, error_info: error_info || 'agent reported failure' });
 }
 
-/** Progress never falls. */
 function raiseProgress(state: TaskState, progress: number | null): number {
   return Math.max(state.progress, progress ?? 0);
 }
@@ -314,7 +313,8 @@ type Ending = Partial<Pick<TaskState, 'progress' | 'result' | 'error_info'>> &
 function settle(state: TaskState, nowMs: number, ending: Ending): Step {
   const { hasReply: _, ...rest } = state;
   const clean = { result: null, error_info: null, delivery: null, waiting: false };
-  // The details go with the reply. Those with questions stay, because a person may look at these later.
+  // The details are removed with the reply. Details with questions stay, because a person may look at them
+  // later.
   const details = state.hasReply && !state.questions && { details: null };
   return { ok: true, state: { ...rest, ...clean, ...ending, settledMs: nowMs }, ...details };
 }

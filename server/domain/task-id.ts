@@ -1,29 +1,32 @@
 /**
- * Ids of tasks: UUIDs of version 7, whose last 8 characters say when the task was submitted, to 16 s. So a
- * task is found by the end of its id, which people copy, without an index: among those of a few short times.
+ * Ids of tasks: UUIDs of version 7, whose last 8 characters say when the task was submitted, to 16 s. People
+ * copy the end of an id. A task with this end is found without an index, because it must have been submitted
+ * in one of a few short windows.
  *
- *   bits 1-48           milliseconds since the epoch, never less than those of the id before
- *   bits 53-64, 67-96   the order of the ids of a millisecond: 42 random bits, for each next id a random step
- *                       more, of 1 to 2^32
- *   bits 97-128         the window of the time of submission and 16 random bits, scrambled: so that ends
- *                       differ at a glance
+ *   bits 1-48           milliseconds since the epoch, never less than those of the previous id
+ *   bits 53-64, 67-96   the order within a millisecond: 42 random bits, which grow by a random step of 1 to
+ *                       2^32 for each next id
+ *   bits 97-128         the window of the submission and 16 random bits, scrambled so that ends differ at a
+ *                       glance
  *
- * So the first id of a millisecond has 58 random bits, and the one after it is one of 2^48: it cannot be
+ * The first id of a millisecond has 58 random bits, and each next id has 48 bits of chance: ids cannot be
  * guessed. The same window comes again after 12.4 days.
  */
 
-/** Bits that order the ids of a millisecond: a number below this. */
+/** Every `order` is below this number. */
 export const ORDER_END = 2 ** 42;
-/** From one id of a millisecond to the next the order grows by 1 and a random number below this. */
+/** For each next id of a millisecond, `order` grows by 1 and a random number below this. */
 export const ORDER_STEP_END = 2 ** 32;
-/** Random bits at the end of an id: a number below this. */
+/** Every `tail` is below this number. */
 export const TAIL_END = 2 ** 16;
 
 const WINDOW_MS = 2 ** 14;
 const WINDOWS = 2 ** 16;
 const LOW_ORDER = 2 ** 30;
 const SUFFIX_DIGITS = 8;
-/** When another replica submits a task, its time may be later than now here: by at most this much. */
+/**
+ * A task of another replica may have been submitted later than the present time here, by at most this much.
+ */
 const AHEAD_MS = 2_000;
 
 /** Times from `fromMs` (included) to `toMs` (excluded). */
@@ -31,22 +34,21 @@ export type TimeWindow = { readonly fromMs: number; readonly toMs: number };
 
 type TaskIdParts = {
   /**
-   * When the task is submitted, in whole milliseconds. The id ends with its window, because a task is listed
-   * under this time.
+   * When the task is submitted, in whole milliseconds. The end of the id has the window of this time, because
+   * listings have the task under it.
    */
   readonly submittedMs: number;
   /**
-   * The time that the id begins with: `submittedMs`, or a later one if the id before it began with that, for
-   * example because the clock went back.
+   * The time that the id begins with: `submittedMs`, or the later time of the previous id if the clock went
+   * back.
    */
   readonly frontMs: number;
-  /** Random, below `ORDER_END`. */
+  /** Random for the first id of a millisecond; below `ORDER_END`. */
   readonly order: number;
   /** Random, below `TAIL_END`. */
   readonly tail: number;
 };
 
-/** Writes the id of a task. */
 export function mintTaskId({ submittedMs, frontMs, order, tail }: TaskIdParts): string {
   const time = toHex(frontMs, 12);
   const low = order % LOW_ORDER;
@@ -58,8 +60,8 @@ export function mintTaskId({ submittedMs, frontMs, order, tail }: TaskIdParts): 
 }
 
 /**
- * The windows of time in which a task with an id that ends so was submitted, the latest first, of those that
- * begin within `keepMs` before now. Empty for a text that ends with no 8 hexadecimal digits.
+ * The windows of time in which a task with such an end of its id may have been submitted, the latest first,
+ * back to `keepMs` before now. Empty unless the text ends with 8 hexadecimal digits.
  */
 export function windowsOf(suffix: string, nowMs: number, keepMs: number): readonly TimeWindow[] {
   const end = suffix.slice(-SUFFIX_DIGITS).toLowerCase();
@@ -79,7 +81,7 @@ function toHex(number: number, digits: number): string {
   return number.toString(16).padStart(digits, '0');
 }
 
-// Each step of it can be undone; the second factor of each pair is the inverse of the first.
+// `unscramble()` undoes each step of `scramble()`: the second factor of a pair is the inverse of the first.
 const FACTORS = [
   [0x7feb352d, 0x1d69e2a5],
   [0x846ca68b, 0x43021123],

@@ -1,16 +1,16 @@
 /**
- * Which agents qualify for a set of tags, as the contract has it: the verdict on each of the nearest, and how
- * many there are of each kind. Pure. The agents are chosen in `gateway/agents/ranking/nearest-agents.ts`.
+ * Which agents qualify for a set of tags, in the shape of the contract: the verdict on each of the nearest
+ * agents, and counts of all. Pure. `gateway/agents/ranking/nearest-agents.ts` chooses the agents.
  */
 import { type AgentState, agentLoad, agentState, isDraining, isFull } from './agent.ts';
 import { type Candidate, isFailing } from './match.ts';
 
-/** Why an agent gets no task at all, although it shares a tag. */
+/** What keeps an agent from every task. */
 export type Obstacle = 'full' | 'draining' | 'offline';
 
 export type MatchReason = 'eligible' | 'no_shared_tag' | 'refused_this_task' | 'has_this_task' | Obstacle;
 
-/** An agent, and whether it qualifies. Times are epoch seconds. */
+/** An agent and whether it qualifies. Times are epoch seconds. */
 export type MatchAgent = {
   readonly agent_id: string;
   readonly shared_tags: readonly string[];
@@ -26,10 +26,9 @@ export type MatchAgent = {
 };
 
 export type TagSupply = { readonly tag: string; readonly agents: number; readonly free: number };
-/** `similar` is set where no agent has the tag and another one is like it. */
+/** `similar` is set if no agent has the tag, but agents have a similar tag. */
 export type MatchTag = TagSupply & { readonly similar: TagSupply | null };
 
-/** How many agents share a tag, and what keeps them from the task. */
 export type MatchCounts = { readonly agents: number; readonly eligible: number } & {
   readonly [O in Obstacle]: number;
 };
@@ -43,31 +42,30 @@ export type TaskMatch = {
   readonly agents: readonly MatchAgent[];
 };
 
-/** The task for which agents are looked at: those that it is not offered to now. */
+/** The agents to which a task is not offered now. */
 export type MatchedTask = {
-  /** The agent to which it is assigned. */
+  /** The agent to which the task is assigned. */
   readonly present: string | null;
-  /** Agents that responded busy to it lately. */
+  /** Agents that lately responded busy to the task. */
   readonly refused: ReadonlySet<string>;
 };
 
-/** No task: a preview. */
+/** For a preview, which is about no task. */
 export const ANY_TASK: MatchedTask = { present: null, refused: new Set() };
 
-/** Agents in a match, those included that share no tag. */
+/** How many agents a match has at most, including those that share no tag. */
 export const MATCH_AGENTS_MAX = 20;
-/** Of these, agents that share no tag. */
+/** How many of the agents in a match may share no tag. */
 export const UNRELATED_MAX = 5;
 const SHARED_TAGS_MAX = 8;
 
-/** Why a registered agent would get no task at all; null if it would get one. */
+/** What keeps a registered agent from every task; null if nothing does. */
 export function findObstacle({ record, slots }: Pick<Candidate, 'record' | 'slots'>): Obstacle | null {
   if (record.offlineMs !== null) return 'offline';
   if (isDraining(record)) return 'draining';
   return slots < record.limit ? null : 'full';
 }
 
-/** Describes an agent for a task with these tags. */
 export function describeMatchAgent(
   candidate: Candidate,
   tags: readonly string[],
@@ -79,7 +77,8 @@ export function describeMatchAgent(
   const shared = [...new Set(tags)].filter((tag) => own.has(tag));
   const obstacle = findObstacle(candidate);
   const kept = obstacle ?? (refused.has(agent_id) ? 'refused_this_task' : 'eligible');
-  // The agent of the task may be full because of it: this does not keep the task from moving.
+  // The task's own agent is never eligible. It may be full because of this very task, so `full` is not the
+  // reason.
   const reason = shared.length === 0 ? 'no_shared_tag' : agent_id === present ? 'has_this_task' : kept;
   return {
     agent_id,

@@ -1,11 +1,11 @@
 /**
- * The trace that a call belongs to, as W3C Trace Context has it in two headers. The gateway understands
- * nothing of it: it keeps what is well-formed, ignores the rest, and passes it on unchanged.
+ * The trace that a call belongs to, from the two headers of W3C Trace Context. The gateway does not interpret
+ * a trace: it keeps well-formed headers, ignores others, and passes the kept ones on unchanged.
  */
 
-/** A trace, and the span in it under which later spans stand. */
+/** A trace, and the span that is the parent of later spans. */
 export type TraceContext = {
-  /** `00-`, 32 digits of the trace, 16 of the span, 2 of the flags: lower-case hexadecimal. */
+  /** In lower-case hexadecimal: `00-`, 32 digits of the trace, `-`, 16 of the span, `-`, 2 of the flags. */
   readonly traceparent: string;
   /** A text that tracing systems add for themselves, such as `vendor=1`; at most 512 characters. */
   readonly tracestate?: string;
@@ -15,14 +15,13 @@ const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-((?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-
 const VERSION = '00';
 const TRACESTATE_CHARS_MAX = 512;
 const TRACESTATE_MEMBERS_MAX = 32;
-/** `key=value`, or `tenant@system=value`. A value ends in no space and has neither comma nor equals sign. */
+/** `key=value` or `tenant@system=value`. A value has no comma, no equals sign and no space at its end. */
 const MEMBER =
   /^([a-z][a-z0-9_\-*/]{0,255}|[a-z0-9][a-z0-9_\-*/]{0,240}@[a-z][a-z0-9_\-*/]{0,13})=[ -+\--<>-~]{0,255}[!-+\--<>-~]$/;
 
 /**
- * Returns the trace that the headers name; undefined without a well-formed `traceparent`, and then
- * `tracestate` has no meaning. If `traceparent` has a later version, the four parts of today are kept, as
- * today's version.
+ * Returns the trace that the headers name; undefined without a well-formed `traceparent`, whatever
+ * `tracestate` says. If `traceparent` has a later version, its first four parts are kept under version `00`.
  */
 export function parseTraceContext(
   traceparent: string | undefined,
@@ -36,7 +35,10 @@ export function parseTraceContext(
   return { traceparent: `${VERSION}-${parts}`, ...(state !== '' && { tracestate: state }) };
 }
 
-/** The text itself; empty when a part of it is malformed. A longer one keeps its first parts, uncut. */
+/**
+ * Returns the text, or an empty text if a part is malformed. A text that is too long keeps as many whole
+ * parts as fit.
+ */
 function limitTracestate(tracestate: string): string {
   const members = tracestate.split(',').map((one) => one.trim());
   const present = members.filter((one) => one !== '');

@@ -1,10 +1,8 @@
-/** The triggers of a task's steps, when these need its details, and the results of `step.ts`. */
+/** The triggers of a task's steps, the results of `step.ts`, and which steps need the task's details. */
 import type { WrittenQuestion } from './question.ts';
 import { hasDetails, isSettled, type JsonObject, type TaskDetails, type TaskState } from './task.ts';
 
-/**
- * An outcome of a push as the history has it: when it came, its status or error, and how long the push took.
- */
+/** An outcome of a push for the history: when it came, its status or error, and how long the push took. */
 export type PushNote = {
   readonly ms: number;
   readonly what?: string | null;
@@ -12,7 +10,7 @@ export type PushNote = {
 };
 
 export type Trigger =
-  /** `attempted`: the first push starts with the assignment; a pull agent's first attempt is its claim. */
+  /** `attempted`: the first push begins with the assignment. A pull agent's first attempt is its claim. */
   | {
       readonly type: 'assign';
       readonly agent_id: string;
@@ -21,7 +19,7 @@ export type Trigger =
     }
   | { readonly type: 'wait' }
   | { readonly type: 'stay' }
-  /** `pull`: a claim hands the task out; else a push starts. */
+  /** `pull`: a claim hands the task out; otherwise a push begins. */
   | { readonly type: 'attempt'; readonly pull: boolean; readonly nextMs: number }
   | { readonly type: 'fetch' }
   | {
@@ -29,11 +27,11 @@ export type Trigger =
       readonly agent_id: string;
       readonly attempt: number;
       readonly nextMs: number;
-      /** Until when other agents are offered this task first, if the agent was busy. */
+      /** If the agent was busy: until when the task is offered to other agents first. */
       readonly busyUntilMs: number | null;
       readonly push?: PushNote;
     }
-  /** The agent may have the task. Only the history changes, and when the task is pushed again. */
+  /** The agent may have the task. Only the history and the time of the next push change. */
   | {
       readonly type: 'unknown';
       readonly agent_id: string;
@@ -44,33 +42,33 @@ export type Trigger =
   | {
       readonly type: 'acknowledge';
       readonly agent_id: string;
-      /** The acknowledged push; null when the agent named the task itself. */
+      /** The number of the acknowledged push; null if the agent named the task itself. */
       readonly attempt: number | null;
       readonly push?: PushNote;
     }
-  /** `attempts`: how many there were when the agent's list was compared with its tasks. */
+  /** `attempts`: how many attempts there were when the agent's list was compared with its tasks. */
   | { readonly type: 'disown'; readonly agent_id: string; readonly attempts: number }
   | {
       readonly type: 'reassign';
       readonly agent_id: string;
       readonly attempted: boolean;
       readonly nextMs: number;
-      /** The present agent is gone: offline or unregistered for 90 s. */
+      /** The present agent has been offline or unregistered for 90 s. */
       readonly agentGone: boolean;
     }
   | {
       readonly type: 'progress';
       readonly agent_id: string;
       readonly progress: number | null;
-      /** The task's first reply joins its final result if the result has none. */
+      /** The task's first reply is added to its final result if the result has none. */
       readonly reply: string | null;
       readonly details?: TaskDetails;
     }
   /**
-   * The agent writes output, and its call is a step: a writer begins, or the present one (`isSameWriter`)
+   * The agent writes output in a call that is a step: a writer begins, or the present writer (`isSameWriter`)
    * asks questions that are not stored yet. Other pieces of the present writer are appended without a step.
-   * For example, the pieces 0, 1 and 2 come in a call each, and 2 is a question: the calls with 0 and 2 are
-   * steps.
+   * For example, three calls bring the pieces 0, 1 and 2, and piece 2 is a question: only the calls with 0
+   * and 2 are steps.
    */
   | {
       readonly type: 'write';
@@ -79,7 +77,6 @@ export type Trigger =
       readonly questions?: readonly WrittenQuestion[];
       readonly details?: TaskDetails;
     }
-  /** A client answers the question of this key. */
   | {
       readonly type: 'answer';
       readonly key: string;
@@ -90,7 +87,7 @@ export type Trigger =
       readonly type: 'succeed';
       readonly agent_id: string;
       readonly result: JsonObject | null;
-      /** Whether the result has a reply of its own, if it is given as its text. */
+      /** If the result is given as text: whether it has a reply of its own. */
       readonly hasReply?: boolean;
       readonly details?: TaskDetails;
     }
@@ -106,8 +103,8 @@ export type Trigger =
   | { readonly type: 'abandon' };
 
 /**
- * Why a step is not allowed. `task_not_pending`, `task_not_running` and `task_not_movable` never reach the
- * wire. `wrong_question` and `wrong_answer` become a 422: `question.ts` says about what.
+ * Why a step is refused. `task_not_pending`, `task_not_running` and `task_not_movable` never reach the wire.
+ * `wrong_question` and `wrong_answer` become a 422 that names the mistakes.
  */
 export type Refusal =
   | 'task_not_pending'
@@ -119,12 +116,14 @@ export type Refusal =
   | 'wrong_question'
   | 'wrong_answer';
 
-/** A step that is allowed: the state after it and, where they change, the details; null removes them. */
+/**
+ * The state after an allowed step, and the details if they change (null removes them); or why it is refused.
+ */
 export type Step =
   | { readonly ok: true; readonly state: TaskState; readonly details?: TaskDetails | null }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** Whether the step rests on the task's details: the trigger must come with them then. */
+/** Whether the step needs the task's details. If so, the trigger must carry them. */
 export function needsDetails(state: TaskState, trigger: Trigger): boolean {
   if (!hasDetails(state) || isSettled(state)) return false;
   switch (trigger.type) {

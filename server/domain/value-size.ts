@@ -1,18 +1,16 @@
-/** Whether a JSON value is large, found without rendering it. */
+/** Finds whether a JSON value is large without rendering it. Pure. */
 
-/** A text of more characters or bytes is large: to work on it takes about a millisecond. */
+/** A text of more characters or bytes is large: working on it takes about a millisecond. */
 export const SMALL_LENGTH_MAX = 65_536;
-/** About what a number, a literal or the quotes and commas of an item take. */
+/** About how many characters a number, a literal or the punctuation of an item takes. */
 const ITEM_CHARS = 3;
 
-/** Whether a value with this text is large. */
 function isLargeText(text: string): boolean {
   return text.length > SMALL_LENGTH_MAX;
 }
 
 /**
- * Whether the value, or its rendered bytes, takes more than about 64 KiB. If it does, the rest is not looked
- * at.
+ * Whether the value, or its rendered bytes, takes more than about 64 KiB. Stops looking as soon as it does.
  */
 export function isLargeValue(value: unknown): boolean {
   if (typeof value === 'string') return isLargeText(value);

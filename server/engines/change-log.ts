@@ -1,7 +1,7 @@
 /**
- * Which agents changed since a cursor, so that a reader that keeps a copy of all agents reads only those.
- * Each agent counts once, under the number of its last change. In memory alone: a reader from before reads
- * all agents again.
+ * Which agents changed since a cursor, so that a reader with a copy of all agents reads only the changed
+ * ones. Each agent has one number, that of its last change. The log is in memory alone: after a restart every
+ * reader reads all agents again.
  */
 import { STORE_LIMITS } from '../ports/limits.ts';
 import type { AgentChanges } from '../ports/store.ts';
@@ -10,24 +10,24 @@ type ChangesPage = Omit<AgentChanges, 'changed'> & { readonly changed: readonly 
 
 export type ChangeLog = {
   note(agent_id: string): void;
-  /** The same, if the log has the agent, and this is not removed. */
+  /** Notes a change, if the log has the agent and the agent is not removed. */
   noteIfKnown(agent_id: string): void;
   noteRemoved(agent_id: string): void;
   /**
-   * At most `limit` agents that changed or were removed since the cursor. All agents from the first (`reset`)
-   * when there is no cursor, or it is too old, or another log issued it.
+   * Returns at most `limit` agents that changed or were removed since the cursor. Without a cursor, or if the
+   * cursor is too old or of another log, it begins with the first of all agents (`reset`).
    */
   read(cursor: string | null, limit: number): ChangesPage;
 };
 
 type Change = { readonly number: number; readonly agent_id: string };
 
-/** The log is rewritten once so many of its entries, and half of them, are outdated. */
+/** The log is rewritten once this many of its entries, and at least half of all, are outdated. */
 const OUTDATED_MIN = 1_000;
 
-/** Creates an empty log. Its cursors begin with `run`, so that it refuses those of other logs. */
+/** Creates an empty log. Its cursors begin with `run`, so that it recognises cursors of other logs. */
 export function createChangeLog(run: string): ChangeLog {
-  /** In the order of their numbers; an entry counts while it has the number of its agent. */
+  /** Ordered by number. An entry is outdated once its agent has a later number. */
   let log: Change[] = [];
   const numbers = new Map<string, number>();
   const removed = new Map<string, number>();
@@ -45,8 +45,8 @@ export function createChangeLog(run: string): ChangeLog {
   const isCurrent = ({ number, agent_id }: Change): boolean => numbers.get(agent_id) === number;
 
   /**
-   * How far its reader has come, and up to which number it needs no removal: it began to read all agents
-   * after that. Undefined where it must begin again.
+   * Reads a cursor. `after`: how far its reader has come. `knownTo`: the reader began to read all agents
+   * after this number, so it needs no removal up to there. Undefined if the reader must begin again.
    */
   function parseCursor(cursor: string | null): { after: number; knownTo: number } | undefined {
     const [ofRun, ...parts] = (cursor ?? '').split('-');
@@ -55,7 +55,7 @@ export function createChangeLog(run: string): ChangeLog {
     return knownTo < lastForgotten || !(knownTo <= lastNumber) ? undefined : { after, knownTo };
   }
 
-  /** The index of the first entry behind a number. */
+  /** The index of the first entry after a number. */
   function findAfter(number: number): number {
     let [low, high] = [0, log.length];
     while (low < high) {

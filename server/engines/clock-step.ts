@@ -1,10 +1,10 @@
-/** Warns of a host's clock that has stepped: the store's time does not follow it while the process runs. */
+/** Warns that the host's clock has stepped. Store time does not follow such a step while the process runs. */
 import type { Health } from '../ports/store.ts';
 
-/** The clock may step, or stand still while the host sleeps; less than this is not worth a warning. */
+/** A clock may step, or stand still while the host sleeps. A smaller difference is not worth a warning. */
 const CLOCK_STEP_MS = 60_000;
 
-/** Adds the warning to a store's health where the host's clock is ahead, or behind, by too much. */
+/** Adds the warning to a store's health if the host's clock is too far ahead or behind. */
 export function noteClockStep(health: Health, aheadMs: number): Health {
   if (!health.ok || health.warning !== undefined || Math.abs(aheadMs) <= CLOCK_STEP_MS) return health;
   const seconds = Math.round(Math.abs(aheadMs) / 1_000);

@@ -1,7 +1,7 @@
 /**
- * The agents' contacts and last grants. They are not durable: they survive an outage of the storage, but not
- * the end of the process. While no replica sweeps, no agent can be contacted, so no contact is reported as
- * older than the moment at which sweeping resumed.
+ * The agents' contacts and last grants, in memory: they survive an outage of the storage, but not the end of
+ * the process. After a pause in sweeping, no contact counts as older than the end of the pause, because no
+ * agent could have a contact during the pause.
  */
 import type { Contact } from '../domain/agent.ts';
 import { STORE_LIMITS } from '../ports/limits.ts';
@@ -9,12 +9,11 @@ import type { Touch } from '../ports/store.ts';
 
 type AgentContact = Contact & {
   readonly lastGrantMs: number;
-  /** When it registered last; null if this process has not seen that. */
+  /** When the agent last registered; null if this process has not seen that. */
   readonly registeredMs: number | null;
 };
 
 export type Contacts = {
-  /** Notes that a sweep runs now. */
   noteSweep(nowMs: number): void;
   noteTouch(agent_id: string, touch: Touch, nowMs: number): void;
   noteRegistration(agent_id: string, nowMs: number): void;
@@ -34,7 +33,7 @@ const NO_CONTACT: AgentContact = {
   registeredMs: null,
 };
 
-/** Creates an empty set: there was no sweep yet, and no contact counts as older than `startMs`. */
+/** Creates an empty set. No contact counts as older than `startMs`. */
 export function createContacts(startMs: number): Contacts {
   const contacts = new Map<string, AgentContact>();
   let resumedMs = startMs;
@@ -42,7 +41,8 @@ export function createContacts(startMs: number): Contacts {
   const find = (agent_id: string): AgentContact => contacts.get(agent_id) ?? NO_CONTACT;
 
   return {
-    // As `gateway/dispatch/sweep-times.ts`, of which each process has its own: this is of the whole store.
+    // The same rule as in `gateway/dispatch/sweep-times.ts`. That file notes the sweeps of one process, this
+    // one all sweeps.
     noteSweep(nowMs) {
       if (nowMs - lastSweepMs > STORE_LIMITS.sweepGapMs) resumedMs = nowMs;
       lastSweepMs = nowMs;

@@ -1,13 +1,13 @@
 /**
- * Notifies the watchers of the topic `due` at the moment the earliest entry becomes due, so that deadlines
- * are kept to the millisecond. It sleeps only while there is a watcher. The clock must be able to sleep for
- * any length of time.
+ * Notifies the watchers of the topic `due` when the earliest entry becomes due, so that deadlines are kept to
+ * the millisecond. The timer runs only while there is a watcher. The clock must be able to sleep for any
+ * length of time.
  */
 import type { Clock } from '../ports/clock.ts';
 import type { Notifications } from './notifications.ts';
 
 export type DueTimer = {
-  /** Reads the earliest due time again: call it after every change of what is due and of who watches. */
+  /** Reads the earliest due time again. To be called after every change of due entries and of watchers. */
   update(): void;
 };
 
@@ -15,15 +15,14 @@ export function createDueTimer(deps: {
   readonly clock: Clock;
   readonly notifications: Notifications;
   nowMs(): number;
-  /** The earliest due time; undefined when nothing will be due. */
   earliestMs(): number | undefined;
 }): DueTimer {
   let armed: { readonly atMs: number; readonly cancellation: AbortController } | null = null;
 
   function update(): void {
     const atMs = deps.notifications.hasListener('due') ? deps.earliestMs() : undefined;
-    // A timer that fires too early updates itself; that costs less than to set it again whenever an entry
-    // moves back.
+    // A timer that fires too early sets itself again. That costs less than setting it whenever an entry moves
+    // back.
     if (armed && atMs !== undefined && armed.atMs <= atMs) return;
     armed?.cancellation.abort();
     armed = null;

@@ -1,12 +1,12 @@
 /**
- * Notifications that something changed, by topic. A notification carries nothing; those that arrive while a
- * listener is busy count as one, and a listener never misses that there was one. A large number of listeners
- * is woken in slices, so that other work runs in between.
+ * Notifications that something changed, by topic. A notification carries no data. Several notifications that
+ * arrive while a listener is busy count as one, which the listener never misses. Many listeners are woken in
+ * slices, so that other work runs in between.
  */
 type Listener = {
   /**
-   * Resolves true at the next notification, or at once when one is pending; false when the listener was
-   * closed.
+   * Resolves with true at the next notification, or at once if one is pending; with false once the listener
+   * is closed.
    */
   next(): Promise<boolean>;
   /** Idempotent. */
@@ -14,13 +14,12 @@ type Listener = {
 };
 
 export type Notifications = {
-  /** Starts listening to these topics; the signal closes the listener. */
   listen(topics: readonly string[], signal: AbortSignal): Listener;
   notify(topic: string): void;
-  /** Notifies every listener: after a time in which changes may have been missed. */
+  /** Notifies every listener. For use after changes may have been missed. */
   notifyAll(): void;
   hasListener(topic: string): boolean;
-  /** Closes all listeners, now and later. */
+  /** Closes all listeners, and every later one at once. */
   close(): void;
 };
 
@@ -98,7 +97,7 @@ export function createNotifications(): Notifications {
   };
 }
 
-/** To wake a listener that was closed meanwhile has no effect. */
+/** Waking a listener that was closed meanwhile has no effect. */
 function wakeInSlices(listeners: Iterable<ListenerEntry>): void {
   const all = [...listeners];
   const wakeFrom = (from: number): void => {

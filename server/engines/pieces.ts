@@ -1,13 +1,18 @@
-/** Pieces of output as every engine stores those of one write: one text, which is never parsed as JSON. */
+/**
+ * Joins the pieces of one write to one text, as engines store and send them. The text is never parsed as
+ * JSON.
+ */
 
-/** Between pieces. As an unescaped character it is in no JSON text; RFC 7464 uses it so. */
+/**
+ * Stands between pieces. A JSON text never has this character unescaped, which is why RFC 7464 uses it too.
+ */
 const SEPARATOR = '\u001e';
 
 export function joinPieces(pieces: readonly string[]): string {
   return pieces.join(SEPARATOR);
 }
 
-/** The JSON texts again, of at least one piece. */
+/** Splits a joined text, which must have at least one piece. */
 export function splitPieces(text: string): readonly string[] {
   return text.split(SEPARATOR);
 }

@@ -1,29 +1,29 @@
 /**
- * Single values, read through a Keyv: an engine is its storage. Conditions, order, and several writes at once
- * stand beside it: Keyv has none of them.
+ * Reads of single values through a Keyv, with an engine as its storage. Keyv has no conditions, no order and
+ * no writes of several values, so the engines do these beside it.
  *
- * Keyv gets no expiry time, because it compares those with the wall clock and deletes what it reads: the
- * engine compares with the store's time. It gets no prefix and no serialisation: what it resolves is what the
- * engine has found. It has no listener for `error`: with one, a read that fails would read as absent.
+ * Keyv gets no expiry times, because it compares them with the wall clock; the engine compares with store
+ * time. It gets no prefix and no serialisation, so that it returns what the engine has found. It has no
+ * listener for `error`, because then a failed read would look like an absent value.
  */
 import { Keyv, type KeyvStorageAdapter, keyvStorageCapability } from 'keyv';
 import { messageOf } from '../async/error-message.ts';
 import { parseStored } from '../domain/json-text.ts';
 import { type Kinds, StoreDamaged } from '../ports/store.ts';
 
-/** The text of a value as it was committed last. */
+/** The last committed text of a value. */
 export type StoredText = { readonly revision: string; readonly json: string };
 
-/** Reads a value of the engine; undefined if nothing is stored. */
+/** Reads a value; undefined if none is stored. */
 export type ReadValue<T> = (kind: keyof Kinds, id: string) => Promise<T | undefined>;
 
-/** Creates the read through a Keyv, over that of the engine; it rejects as that does. */
+/** Wraps the engine's read in a Keyv. The result rejects as the engine's read does. */
 export function createSingleValues<T = StoredText>(read: ReadValue<T>): ReadValue<T> {
   const keyv = new Keyv<T>({ store: createAdapter(read), checkExpired: false });
   return (kind, id) => keyv.get(`${kind}/${id}`);
 }
 
-/** Parses the text of a value; throws `StoreDamaged`, which names it and nothing of what it holds. */
+/** Parses the text of a value. Throws `StoreDamaged`, which names the value but nothing of its content. */
 export function parseValue<K extends keyof Kinds>(kind: K, id: string, json: string): Kinds[K] {
   try {
     return parseStored(json) as Kinds[K];
@@ -36,7 +36,7 @@ function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : messageOf(error);
 }
 
-/** The storage of the Keyv: it reads by kind and id, and leaves every write to the engine's commits. */
+/** The storage of the Keyv. It reads by kind and id, and refuses every write, because only commits write. */
 function createAdapter<T>(read: ReadValue<T>): KeyvStorageAdapter {
   const get = async (key: string): Promise<{ readonly value: T } | undefined> => {
     const slash = key.indexOf('/');

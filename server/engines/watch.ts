@@ -1,6 +1,5 @@
 /**
- * The port's `watch`, for every engine: yields at once, then after every notification, until the signal
- * fires.
+ * The port's `watch` for every engine: yields at once, then after every notification, until the signal fires.
  */
 import type { Store } from '../ports/store.ts';
 import type { DueTimer } from './due-timer.ts';
@@ -9,14 +8,11 @@ import type { Notifications } from './notifications.ts';
 type Deps = {
   readonly notifications: Notifications;
   readonly dueTimer: DueTimer;
-  /** Throws where the store can't be watched now. */
+  /** Throws if the store can't be watched now. */
   readonly requireUp: () => void;
 };
 
-/**
- * Watches a topic; that of a task's output is also notified of its state. The due timer runs while there is a
- * watcher of the topic `due`.
- */
+/** Watches a topic. A watcher of a task's output also watches the task's state. */
 export async function* watchTopic(
   { notifications, dueTimer, requireUp }: Deps,
   topic: Parameters<Store['watch']>[0],

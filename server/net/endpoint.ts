@@ -1,13 +1,13 @@
 /**
- * Where pushes go to: the endpoints of agents, parsed. Each is used for every task of its agent, and to
- * parse a URL is among the dearest steps of a push, so the latest are kept.
+ * The endpoints of agents, parsed. An endpoint serves every task of its agent, and parsing a URL is one of
+ * the dearest steps of a push. So the latest parsed endpoints are kept.
  */
 
-/** The origin to connect to, and the path with its query. */
+/** The origin to connect to, and the path with the query. */
 export type Endpoint = { readonly origin: string; readonly path: string };
 
 const KEPT_MAX = 4_096;
-/** The one parsed first comes first. */
+/** The entry parsed first comes first. */
 const kept = new Map<string, Endpoint | string>();
 
 /** Parses an endpoint, or returns in a few words why it cannot be used. */

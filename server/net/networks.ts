@@ -1,13 +1,13 @@
 /**
- * Networks and addresses as text: parses the value of a setting, and extracts the IPv4 addresses that an IPv6
- * address carries. Pure functions; agents' addresses are validated and callers' are read with them.
+ * Networks and addresses as text, for validating the addresses of agents and reading those of callers. Pure.
+ * The functions parse the value of a setting, and extract the IPv4 addresses that an IPv6 address carries.
  */
 import { BlockList, isIP } from 'node:net';
 
 /** An address, or a network of them. */
 export type Network = {
   readonly address: string;
-  /** Leading bits that count: 0 to 32 or 0 to 128. */
+  /** How many leading bits count: 0 to 32 (IPv4) or 0 to 128 (IPv6). */
   readonly prefixBits: number;
   readonly family: 'ipv4' | 'ipv6';
 };
@@ -40,7 +40,6 @@ export function buildNetworkList(texts: readonly string[]): BlockList {
   return list;
 }
 
-/** Whether the address is in one of the networks. */
 export function containsAddress(list: BlockList, address: string): boolean {
   return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
@@ -52,7 +51,7 @@ export function isLoopback(host: string): boolean {
   return isIP(host) === 0 ? host.toLowerCase() === 'localhost' : containsAddress(LOOPBACK, host);
 }
 
-/** The address without its zone, and a mapped address (`::ffff:10.0.0.1`) as plain IPv4. */
+/** Removes the zone of an address, and writes a mapped address (`::ffff:10.0.0.1`) as plain IPv4. */
 export function unmapAddress(text: string): string {
   const address = text.split('%')[0] ?? '';
   if (isIP(address) !== 6) return address;
@@ -62,8 +61,8 @@ export function unmapAddress(text: string): string {
 }
 
 /**
- * The IPv4 addresses that a packet to this IPv6 address can reach: by NAT64, 6to4, Teredo or ISATAP, or
- * because the address is IPv4-compatible or IPv4-translated. Empty for any other address.
+ * Returns the IPv4 addresses that a packet to this IPv6 address can reach: by NAT64, 6to4, Teredo or ISATAP,
+ * or because the address is IPv4-compatible or IPv4-translated. Any other address gives an empty list.
  */
 export function extractIpv4Addresses(address: string): readonly string[] {
   if (isIP(address) !== 6) return [];
@@ -76,7 +75,7 @@ export function extractIpv4Addresses(address: string): readonly string[] {
   if (leadingZeros === 4 && e === 0xffff && f === 0) found.push(tail);
   if (a === 0x64 && b === 0xff9b && c === 0) found.push(tail);
   if (a === 0x64 && b === 0xff9b && c === 1) {
-    // The local prefix is 96 or 48 bits long; with 48 bits the IPv4 address skips bits 64 to 71.
+    // The local NAT64 prefix is 96 or 48 bits long. With 48 bits the IPv4 address skips bits 64 to 71.
     const low = (((e ?? 0) & 0xff) << 8) | ((f ?? 0) >> 8);
     found.push(d === 0 && e === 0 && f === 0 ? tail : formatIpv4(d, low));
   }

@@ -1,8 +1,8 @@
 /**
  * The calls of administrators: the overview, tasks and agents as rows, the cancellation of many tasks, and
- * the drain of an agent. The shapes of what they return are those of the contract. Nothing here
- * costs more the more tasks or agents there are: counts are kept as things change, listings come in pages,
- * and one call looks at no more than 1,000 tasks or agents.
+ * the drain of an agent. They return shapes of the contract. No call costs more when there are more tasks or
+ * agents: counts are kept as things change, listings come in pages, and one call looks at no more than 1,000
+ * tasks or agents.
  */
 import type { components } from '@task-gateway/contract';
 import type { AgentState } from '../domain/agent.ts';
@@ -12,7 +12,7 @@ import type { TaskStatus } from '../domain/task.ts';
 export type Schemas = components['schemas'];
 export type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
-/** The overview without the version, which only the contract has. */
+/** The overview without `version`, which HTTP adds. */
 export type Overview = Omit<DeepReadonly<Schemas['GatewayOverview']>, 'version'>;
 export type OverviewProblem = DeepReadonly<Schemas['OverviewProblem']>;
 export type RecentFailures = DeepReadonly<Schemas['RecentFailures']>;
@@ -32,17 +32,16 @@ export type AgentPush = DeepReadonly<Schemas['AgentPush']>;
 export type ConsoleMode = 'on' | 'read-only' | 'off';
 
 /**
- * A search among tasks: a task matches if it matches all that is given. For example, `status: ['pending',
- * 'running']` with `tag: 'gpu'` matches the open tasks with this tag.
+ * A search among tasks. A task must match every given field. For example, `status: ['pending', 'running']`
+ * with `tag: 'gpu'` matches the open tasks with this tag.
  */
 export type TaskFilter = {
   /** Any of these. */
   readonly status?: readonly TaskStatus[];
   /** Any of these. */
   readonly outcome?: readonly TaskOutcome[];
-  /** Whether the task waits for an agent (`waiting` of its state). */
+  /** Whether the task waits for an agent. */
   readonly waiting?: boolean;
-  /** Whether the task runs and has an open question. */
   readonly waiting_for_answer?: boolean;
   readonly type?: string;
   readonly tag?: string;
@@ -54,28 +53,28 @@ export type TaskFilter = {
   readonly created_after?: number;
   /** Epoch seconds, exclusive. */
   readonly created_before?: number;
-  /** Epoch seconds, inclusive: of the tasks that ended last. */
+  /** Epoch seconds, inclusive. Matches among the tasks that ended last. */
   readonly ended_after?: number;
-  /** The beginning of an error: any that differs in numbers and ids alone. */
+  /** The beginning of an error. Numbers and ids in it may differ. */
   readonly error?: string;
 };
 
 export type TaskQuery = TaskFilter & {
   readonly cursor?: string;
   readonly limit: number;
-  /** Whether the first page has counts; other pages have none. */
+  /** Whether the first page has counts. Later pages never have. */
   readonly counts?: boolean;
 };
 
-/** Which tasks to cancel: all that match, or the named ones. */
+/** Which tasks to cancel: all that match the filter, or those with the given ids. */
 export type TaskSelection =
   | { readonly filter: TaskFilter; readonly request_ids: null }
   | { readonly filter: null; readonly request_ids: readonly string[] };
 
 export type TaskCancellation = TaskSelection & {
-  /** Epoch seconds: if a task was submitted then or later, it is left alone. */
+  /** Epoch seconds. Tasks submitted at this time or later are left alone. */
   readonly created_before: number;
-  /** Counts and changes nothing. */
+  /** Only counts the tasks, and changes nothing. */
   readonly dry_run: boolean;
   readonly cursor: string | null;
 };
@@ -93,13 +92,13 @@ export type AgentQuery = {
 };
 
 export type AdminCalls = {
-  /** With at most this many tags. Resolves also while the store is out, with what was last read of it. */
+  /** Returns at most `tagsMax` tags. While the store is out, it resolves with what was last read. */
   getOverview(tagsMax: number): Promise<Overview>;
   listTasks(query: TaskQuery): Promise<TaskPage>;
   /** Throws `read_only` while the console may change nothing. */
   cancelTasks(cancellation: TaskCancellation): Promise<CancellationReceipt>;
   listAgents(query: AgentQuery): Promise<AgentPage>;
   getAgent(agent_id: string): Promise<AgentDetail>;
-  /** Throws `read_only` as `cancelTasks` does. */
+  /** Throws `read_only` while the console may change nothing. */
   drainAgent(agent_id: string, draining: boolean): Promise<AgentDetail>;
 };

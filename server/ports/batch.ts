@@ -1,17 +1,17 @@
 /**
- * The parts of a commit: the values it writes with the revisions they must still have, the slots it grants or
- * releases, the due entries and the event; and its result.
+ * The parts of a commit, and its result. A commit writes values, each with the revision that the stored value
+ * must still have. It also changes slots, due entries and output, and adds an event.
  *
- * Stored names are frozen: the fields of the values in `Kinds` stand in databases that must stay readable.
+ * Stored names are frozen: databases that must stay readable have the fields of the values in `Kinds`.
  */
 import type { AgentRecord } from '../domain/agent.ts';
 import type { Ending, IndexChange } from '../domain/projection.ts';
 import type { TaskDetails, TaskInput, TaskState } from '../domain/task.ts';
 import { isNeeded, type OutputChange, type OutputConflict, type OutputHead } from './output.ts';
 
-/** The id of the commit that wrote a value. Compared for equality, never ordered. */
+/** The id of the commit that wrote a value. Revisions are compared for equality alone; they have no order. */
 export type Revision = string;
-/** Names the task or agent that a due entry or a watcher is about. */
+/** The task or agent that a due entry or a watcher is about. */
 export type Ref = `task:${string}` | `agent:${string}`;
 /** Proof that a due entry was handed to this dispatcher. */
 export type Lease = string;
@@ -32,20 +32,18 @@ type KeyRecord = {
   readonly create_time: number;
 };
 
-/** The values a store keeps, by kind. */
 export type Kinds = {
   readonly input: TaskInput;
   readonly task: TaskState;
   readonly agent: AgentRecord;
   readonly key: KeyRecord;
-  /** The part of a task beside its state; its revision is that of the task. */
+  /** The part of a task beside its state. Its revision is that of the state. */
   readonly details: TaskDetails;
 };
 
-/** A value with the revision it was read at. */
 export type Stored<T> = { readonly value: T; readonly revision: Revision };
 
-/** The write of a task, and what it changes beside the state. `taskWrite()` of the gateway builds it. */
+/** The write of a task, and what it changes beside the state. The gateway's `taskWrite()` builds it. */
 export type TaskWrite = {
   readonly kind: 'task';
   readonly id: string;
@@ -55,13 +53,13 @@ export type TaskWrite = {
   readonly index: readonly IndexChange[];
   /** The details to store beside the state; null removes them. */
   readonly details?: TaskDetails | null;
-  /** How the task ends, where this write settles it. */
+  /** How the task ends, if this write settles it. */
   readonly ending?: Ending;
 };
 
 /**
  * One write: the revision that the stored value must still have, and the new value. Null removes an agent's
- * record; the other kinds are removed by retention alone. An input and a key are written once.
+ * record; only retention removes the other kinds. An input and a key are written once.
  */
 export type Write =
   | TaskWrite
@@ -77,14 +75,14 @@ export type Write =
       readonly id: string;
       readonly expect: 'absent';
       readonly value: KeyRecord;
-      /** How long the value is kept, counted from the commit by the store's clock. */
+      /** How long the key is kept after the commit, in store time. */
       readonly keepMs: number;
     };
 
 /**
- * Takes or releases an agent's slot for a task. Both are idempotent: a slot is held by (agent_id,
- * request_id). A grant is a conflict `slot` while the agent has another registration, also when the task
- * holds the slot already: so a step can say under which registration it was decided.
+ * Grants or releases an agent's slot for a task. Both are idempotent, because (agent_id, request_id) holds
+ * the slot. A grant is a conflict `slot` while the agent has another registration, even if the task already
+ * holds the slot. So a step can say under which registration it was decided.
  */
 export type SlotChange =
   | {
@@ -96,11 +94,13 @@ export type SlotChange =
   | { readonly op: 'release'; readonly agent_id: string; readonly request_id: string };
 
 /**
- * Re-times a due entry; null removes it. Both end its lease. `held` keeps the entry with the lease's holder
- * and hides it for another 1.5 s: the push that this commit allows runs under that lease. A named lease must
- * still be the entry's; with `isNew` there was no entry before, and it begins with the lease that the
- * committer names. `unlessHeld` leaves the entry alone while a lease hides it: its holder looks at it
- * already.
+ * Changes the time of a due entry; null removes the entry. Both end its lease.
+ *
+ * - `lease`: the commit is a conflict `lease` unless the entry still has this lease.
+ * - `held`: the holder keeps its lease, which hides the entry for another 1.5 s. The push allowed by this
+ *   commit runs under the lease.
+ * - `isNew`: there was no entry before; the new entry begins with the given lease.
+ * - `unlessHeld`: an entry that a lease hides stays as it is, because the holder looks at it already.
  */
 export type DueChange =
   | {
@@ -125,60 +125,60 @@ export type DueChange =
       readonly unlessHeld?: never;
     };
 
-/** The writes of one commit: applied together or not at all. */
+/** The writes of one commit, applied together or not at all. */
 export type Batch = {
   /**
    * Writing an agent's record with a new registration counts as a contact. It also clears the last push
-   * outcome, which belongs to the endpoint before.
+   * outcome, which is about the earlier endpoint.
    */
   readonly writes: readonly Write[];
   /**
    * When an agent gets a free slot (release, registration, higher limit) and shares a tag with a waiting
-   * task, it becomes due at once.
+   * task, the agent becomes due at once.
    */
   readonly slots?: readonly SlotChange[];
-  /** Conflict `free_agent` while an agent with one of these tags has a free slot: to abandon, to wait. */
+  /**
+   * Conflict `free_agent` while an agent with one of these tags has a free slot: for commits that abandon a
+   * task or let it wait.
+   */
   readonly noneFree?: readonly string[];
   /**
-   * Conflict `waiting` while a task waits for an agent with one of these tags: those of the agent that the
-   * commit assigns a task to. A task that does not wait itself must not overtake those that do.
+   * Conflict `waiting` while a task waits for an agent with one of these tags. A commit that assigns a new
+   * task names the tags of the agent here, so that the new task does not overtake waiting tasks.
    */
   readonly noneWaiting?: readonly string[];
   readonly due?: readonly DueChange[];
-  /** A `task_done` for the session's feed. This commit assigns its cursor. */
+  /** A `task_done` for the session's feed. The commit assigns the event's cursor. */
   readonly event?: { readonly session: string; readonly request_id: string };
   /**
-   * Conflict `contact` when the agent had a contact after this store time, or sweeping resumed after it: the
-   * caller then decides again, because it had relied on the agent's silence.
+   * Conflict `contact` if the agent had a contact after this store time, or if sweeping resumed after it. The
+   * caller had relied on the agent's silence, and then decides again.
    */
   readonly noContactAfter?: { readonly agent_id: string; readonly atMs: number };
-  /**
-   * Conflict `full` when this commit would lead to more open tasks, or more agents, than this.
-   */
+  /** Conflict `full` if the commit would lead to more open tasks, or more agents, than this. */
   readonly atMost?: { readonly openTasks?: number; readonly agents?: number };
   /**
-   * The change of a task's output, beside the write of its state. Conflicts as `appendOutput` has them. At
-   * the task's limit the pieces that are not needed are left out, and `isFull` says so.
+   * The change of a task's output, beside the write of its state. Its conflicts are those of `appendOutput`.
+   * At the task's limit, pieces that are not needed are left out, and `isFull` of the result says so.
    */
   readonly output?: OutputChange;
-  /** Store time after which the commit must not be applied: its caller has a 503 by then. */
+  /** After this store time the commit must not be applied, because its caller already has a 503. */
   readonly notAfterMs?: number;
 };
 
 /**
- * The end of a commit. A conflict is a result, not an error: the caller reads again and decides again. For
+ * How a commit ended. A conflict is a result, not an error: the caller reads again and decides again. For
  * example, when two calls cancel the same task, one commit is applied and the other is a conflict `revision`.
  */
 export type CommitResult =
   | {
       readonly ok: true;
       readonly revision: Revision;
-      /** How the output stands behind the commit, if the batch changes it. */
+      /** How the output stands after the commit, if the batch changes the output. */
       readonly output?: OutputHead;
     }
   | CommitConflict;
 
-/** Why a batch was not applied. */
 export type CommitConflict =
   | {
       readonly ok: false;
@@ -188,8 +188,8 @@ export type CommitConflict =
   | OutputConflict;
 
 /**
- * Whether a batch adds a task, an agent, or output that is not needed; any other ends, frees, changes or asks
- * about what is there.
+ * Whether a batch adds a task, an agent, or output that is not needed. Any other batch ends, frees or changes
+ * something that is already stored.
  */
 export function isAdmission({ writes, output }: Batch): boolean {
   if (output?.append && output.append.pieces.length > 0 && !isNeeded(output.append)) return true;

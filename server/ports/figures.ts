@@ -1,9 +1,8 @@
-/** Figures of the tasks and agents at this moment, for the operator: what the gateway offers its metrics. */
+/** Figures of the tasks and agents at this moment. The gateway offers them to its metrics. */
 import type { AgentState } from '../domain/agent.ts';
 
-/** How many agents are in each state, and what slots they have. */
 export type AgentFigures = {
-  /** Registered agents. */
+  /** How many registered agents are in each state. */
   readonly states: Readonly<Record<AgentState, number>>;
   /** Registered agents at full load, if neither draining nor offline. */
   readonly full: number;
@@ -13,29 +12,30 @@ export type AgentFigures = {
   readonly usedSlots: number;
   /** Slots that could be granted now. */
   readonly freeSlots: number;
-  /** Of the free slots: those of agents that do not take their pushes. */
+  /** Free slots of agents that do not take their pushes. */
   readonly unusableSlots: number;
-  /** Of the used slots: those of registered agents that are offline. */
+  /** Used slots of registered agents that are offline. */
   readonly offlineSlots: number;
 };
 
-/** The contents of the store. */
 export type TaskFigures = {
-  /** If the agent of a running task has no record any more, the task counts as pending. */
   readonly pending: number;
   readonly running: number;
   readonly waiting: number;
-  /** Since the oldest of the waiting tasks was submitted; 0 when none waits. */
+  /** The time since the oldest waiting task was submitted; 0 when no task waits. */
   readonly oldestWaitingMs: number;
-  /** How many tags waiting tasks ask for, and how many of these no agent has, registered and not offline. */
+  /**
+   * How many tags the waiting tasks ask for. `tagsWithoutAgent`: how many of these no registered agent has
+   * that is not offline.
+   */
   readonly waitingTags: number;
   readonly tagsWithoutAgent: number;
-  /** How long the call of the store took. */
+  /** How long reading the counts from the store took. */
   readonly readMs: number;
 };
 
 export type Figures = {
-  /** By this process's copy of the agents, so also while the store is out. */
+  /** Uses this process's copy of the agents, so it works while the store is out too. */
   agents(): AgentFigures;
   /** Throws `StoreUnavailable`. */
   readTasks(): Promise<TaskFigures>;

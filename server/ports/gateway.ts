@@ -12,7 +12,7 @@ import type { AdminCalls, DeepReadonly, Schemas } from './admin.ts';
 import type { OutputPage } from './output.ts';
 import type { Cursor, Health } from './store.ts';
 
-/** A submission of a client, with defaults filled in and without `auth`. */
+/** A client's submission, with defaults filled in and without `auth`. */
 export type Submission = {
   readonly task_type: string;
   readonly task_tags: readonly string[];
@@ -20,7 +20,7 @@ export type Submission = {
   readonly cli_session_id: string;
   /** Seconds. */
   readonly timeout: number;
-  /** Seconds from `create_time` for which the task may wait for an agent; absent: it does not wait. */
+  /** How many seconds from `create_time` on the task may wait for an agent; absent: it does not wait. */
   readonly queue_timeout?: number;
 };
 
@@ -29,12 +29,11 @@ type HeartbeatResponse = DeepReadonly<Schemas['HeartbeatReceipt']>;
 type ReportResponse = DeepReadonly<Schemas['ReportReceipt']>;
 type OutputReceipt = DeepReadonly<Schemas['OutputReceipt']>;
 type TaskExplanation = DeepReadonly<Schemas['TaskExplanation']>;
-/** The agent of a running task, or the one that was lost with it. */
+/** The agent of a running task, or the agent that was lost with a failed task. */
 export type TaskAgent = DeepReadonly<Schemas['TaskAgent']>;
 type MatchPreview = DeepReadonly<Schemas['MatchPreview']>;
 export type TaskDone = DeepReadonly<Schemas['TaskDone']>;
 
-/** An agent's registration. */
 export type Registration = {
   readonly agent_id: string;
   readonly endpoint: string;
@@ -42,21 +41,24 @@ export type Registration = {
   readonly max_concurrent: number;
   readonly current_load: number;
   readonly request_ids?: readonly string[];
-  /** Seconds without contact after which its running tasks fail. */
+  /** After this many seconds without contact, the agent's running tasks fail. */
   readonly lost_after?: number;
 };
 
-/** A heartbeat. The caller leaves the optional fields out when the request carried no right secret. */
+/** A heartbeat. If the request carried no right secret, the caller leaves the optional fields out. */
 type Heartbeat = {
   readonly agent_id: string;
   readonly current_load?: number;
   readonly request_ids?: readonly string[];
-  /** The registration that it was sent under: load and draining count only while it is the present one. */
+  /**
+   * The registration under which the agent sent it. Load and draining count only while this is the present
+   * registration.
+   */
   readonly registration?: string;
   readonly draining?: boolean;
 };
 
-/** A task as its client sees it, and how it ended; null while it is open. */
+/** A task as its client sees it. `outcome` is how the task ended, null while it is open. */
 export type ReadTask = { readonly task: TaskInfo; readonly outcome: TaskOutcome | null };
 
 type Claim = {
@@ -66,7 +68,6 @@ type Claim = {
   readonly request_ids?: readonly string[];
 };
 
-/** An agent's result report. */
 export type Report = {
   readonly request_id: string;
   readonly agent_id: string;
@@ -76,29 +77,25 @@ export type Report = {
   readonly error_info?: string | null;
 };
 
-/** Pieces of an agent for the output of its task. */
 export type OutputWrite = {
   readonly request_id: string;
   readonly agent_id: string;
-  /** Chosen by the agent for its work on this task, another one after a restart. */
+  /** The agent chooses this text when it begins to work on the task, and another text after a restart. */
   readonly writer: string;
   /** How many pieces this writer has sent before. */
   readonly from: number;
-  /** Each as its JSON text: an object with `text`, `data` or `question`. */
+  /** Each piece is the JSON text of an object with `text`, `data` or `question`. */
   readonly pieces: readonly string[];
-  /** The questions among the pieces. */
   readonly questions?: readonly WrittenQuestion[];
 };
 
-/** An answer of a client. */
 type TaskAnswer = { readonly request_id: string; readonly key: string; readonly answer: unknown };
 
-/** An agent's claim of an answer. */
 type AnswerClaim = {
   readonly agent_id: string;
   readonly request_id: string;
   readonly key: string;
-  /** Seconds to wait for it, 0 to 60. */
+  /** Seconds to wait for the answer, 0 to 60. */
   readonly wait: number;
 };
 
@@ -107,18 +104,17 @@ export type ReadOutput = Pick<OutputPage, 'pieces' | 'missing'> & {
   readonly status: TaskStatus;
   readonly progress: number;
   readonly outcome: TaskOutcome | null;
-  /** The next `after`. */
+  /** The `after` for the next page. */
   readonly last: number;
-  /** Whether the task has settled and no piece follows. */
+  /** Whether the task has settled and no further piece follows. */
   readonly complete: boolean;
 };
 
-/** A part of a followed output. */
 export type OutputItem =
   /** How the open task stands. */
   | Pick<TaskInfo, 'status' | 'progress'>
   | Pick<OutputPage, 'pieces'>
-  /** The last one. */
+  /** The last item. */
   | (Pick<OutputPage, 'missing'> &
       Pick<TaskDone, 'status'> & { readonly n: number; readonly outcome: TaskOutcome });
 
@@ -126,23 +122,26 @@ export type StreamItem =
   | { readonly gap: true }
   | { readonly gap: false; readonly cursor: Cursor; readonly event: TaskDone };
 
-/** Turns an item into the form its readers want. Returns the same for the same item. */
+/** Turns an item into the form that its readers want. The same item must give the same result. */
 export type RenderItem<T> = (item: StreamItem) => T;
 
-/** The signal of a call fires when its caller leaves or the gateway drains, and ends a long wait. */
+/** The calls. A `signal` fires when the caller leaves or the gateway drains, and ends a long wait. */
 export type Gateway = AdminCalls & {
-  /** `trace` is kept with the task. It is no part of what is compared under an idempotency key. */
+  /** `trace` is kept with the task. The comparison under an idempotency key ignores it. */
   submitTask(submission: Submission, idempotencyKey?: string, trace?: TraceContext): Promise<TaskInfo>;
-  /** With `waitMs` it resolves when the task is terminal or the wait is over. */
+  /** Resolves when the task has settled or `waitMs` is over. */
   getTask(request_id: string, waitMs: number, signal: AbortSignal): Promise<ReadTask>;
-  /** Explains a task: its history, which agents qualify for it, and what to do. Costs as much as a match. */
+  /**
+   * Explains a task: its history, which agents qualify for the task, and what to do. Costs as much as a
+   * match.
+   */
   explainTask(request_id: string): Promise<TaskExplanation>;
-  /** The match of a task with these tags, without submitting one. */
+  /** Says which agents would qualify for a task with these tags. */
   previewMatch(task_tags: readonly string[]): Promise<MatchPreview>;
   cancelTask(request_id: string): Promise<{ readonly ok: true; readonly request_id: string }>;
   /**
-   * Yields stored events, then live ones. Throws `FeedTrimmed` when the reader was too slow. Readers that
-   * pass the same `render` share what it returned: an event is read and rendered once for all of them.
+   * Yields stored events, then live events. Throws `FeedTrimmed` when the reader was too slow. An event is
+   * read and rendered once for all readers that pass the same `render`.
    */
   subscribeEvents<T>(
     session: string,
@@ -153,8 +152,8 @@ export type Gateway = AdminCalls & {
   registerAgent(registration: Registration): Promise<RegisterResponse>;
   heartbeatAgent(beat: Heartbeat): Promise<HeartbeatResponse>;
   /**
-   * Before it resolves, and unless the signal has fired, it calls `onFound` with the agent's state, and with
-   * the trace that the task was submitted in, if any.
+   * Before the call resolves, it calls `onFound` with the agent's state and the trace of the submission, if
+   * there is one. It does not call `onFound` once the signal has fired.
    */
   claimTask(
     claim: Claim,
@@ -162,37 +161,38 @@ export type Gateway = AdminCalls & {
     onFound?: (found: { readonly state: AgentState; readonly trace?: TraceContext }) => void,
   ): Promise<TaskInfo | null>;
   reportResult(report: Report, trace?: TraceContext): Promise<ReportResponse>;
-  /** Refuses a `from` beyond what the writer has stored, with the right number. */
+  /** If `from` is beyond what the writer has stored, the refusal names the right number. */
   writeOutput(write: OutputWrite): Promise<OutputReceipt>;
-  /** The first answer counts: the same one again is a success. */
+  /** The first answer counts. Repeating the same answer is a success. */
   answerTask(
     answer: TaskAnswer,
   ): Promise<{ readonly ok: true; readonly request_id: string; readonly key: string }>;
-  /** Null when the question has no answer within the wait. */
+  /** Resolves with null if the question gets no answer within the wait. */
   claimAnswer(
     claim: AnswerClaim,
     signal: AbortSignal,
   ): Promise<{ readonly key: string; readonly answer: unknown } | null>;
-  /** The pieces behind `after`; with `waitMs` it resolves when one is there or the task has settled. */
+  /**
+   * Reads the pieces behind `after`. Resolves when there is one, the task has settled, or `waitMs` is over.
+   */
   readOutput(request_id: string, after: number, waitMs: number, signal: AbortSignal): Promise<ReadOutput>;
   /**
-   * Follows the output behind number `after` to the end of the task: the function begins it. Null when the
-   * reader has had the end. Readers of one task that are at the same piece get the same pieces, read once.
+   * Returns a function that follows the output behind number `after` to the end of the task; null if the
+   * reader has had the end. Readers of one task that are at the same piece share one read.
    */
   followOutput(
     request_id: string,
     after: number,
   ): Promise<((signal: AbortSignal) => AsyncIterable<OutputItem>) | null>;
-  /** If the token is of another registration than the present one, it changes nothing. */
+  /** Changes nothing if `registration` is not the present one. */
   unregisterAgent(
     agent_id: string,
     registration?: string,
   ): Promise<{ readonly ok: true; readonly agent_id: string }>;
-  /** Whether calls can succeed now, and if not why. */
   health(): Health;
 };
 
-/** The codes of the gateway's own refusals. Only http knows which status each becomes. */
+/** The codes of the gateway's own refusals. `http/` decides the status of each. */
 export type GatewayCode =
   | 'task_not_found'
   | 'agent_not_found'
@@ -205,8 +205,8 @@ export type GatewayCode =
   | 'busy';
 
 /**
- * A refusal of the gateway: a stable code and one sentence a person can act on. A `validation_failed` also
- * has the JSON Pointer of the field that the sentence is about, or each thing that is wrong.
+ * A refusal of the gateway: a stable code and one sentence that a person can act on. A `validation_failed`
+ * also has the JSON Pointer of the field that the sentence is about, or a list of all mistakes.
  */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';

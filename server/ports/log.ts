@@ -1,9 +1,9 @@
 /**
- * The gateway's log. The real one is pino, behind a redactor that removes secrets. An outage ends in the log
- * at the level at which it began, so that a log of errors alone says when it is over.
+ * The gateway's log. The real log is pino, behind a redactor that removes secrets. The end of an outage is
+ * logged at the level of its beginning, so that a log of errors alone shows both.
  */
 export type Log = {
-  /** Whether debug lines are written; where it is absent, they may be. Spares building them on hot paths. */
+  /** False if debug lines are not written: then hot paths need not build them. */
   readonly isDebugEnabled?: boolean;
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

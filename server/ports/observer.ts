@@ -1,7 +1,7 @@
 /**
  * The port through which the gateway, the store, the pushes and the HTTP server report what has happened, for
- * the metrics and the log. Each method is called once the effect holds, on hot paths: it returns at once,
- * never throws, and changes nothing of what it gets.
+ * the metrics and the log. They call a method once the effect holds, on hot paths. So each method returns at
+ * once, never throws, and changes nothing of its arguments.
  */
 import type { AgentRecord } from '../domain/agent.ts';
 import type { TaskState } from '../domain/task.ts';
@@ -19,9 +19,12 @@ export type TaskStep = {
 };
 
 /**
- * A change of an agent. `replaced`: it registered, though the registration before had a contact of late.
- * `back`: it was offline, and had a contact or registered. `outlived`: an earlier registration was to be
- * unregistered, which changed nothing. `drained`, `undrained`: by the administrator.
+ * A change of an agent.
+ *
+ * - `replaced`: the agent registered shortly after a contact of the earlier registration.
+ * - `back`: the agent was offline, and had a contact or registered.
+ * - `outlived`: an earlier registration called unregister, which changed nothing.
+ * - `drained`, `undrained`: the administrator did that.
  */
 export type AgentChange =
   | 'registered'
@@ -33,7 +36,7 @@ export type AgentChange =
   | 'drained'
   | 'undrained';
 
-/** The end of an attempt to push a task. If this process stopped the attempt, it is not reported. */
+/** The end of an attempt to push a task. Attempts that this process stopped are not reported. */
 export type EndedPush = {
   readonly request_id: string;
   readonly agent_id: string | null;
@@ -43,10 +46,10 @@ export type EndedPush = {
   readonly ms: number;
 };
 
-/** How a commit ended: applied, refused because of a conflict, or with its effect unknown. */
+/** How a commit ended: applied, a conflict, or `unavailable` with an unknown effect. */
 export type CommitEnd = 'applied' | 'conflict' | 'unavailable';
 
-/** A request with its response, or one whose caller left before it. */
+/** A request with its response, or a request whose caller left before the response. */
 export type ServedRequest = {
   /** The operation of the contract; undefined for pages, probes and unknown paths. */
   readonly operation: string | undefined;
@@ -55,16 +58,16 @@ export type ServedRequest = {
   readonly path: string | undefined;
   /** Null when the caller left before the response. */
   readonly status: number | null;
-  /** The code of the problem, if the response was one. */
+  /** The code of the problem, if the response was a problem. */
   readonly code: string | undefined;
-  /** From its headers to its response being ready; what a long poll waits is part of it. */
+  /** From the request's headers until the response is ready, the wait of a long poll included. */
   readonly ms: number;
-  /** The address of the caller, as trusted proxies name it. */
+  /** Returns the address of the caller, as trusted proxies name it. */
   readonly peer: () => string;
 };
 
 export type Observer = {
-  /** A submission is stored. Its assignment, where it is part of the same commit, is a step of its own. */
+  /** A submission is stored. An assignment in the same commit is reported as a step of its own. */
   noteSubmitted(request_id: string, state: TaskState, trace?: TraceContext): void;
   noteStep(step: TaskStep): void;
   noteAgent(change: AgentChange, record: AgentRecord): void;

@@ -1,17 +1,17 @@
 /**
  * The port through which an assignment reaches an agent (`pushTask` of the agent's contract). A push never
- * throws and never settles a task: it only returns what became of the attempt.
+ * throws and never settles a task: it only returns the outcome of the attempt.
  */
 import type { TaskInfo } from '../domain/task.ts';
 import type { TraceContext } from '../domain/trace-context.ts';
 
 export type Push = {
-  /** The agent's registered URL, used exactly as registered. */
+  /** The agent's URL, exactly as registered. */
   readonly endpoint: string;
   readonly task: TaskInfo;
   /** Seconds until the task's deadline, sent as `task-remaining`. */
   readonly remainingSeconds: number;
-  /** Sent as `traceparent` and `tracestate`; without it a trace begins with this push. */
+  /** Sent as `traceparent` and `tracestate`. Without a trace, a new one begins with this push. */
   readonly trace?: TraceContext;
 };
 
@@ -41,9 +41,9 @@ export type PushOutcome =
 
 export type Pusher = {
   /**
-   * Sends one attempt. When the signal fires: unknown, or untaken if nothing had been written. The task is
-   * encoded before this returns. `onSent` is called, perhaps more than once, when nothing of it is left to
-   * send; the response may be minutes later.
+   * Sends one attempt. If the signal fires, the outcome is unknown, or untaken if nothing had been written.
+   * The task is encoded before the call returns its promise. `onSent` is called, perhaps more than once, when
+   * the whole request is written; the response may come minutes later.
    */
   push(push: Push, signal: AbortSignal, onSent?: () => void): Promise<PushOutcome>;
   /** Closes every connection. Idempotent. */

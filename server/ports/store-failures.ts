@@ -1,8 +1,8 @@
 /** How the calls of the store port fail. */
 
 /**
- * Why a store cannot reply, for everybody to read; the message of the failure may name addresses, paths and
- * users.
+ * Why a store cannot reply. Everybody may read the kind, but not the message, which may name addresses, paths
+ * and users.
  */
 export type OutageKind =
   | 'silent'
@@ -16,7 +16,7 @@ export type OutageKind =
   | 'starting'
   | 'closed';
 
-/** The store cannot reply. Whether a commit was applied is unknown. Its kind is `silent` by default. */
+/** The store cannot reply. Whether a commit was applied is unknown. */
 export class StoreUnavailable extends Error {
   override readonly name: string = 'StoreUnavailable';
   readonly kind: OutageKind;
@@ -28,20 +28,20 @@ export class StoreUnavailable extends Error {
 }
 
 /**
- * The call was refused because the store is nearly full, or because too much waits for it, and nothing was
- * changed. The message names neither address nor path: callers read it.
+ * The store is nearly full, or too many calls wait for it, so the call was refused and changed nothing.
+ * Callers read the message, so it names no address and no path.
  */
 export class StoreRefused extends StoreUnavailable {
   override readonly name = 'StoreRefused';
 }
 
 /**
- * One stored value cannot be read, and will not be readable later. That is no outage: everything else can be
- * read. The message names its key or id, and nothing of what it holds.
+ * One stored value can never be read again. That is no outage: everything else can be read. The message names
+ * the key or id of the value, and nothing of its content.
  */
 export class StoreDamaged extends Error {
   override readonly name = 'StoreDamaged';
-  /** The key of the damaged row, where the store has rows and one of them is. */
+  /** The key of the damaged row, if a row of a table is damaged. */
   readonly key: string | undefined;
 
   constructor(message: string, key?: string) {
@@ -50,7 +50,7 @@ export class StoreDamaged extends Error {
   }
 }
 
-/** The next events of a feed's reader were trimmed: it fell behind. It may read again from its cursor. */
+/** The reader of a feed fell behind, and its next events were trimmed. It may read again from its cursor. */
 export class FeedTrimmed extends Error {
   override readonly name = 'FeedTrimmed';
 }

@@ -1,4 +1,4 @@
-/** The commit of a batch in the plain store: all its conditions, then all its effects. */
+/** The commit of a batch in the plain store: first all conditions, then all effects. */
 import { isTimed, levelsOf, STEP_TAGS_MAX, STEPS_MAX, stepOf } from '../../domain/activity.ts';
 import { claimableFromMs } from '../../domain/delivery.ts';
 import { endingOf } from '../../domain/projection.ts';
@@ -9,7 +9,7 @@ import { agentRef, type Batch, type CommitResult, type TaskWrite } from '../../p
 import { planOutput, putOutput } from './output.ts';
 import { freeSlots, listWaiting, nextId, type PlainState, positionOf, readValue, setDue } from './state.ts';
 
-/** Commits a batch if its conditions hold, or returns the conflict; adds the topics that are notified. */
+/** Commits a batch and adds the topics to notify to `topics`, or returns the conflict. */
 export function commitBatch(state: PlainState, batch: Batch, topics: Set<string>): CommitResult {
   const conflict = findConflict(state, batch);
   if (conflict) return conflict;
@@ -17,7 +17,7 @@ export function commitBatch(state: PlainState, batch: Batch, topics: Set<string>
   if (output && 'conflict' in output) return output;
   const number = nextId(state);
   const head = batch.output && output && putOutput(state, batch.output.request_id, output);
-  // If a state is written, its topic notifies the watchers of the output too.
+  // The topic of a written state also notifies the watchers of the output.
   if (batch.output && batch.writes.length === 0) topics.add(`output:${batch.output.request_id}`);
   applyBatch(state, batch, number, topics);
   return { ok: true, revision: `r${number}`, ...(head && { output: head }) };
@@ -40,7 +40,7 @@ function findConflict(state: PlainState, batch: Batch): CommitResult | undefined
   return isOverLimit(state, batch) ? { ok: false, conflict: 'full' } : undefined;
 }
 
-/** Grants and releases of one batch count together, in order. */
+/** Grants and releases of one batch count in their order. */
 function areGrantable(state: PlainState, { slots = [] }: Batch): boolean {
   const free = new Map<string, number>();
   for (const slot of slots) {
@@ -55,7 +55,7 @@ function areGrantable(state: PlainState, { slots = [] }: Batch): boolean {
   return true;
 }
 
-/** Only a batch that adds is refused: what is there may change and settle. */
+/** Only a batch that adds tasks or agents can exceed a limit. Stored tasks and agents may always change. */
 function isOverLimit({ open, values }: PlainState, { writes, atMost = {} }: Batch): boolean {
   const [tasksMax, agentsMax] = [atMost.openTasks ?? Infinity, atMost.agents ?? Infinity];
   let [tasks, agents] = [0, 0];
@@ -105,16 +105,18 @@ function applyBatch(state: PlainState, batch: Batch, number: number, topics: Set
   topics.add(`feed:${event.session}`);
 }
 
-/** Stores a value; null removes it, and undefined leaves what is there. */
+/** Stores a value. Null removes the stored value; undefined leaves it. */
 function put(ofKind: Map<string, unknown>, id: string, value: unknown, number: number): void {
   if (value === null) ofKind.delete(id);
   else if (value !== undefined) ofKind.set(id, { value, revision: `r${number}` });
 }
 
-/** An agent before a commit. */
 type Agent = { readonly agent_id: string; readonly registration: string | undefined; readonly free: number };
 
-/** Notes that an agent changed. If it can take more, and a task waits for its tags, it is due at once. */
+/**
+ * Notes that an agent changed. If the agent can take more tasks and a task waits for its tags, it becomes due
+ * at once.
+ */
 function noteAgent(state: PlainState, before: Agent, topics: Set<string>): void {
   const { agent_id, registration, free } = before;
   const { values, contacts, changes, nowMs } = state;
@@ -135,7 +137,7 @@ function noteAgent(state: PlainState, before: Agent, topics: Set<string>): void 
   topics.add('due');
 }
 
-/** Changes all that follows from a task's new state; the state itself is not stored yet. */
+/** Changes everything that follows from a task's new state. The state itself is stored afterwards. */
 function applyTask(state: PlainState, { id, value, index }: TaskWrite, topics: Set<string>): void {
   const before = state.values.task.get(id)?.value;
   const { ended, took, noAgent } = beginStep(state);
@@ -152,7 +154,7 @@ function applyTask(state: PlainState, { id, value, index }: TaskWrite, topics: S
     for (const tag of ending.noAgent)
       if (noAgent.has(tag) || noAgent.size < STEP_TAGS_MAX) noAgent.set(tag, (noAgent.get(tag) ?? 0) + 1);
   }
-  // All else is read from the states; this the step alone decides.
+  // Queries read the other indexes from the states. This index depends on the step, so it is stored.
   for (const { index: name, of: agent_id, atMs, keepMs = 0 } of index)
     if (name === 'unreported')
       state.unreported.add({ agent_id, request_id: id, atMs, untilMs: state.nowMs() + keepMs });
@@ -160,7 +162,7 @@ function applyTask(state: PlainState, { id, value, index }: TaskWrite, topics: S
   if (claimableFromMs(value) === 0) topics.add(agentRef(value.agent_id ?? ''));
 }
 
-/** The record of the present step; a new one finds the levels before the commit. */
+/** Returns the record of the present step. A new record begins with the levels before the commit. */
 function beginStep({ steps, open, waiting, nowMs }: PlainState) {
   const atMs = stepOf(nowMs());
   const fresh = { ended: fillOutcomes(), took: new Map(), noAgent: new Map() };

@@ -5,12 +5,12 @@ import { StoreRefused } from '../../ports/store.ts';
 import type { PlainOutput, PlainState } from './state.ts';
 
 const START = { next: 0, last: 0, isFull: false };
-/** The output of a task that has none. */
+/** Stands for the output of a task without output. */
 export const NO_OUTPUT: PlainOutput = { ...START, writer: null, replaced: [], pieces: [], bytes: 0 };
 const FULL = { ok: false, conflict: 'full' } as const;
 const { outputBytesMax, outputReserveBytes, outputReplacedMax, outputPieceBytes } = STORE_LIMITS;
 
-/** Returns a task's output as it will be when the change is applied; the state stays as it is. */
+/** Returns a task's output as the change will leave it. The stored output does not change yet. */
 export function planOutput(state: PlainState, change: OutputChange): PlainOutput | OutputConflict {
   const { request_id, begins, append } = change;
   const before = state.outputs.get(request_id) ?? NO_OUTPUT;
@@ -50,7 +50,6 @@ function beginWriter(
   return isReset && isBeyondReserve(after) ? FULL : after;
 }
 
-/** Stores an output, and returns how it stands. */
 export function putOutput(state: PlainState, request_id: string, output: PlainOutput): OutputHead {
   const { next, last, isFull, bytes } = output;
   state.outputBytes += bytes - (state.outputs.get(request_id)?.bytes ?? 0);
@@ -67,12 +66,15 @@ function countBytes(pieces: readonly string[]): number {
   return Buffer.byteLength(pieces.join('')) + pieces.length * outputPieceBytes;
 }
 
-/** Beyond it only the answers of clients are stored. */
+/** Beyond the reserve only the answers of clients are stored. */
 function isBeyondReserve({ bytes }: PlainOutput): boolean {
   return bytes > outputBytesMax + outputReserveBytes;
 }
 
-/** Whether all output together may have more bytes. Throws if that of ended tasks will make room. */
+/**
+ * Whether all output together may grow by this much. Throws while output of ended tasks will still be
+ * removed.
+ */
 function hasSpaceInAll({ outputs, outputBytes, outputBytesMax, open }: PlainState, bytes: number): boolean {
   if (outputBytes + bytes <= outputBytesMax) return true;
   for (const [id, output] of outputs)

@@ -1,4 +1,6 @@
-/** The queries of the plain store: each reads everything, but for waiting tasks, which are in order. */
+/**
+ * The queries of the plain store. Each reads everything, except that waiting tasks are read in their order.
+ */
 import { buildActivity, levelsOf } from '../../domain/activity.ts';
 import { findOpenQuestion, isWaitingForAnswer } from '../../domain/asking.ts';
 import { claimableFromMs } from '../../domain/delivery.ts';
@@ -14,7 +16,7 @@ import { listWaiting, type PlainState, positionOf, readValue } from './state.ts'
 type Reads = 'get' | 'getForCommit' | 'getAgentStatus' | 'readAgentChanges' | 'list' | 'listClaimable';
 type Figures = 'readCounts' | 'readActivity' | 'readEnded' | 'findSlots' | 'readOutput';
 
-/** Creates them; `use` returns the state, and throws where the store is closed. */
+/** `use` returns the state, and throws once the store is closed. */
 export function createQueries(use: () => PlainState): Pick<Store, Reads | Figures> {
   return {
     get: async (kind, id) => readValue(use(), kind, id),
@@ -117,7 +119,7 @@ function listPage(state: PlainState, query: keyof Lists, ask: Ask, { after, limi
   return { items: items as never[], next };
 }
 
-/** All of a listing, in any order. */
+/** All items of a listing, in any order. */
 function listAll(state: PlainState, query: keyof Lists, ask: Ask): readonly Listed[] {
   const { values, slots, open, unreported, nowMs } = state;
   const at = (ms: number, id: string): Listed => [positionOf(ms, id), id];

@@ -1,10 +1,9 @@
-/** Retention in the plain store: what is past its time goes, and what there is too much of. */
+/** Retention in the plain store: removes what is past its time, and what exceeds a limit. */
 import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { Retention } from '../../ports/store.ts';
 import { putOutput } from './output.ts';
 import type { PlainState } from './state.ts';
 
-/** Removes at most `limit` things; returns how many. */
 export function trim(state: PlainState, retention: Retention, limit: number): number {
   state.outputBytesMax = retention.outputBytesMax;
   let removed = 0;
@@ -16,7 +15,9 @@ export function trim(state: PlainState, retention: Retention, limit: number): nu
   return removed;
 }
 
-/** How to remove each thing that goes. When this one is gone, the next one is looked for. */
+/**
+ * Yields a function for each thing to remove. The caller must call the function before it asks for the next.
+ */
 function* listRemovals(state: PlainState, retention: Retention): Generator<() => void> {
   const { settledMs, keyUntilMs, unreported, feeds, outputs } = state;
   const { keepTasksMs, sessionEventsMax, outputBytesMax } = retention;
@@ -51,7 +52,7 @@ function removeTask(state: PlainState, id: string, untilMs: number): void {
   for (const values of [task, input, details, state.settledMs, state.outputs]) values.delete(id);
 }
 
-/** Its number stays as long as a reader may return with an old cursor. */
+/** The number of the removed event stays as `trimmed` while a reader may return with an old cursor. */
 function removeEvent({ feeds }: PlainState, session: string, index: number, untilMs: number): void {
   const { events = [], trimmed = 0 } = feeds.get(session) ?? {};
   const [event] = events.splice(index, 1);

@@ -1,7 +1,7 @@
 /**
- * All that the plain store keeps: values as they were written, which no caller changes, and two orders, of
- * tasks that wait and of due entries. When a store is opened on the state of an earlier one, it finds all
- * that this one has committed.
+ * Everything that the plain store keeps: values as they were written, and the order of waiting tasks and of
+ * due entries. No caller may change a value. A store opened on the state of an earlier store finds everything
+ * that was committed there.
  */
 import BTreeModule from 'sorted-btree';
 import type { StepRecord } from '../../domain/activity.ts';
@@ -14,18 +14,17 @@ import { createContacts } from '../contacts.ts';
 const BTree = BTreeModule.default;
 const MS_DIGITS = 14;
 
-/** `n`: entries of one time are in the order in which they got it. */
+/** `n` orders the entries of the same time as they were set. */
 type DueEntry = {
   readonly ref: Ref;
   readonly atMs: number;
   readonly n: number;
   readonly lease: Lease | null;
 };
-/** An event, with the number of its commit. */
 type FeedEvent = { readonly cursor: Cursor; readonly request_id: string; readonly number: number };
-/** `trimmed`: the number of the last removed event, kept until a time. */
+/** `trimmed`: the number of the last removed event, kept until `untilMs`. */
 type Feed = { readonly events: FeedEvent[]; readonly trimmed: number; readonly untilMs: number };
-/** The pieces of a task's output, and who writes; `isRemoved`: they made room for others. */
+/** The pieces of a task's output, and who writes. `isRemoved`: the pieces were removed to make room. */
 export type PlainOutput = OutputHead & {
   readonly writer: string | null;
   readonly replaced: readonly string[];
@@ -53,11 +52,11 @@ export function createPlainState() {
     values,
     keyUntilMs: new Map<string, number>(),
     open: new Map<string, Kinds['task']>(),
-    /** When each of the others settled, in the order in which they did. */
+    /** When each settled task settled; the earliest first. */
     settledMs: new Map<string, number>(),
     /** The ids of waiting tasks by their positions. */
     waiting: new BTree<string, string>(),
-    /** By agent, then by task, the number of the grant. */
+    /** The number of each grant, by agent and task. */
     slots: new Map<string, Map<string, number>>(),
     due: new Map<Ref, DueEntry>(),
     dueOrder: new BTree<DueEntry, undefined>(undefined, (a, b) => a.atMs - b.atMs || a.n - b.n),
@@ -66,31 +65,31 @@ export function createPlainState() {
     outputBytes: 0,
     outputBytesMax: Number.POSITIVE_INFINITY,
     steps: new Map<number, Step>(),
-    /** The tasks that settled without a report of their agent: no state says so. */
+    /** Tasks that settled without a report of their agent. Their states do not say so. */
     unreported: new Set<{ agent_id: string; request_id: string; atMs: number; untilMs: number }>(),
     lastId: 0,
     /** The time of the last commit. */
     lastMs: 0,
-    /** These three are of the store opened last. */
+    /** These three belong to the store that was opened last. */
     nowMs: (): number => 0,
     contacts: createContacts(0),
     changes: createChangeLog('0'),
   };
 }
 
-/** A value and its revision; undefined when it is absent or has expired. */
+/** Undefined if the value is absent or has expired. */
 export function readValue<K extends keyof Kinds>(state: PlainState, kind: K, id: string) {
   if (kind === 'key' && (state.keyUntilMs.get(id) ?? 0) <= state.nowMs()) return undefined;
   return state.values[kind].get(id) as Stored<Kinds[K]> | undefined;
 }
 
-/** An id of a commit, lease, grant or due time; none is used twice. */
+/** A number for a commit, lease, grant or due time. No number is used twice. */
 export function nextId(state: PlainState): number {
   state.lastId += 1;
   return state.lastId;
 }
 
-/** Re-times what is due, or removes it; both end its lease. */
+/** Sets the time of a due entry, or removes the entry. Both end its lease. */
 export function setDue(state: PlainState, ref: Ref, atMs: number | null, lease: Lease | null = null): void {
   const before = state.due.get(ref);
   if (before) state.dueOrder.delete(before);
@@ -106,12 +105,12 @@ export function freeSlots({ values, slots }: PlainState, agent_id: string): numb
   return Math.max(0, (values.agent.get(agent_id)?.value.limit ?? 0) - (slots.get(agent_id)?.size ?? 0));
 }
 
-/** Where a task stands in a listing by time: positions compare as texts. */
+/** A task's position in a listing by time. Positions compare as texts. */
 export function positionOf(ms: number, request_id: string): string {
   return `${String(Math.max(0, Math.floor(ms))).padStart(MS_DIGITS, '0')}/${request_id}`;
 }
 
-/** The waiting tasks by their positions, oldest first: if tags are given, those that share one. */
+/** The waiting tasks, oldest first; with `tags`, only tasks that share one of these. */
 export function* listWaiting({ waiting, open }: PlainState, tags?: readonly string[]) {
   for (const [position, id] of waiting.entries())
     if (!tags || open.get(id)?.task_tags.some((tag) => tags.includes(tag))) yield [position, id] as const;

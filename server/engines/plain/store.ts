@@ -1,7 +1,7 @@
 /**
- * The plain store: the store port in its simplest form, maps in memory, and queries that read everything. The
- * worlds of the simulator stand on it; in tests the other engines must agree with it, and wrong designs are
- * planted on top of it. Nothing survives the process.
+ * The plain store: the store port in its simplest form, with maps in memory and queries that read everything.
+ * The worlds of the simulator use it, and tests compare the other engines with it. Nothing survives the
+ * process.
  */
 import type { Clock } from '../../ports/clock.ts';
 import { countLatestDue, STORE_LIMITS } from '../../ports/limits.ts';
@@ -16,7 +16,7 @@ import { createQueries } from './queries.ts';
 import { trim } from './retention.ts';
 import { createPlainState, nextId, type PlainState, setDue } from './state.ts';
 
-/** `wallMs` is read once; `state` is what a store before it has left, by default nothing. */
+/** `wallMs` is read once. `state` is that of an earlier store; by default it is empty. */
 type Deps = { readonly clock: Clock; readonly wallMs: () => number; readonly state?: PlainState };
 
 export function createPlainStore({ clock, wallMs, state = createPlainState() }: Deps): Store {
@@ -38,7 +38,7 @@ export function createPlainStore({ clock, wallMs, state = createPlainState() }: 
       throw new StoreUnavailable('The commit was too late: its caller has already got a response.');
     const topics = new Set<string>();
     const result = commitBatch(use(), batch, topics);
-    // As in every engine, other calls run before the result is there.
+    // As in every engine, other calls may run before the result is there.
     await Promise.resolve();
     for (const topic of topics) if (topic !== 'due') notifications.notify(topic);
     if (topics.has('due')) dueTimer.update();
@@ -81,7 +81,7 @@ export function createPlainStore({ clock, wallMs, state = createPlainState() }: 
       if (record) state.changes.note(agent_id);
       return record;
     },
-    /** A reader knows the number of its last event, so it notices when events behind that were removed. */
+    /** A reader knows the number of its last event, so it notices when events after that were removed. */
     async *feed(session, after, signal) {
       const { feeds } = use();
       const listener = notifications.listen([`feed:${session}`], signal);

@@ -1,16 +1,16 @@
 /**
- * Contacts of agents. For a quarter of a second after a note on an agent in Redis, this process spares others
- * on the same agent:
+ * Contacts of agents. After this process has noted a contact of an agent in Redis, it makes fewer notes on
+ * this agent for a quarter of a second:
  *
- *   a call                 only reads the agent's record; with `mayBeLate` it does not even do that
- *   a push that was taken  with `mayBeLate`, if its outcome is the one noted last: one note for all of them
- *                          when the quarter of a second is over
+ *   a call                 only reads the agent's record, or with `mayBeLate` nothing
+ *   a push that was taken  with `mayBeLate` and the outcome noted last: one note for all such pushes when the
+ *                          quarter of a second is over
  *   any other push         is noted at once
  *
  * For example, an agent takes 50 pushes within 200 ms: the first is noted at once, the other 49 together, at
- * most 250 ms later. That late note overwrites the agent's last push, even if another process has noted a
- * failure meanwhile. If this process notes another outcome before, the late note is not made. If it fails, it
- * is not made again: contacts may be forgotten.
+ * most 250 ms later. The late note overwrites the agent's last push, even if another process has noted a
+ * failure meanwhile. It is dropped if this process notes another outcome before, and is not repeated if it
+ * fails, because contacts may be forgotten.
  */
 import type { AgentRecord } from '../../domain/agent.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -24,14 +24,16 @@ import { CONTACT_GRAIN_MS, scripts } from './scripts.ts';
 export type Contacts = {
   /** The port's `touch`. */
   touch(agent_id: string, touch: Touch): Promise<AgentRecord | undefined>;
-  /** Makes the notes that are to come. */
+  /** Makes all late notes now. */
   flush(): Promise<void>;
 };
 
-/** The notes on an agent. */
 type Noted = {
   readonly contactMs: number;
-  /** Undefined where the agent is offline: its next contact brings it back, so none is late. */
+  /**
+   * Undefined if the agent is offline: its next contact brings it back, so that contact must be noted at
+   * once.
+   */
   readonly lateRecord: AgentRecord | undefined;
 };
 
@@ -43,7 +45,7 @@ type Deps = {
   nowMs(): number;
 };
 
-/** Creates it; `nowMs` is the store's time. */
+/** `nowMs` returns store time. */
 export function createContacts(deps: Deps): Contacts {
   const { connection, values, statuses, nowMs } = deps;
   const recent = createRecentNotes(nowMs);
@@ -81,7 +83,7 @@ export function createContacts(deps: Deps): Contacts {
   };
 }
 
-/** The notes on each agent within the grain. When one is added, none is older than the grain. */
+/** The last note on each agent. Notes older than `CONTACT_GRAIN_MS` are not found, and are dropped later. */
 function createRecentNotes(nowMs: () => number) {
   const notes = new Map<string, Noted>();
   let sinceMs = 0;
@@ -101,18 +103,18 @@ function createRecentNotes(nowMs: () => number) {
   };
 }
 
-/** The arguments of the contacts' script for each agent, behind its id. */
+/** The arguments of the script `touch` after the agent's id. */
 type EncodedTouch = readonly [by: Touch['by'], isContact: string, outcome: string];
 
 /**
- * Pushes that were taken as the one before. One timer serves all agents; while it runs, each is noted no more
- * often than it ends.
+ * Late notes on taken pushes with the same outcome as the noted one. One timer serves all agents. At each end
+ * of the timer, at most one note is made for each agent.
  */
 function createLaterPushes(
   clock: Pick<Clock, 'sleep'>,
   note: (agent_id: string, encoded: EncodedTouch) => Promise<unknown>,
 ) {
-  /** By agent: what was noted last, and whether it is to be noted again. */
+  /** By agent: what was noted last, and whether to note it again. */
   const pushes = new Map<string, { readonly encoded: EncodedTouch; isAgain: boolean }>();
   let isTiming = false;
 
@@ -126,7 +128,7 @@ function createLaterPushes(
     await Promise.allSettled(notes);
   }
 
-  /** Runs while there are any. */
+  /** Runs the timer while there are such pushes. */
   async function time(): Promise<void> {
     isTiming = true;
     while (pushes.size > 0) {
@@ -138,7 +140,7 @@ function createLaterPushes(
 
   return {
     flush,
-    /** Notes the push later; returns false where it must be noted now. */
+    /** Lets the push be noted later, or returns false if it must be noted now. */
     join(agent_id: string, encoded: EncodedTouch): boolean {
       const [, , outcome] = encoded;
       const last = pushes.get(agent_id);
@@ -146,7 +148,10 @@ function createLaterPushes(
       last.isAgain = true;
       return true;
     },
-    /** A push is noted now. Those with the outcome that it has, if it was taken, may join it. */
+    /**
+     * To be called when a push is noted now. If the push was taken, later pushes with the same outcome may
+     * join it.
+     */
     begin(agent_id: string, encoded: EncodedTouch | undefined): void {
       pushes.delete(agent_id);
       if (!encoded) return;

@@ -1,10 +1,13 @@
-/** Logs what something else has damaged in Redis: each entry once, so that no reader fills the log. */
+/**
+ * Logs entries in Redis that another program has damaged. Each entry is logged once, so that no reader fills
+ * the log.
+ */
 import type { Log } from '../../ports/log.ts';
 
-/** Notes a damaged entry by its name. The parser's error is left out: it quotes the value. */
+/** Logs a damaged entry by its name. The parser's error is left out, because it quotes the value. */
 export type DamageLog = (entry: string) => void;
 
-/** So many damaged entries are logged. */
+/** At most this many damaged entries are logged. */
 const LOGGED_MAX = 1_000;
 
 export function createDamageLog(log: Log): DamageLog {

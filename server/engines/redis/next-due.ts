@@ -1,19 +1,19 @@
 /**
- * When the earliest due entry is due, as far as this process knows: from the last reply to `take_due`, and
- * from the notifications since. Replies and notifications come over two connections, so a notification may
- * overtake the reply to a call that Redis served before it. So, if a time was noted while a call was under
- * way, it still counts after the reply: at worst the process looks once too often.
+ * The earliest due time that this process knows, from the last reply to `take_due` and from notifications
+ * since. Notifications come over a connection of their own, so a notification may overtake the reply to an
+ * earlier call. So a time that is noted while a call is under way still counts after the reply. At worst the
+ * process looks once too often.
  */
 export type NextDue = {
   /** Undefined when nothing will be due. */
   ms(): number | undefined;
-  /** A notification: an entry is due then. */
+  /** Notes a notification that an entry will be due at this time. */
   note(atMs: number): void;
-  /** Begins a call of `take_due`; the result takes what it replied. */
+  /** Begins a call of `take_due`. The returned function takes the earliest time of the reply. */
   begin(): (earliestMs: number | undefined) => void;
 };
 
-/** Creates it knowing of no entry. Memory grows with the calls under way. */
+/** Memory grows with the calls under way. */
 export function createNextDue(): NextDue {
   let earliestMs: number | undefined;
   const underWay = new Set<{ notedMs: number | undefined }>();

@@ -36,29 +36,31 @@ import { createStoreTime, createTestTime, type StoreTime } from './store-time.ts
 
 export type RedisDeps = {
   readonly address: RedisAddress;
-  /** How durable a commit is when it has resolved. */
   readonly durability: Durability;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long output waits for more of it; see `commit/commit-groups.ts`. Default: not at all. */
+  /**
+   * How long appended output waits for more output; see `commit/commit-groups.ts`. By default it does not
+   * wait.
+   */
   readonly outputEveryMs?: number;
-  /** The names of all keys begin with this. */
+  /** All keys begin with this. */
   readonly prefix?: string;
   /** Opens a physical connection; tests replace it. */
   readonly connect?: typeof connectPrimary;
-  /** For tests: the store's time, instead of that of Redis. */
+  /** For tests: store time, instead of the time of Redis. */
   readonly testMs?: () => number;
-  /** The wall clock of this host, epoch milliseconds. Default: `Date.now`. */
+  /** The wall clock of this host in epoch milliseconds, `Date.now` by default. */
   readonly wallMs?: () => number;
 };
 
 /**
- * When another process makes a task due now, it also takes it, a moment later; this process leaves it that
- * long. Otherwise all processes would ask for each task, and the cost of a task would grow with their number.
+ * The process that makes a task due usually takes it a moment later. Others leave it the task for this long,
+ * because otherwise every process would ask for every task.
  */
 const LEAVE_TO_OTHERS_MS = 100;
 
-/** Opens the store; rejects with one sentence when it cannot be used. */
+/** Opens the store. Rejects with one sentence if the store cannot be used. */
 export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const { clock, log, testMs, outputEveryMs = 0, prefix = PREFIX, wallMs = Date.now } = deps;
   const time = testMs ? createTestTime(testMs) : createStoreTime(clock, wallMs);
@@ -83,7 +85,7 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
     sparedLeases,
   };
   const onMessage = createMessageHandler(parts);
-  /** After a time in which this process could not read: changes may have been missed. */
+  /** To be called when this process can read again, because it may have missed changes. */
   const onReadable = (): void => {
     slices.forget();
     writtenTasks.forget();
@@ -123,7 +125,7 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   });
 }
 
-/** Names of channels belong to no database, so a store in another one has a channel of its own. */
+/** Channels belong to no database, so the name of the channel contains the number of the database. */
 function channelOf(database: number): string {
   return database === 0 ? 'hints' : `hints:${database}`;
 }
@@ -134,7 +136,7 @@ function createUniqueName(): string {
 
 type Listening = Pick<Engine, 'notifications' | 'slices' | 'nextDue' | 'dueTimer'>;
 
-/** Applies the changes of this process itself. */
+/** Applies the changes that commits of this process made. */
 function createApplyHandler({ notifications, slices, nextDue, dueTimer }: Listening) {
   return (topics: ReadonlySet<string>, dueMs: number | undefined): void => {
     slices.forget();
@@ -145,12 +147,12 @@ function createApplyHandler({ notifications, slices, nextDue, dueTimer }: Listen
   };
 }
 
-/** A task in a message. */
 type WrittenState = readonly [request_id: string, revision: Revision, state: string];
 
 /**
- * A message is the due time of an entry (or nothing), the process that sent it, and the topics that changed,
- * with the small states of tasks that were written. This process knows its own changes from the reply.
+ * A message has the due time of an entry (or nothing), the process that sent it, and the changed topics with
+ * small states of written tasks. A process ignores its own messages, because it knows its changes from the
+ * reply.
  */
 function createMessageHandler(
   parts: Listening & Pick<Engine, 'time' | 'processName' | 'writtenTasks'>,
@@ -179,7 +181,10 @@ type OpenerDeps = RedisDeps & {
   onReadable(): void;
 };
 
-/** Opens one physical connection and makes it ready; destroys it when that fails or the signal fires. */
+/**
+ * Opens one physical connection and makes it ready. Destroys the connection if that fails or the signal
+ * fires.
+ */
 async function prepare(
   { address, connect = connectPrimary }: RedisDeps,
   options: OpenOptions & { readonly use: ConnectionUse },
@@ -201,7 +206,7 @@ async function prepare(
   }
 }
 
-/** The client, with each reply noted. */
+/** Wraps the client so that `onReply` is called at each reply. */
 function noteReplies(client: RedisClient, onReply: () => void): RedisClient {
   return {
     ...client,
@@ -218,8 +223,8 @@ function noteReplies(client: RedisClient, onReply: () => void): RedisClient {
 }
 
 /**
- * Opens pairs that are ready: the server is checked, one connection listens, the other has the scripts and a
- * store.
+ * Opens pairs of connections. A pair is ready when the server is checked, one connection listens, and the
+ * other has loaded the scripts and opened the store.
  */
 function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) => Promise<Opened> {
   const { durability, clock, log, prefix, channel, ownChannel, time, onReadable } = deps;
@@ -255,7 +260,7 @@ function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) =
         requireSamePeer(calls, notifications);
         openedEpoch = await openStore(calls, epoch);
         if (durability === 'replica') barrier = createBarrier(calls, prefix, onReadable);
-        // A connected replica may still be far behind; the first round waits until it is not.
+        // A connected replica may still be far behind. The first round waits until the replica has caught up.
         await barrier.pass();
       });
       return { client, notifications, barrier, epoch: openedEpoch };
@@ -266,12 +271,14 @@ function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) =
   };
 }
 
-/** Where Redis lets this process listen to no channel of its own, it publishes although no other listens. */
+/**
+ * Redis may forbid the process its own channel. Then the scripts publish even if no other process listens.
+ */
 function ignoreErrorReply(error: unknown): void {
   if (!isErrorReply(error)) throw error;
 }
 
-/** While a failover is under way, two connections may find two servers. */
+/** During a failover, the two connections may find two servers. */
 function requireSamePeer({ peer }: RedisClient, other: RedisClient): void {
   if (peer !== other.peer) throw new Unreachable(`${peer} is the primary now, no longer ${other.peer}`);
 }

@@ -1,47 +1,46 @@
 /**
- * The scripts that run in Redis, as they are sent: each is its own file behind the parts it needs. A script
+ * The scripts that run in Redis. The text of a script is its own file after the parts that it needs. A script
  * is atomic, and its effects reach the disk and the replicas of Redis as one.
  *
- * The keys of a store, each behind the prefix of the store. These names, and those of fields and members,
- * never change.
+ * The keys of a store, after its prefix. These names, and those of fields and members, never change.
  *
  *   epoch, format       which store this is: a random name, and the format of what it holds
  *                       (`connection/format.ts`); written when the store is created
- *   meta                hash: open (how many tasks are open), succeeded (how many tasks are stored that did),
- *                       outputBytes, outputBytesMax (of all output together, as retention last had it),
- *                       step (the step of time that began last), eventMs, eventNumber (of the last event),
- *                       grants, changes (counters), forgotten (up to which change number removals are
- *                       forgotten), swept (last sweep), resumed (when sweeping began, or went on after a
- *                       gap)
+ *   meta                hash: open (number of open tasks), succeeded (number of stored tasks that succeeded),
+ *                       outputBytes (of all output), outputBytesMax (the limit that retention last used),
+ *                       step (the step of the activity that began last), eventMs, eventNumber (of the last
+ *                       event), grants, changes (counters), forgotten (up to which change number removals
+ *                       are forgotten), swept (last sweep), resumed (when sweeping began or resumed)
  *   task:<id>           hash: s, r (state, its revision), i, ir (input, its revision), o (1 while open, then
- *                       its outcome), c (created), n (session), a (assignees), e (cursor of its
- *                       event), w (its output: how many pieces the writer has stored, the last number,
- *                       bytes, f if it is full or r if it was removed, else -, then the writer and those
- *                       that it replaced, a character 30 between them); retention finds the entries of a
- *                       task by c, n, a, o, e and w
- *   output:<id>         stream: an entry for each write to the task's output; its pieces as one text, and as
- *                       its id the number of the last of them
+ *                       the outcome), c (created), n (session), a (assignees), e (cursor of the event),
+ *                       p (details), w (output: how many pieces the writer has stored, the last number,
+ *                       bytes, then f if full, r if removed, else -, then the writer and the replaced
+ *                       writers with a character 30 between them); retention finds the entries of a task by
+ *                       c, n, a, o, e and w
+ *   output:<id>         stream: an entry for each write to the task's output, with the pieces as one text;
+ *                       the id of an entry is the number of its last piece
  *   ended-output        sorted set: settled tasks that have output, by when they settled
  *   agent:<id>          hash: v, r (record, its revision), reg (registration), lim (limit), tags, lg (last
- *                       grant), cm (last contact), bm, bg (last heartbeat, gap before it), p (last push)
+ *                       grant), cm (last contact), bm, bg (last heartbeat, gap before it), rm (when it
+ *                       registered), p (last push), um (since when its pushes fail)
  *   key:<key>           hash: v, r (idempotency record, its revision), e (when it expires)
  *   slots:<agent>       sorted set: the tasks that hold a slot, by the number of the grant
  *   free:<tag>          set: the agents that may take one more task
  *   waiting:<tag>       sorted set: positions of waiting tasks
  *   waiting-tasks, waiting-tags
- *                       sorted set of the positions of all waiting tasks, and set of the tags that have any:
- *                       figures and a listing for the operator, on which nothing else rests
- *   waiting-for-answer  sorted set: positions of the tasks with an open question, by when it was asked; a
- *                       listing for the operator, on which nothing else rests
+ *                       sorted set of the positions of all waiting tasks, and set of the tags that they wait
+ *                       for: only for figures and a listing of the operator
+ *   waiting-for-answer  sorted set: positions of the tasks with an open question, by when it was asked; only
+ *                       for a listing of the operator
  *   pending-tasks, running-tasks, by-outcome:<outcome>
- *                       sorted sets of the positions of open tasks, and of settled ones without success:
- *                       listings for the operator, on which nothing else rests
- *   activity:<step>     hash, of a step of 30 s in which something changed: w, r (how many tasks waited, and
- *                       were open and did not, before), and `<outcome> <index>`: how many ended so, after
- *                       this long; expires
+ *                       sorted sets: positions of open tasks, and of tasks settled without success; only for
+ *                       listings of the operator
+ *   activity:<step>     hash of a step of 30 s in which something changed: w (how many tasks waited before),
+ *                       r (how many other tasks were open), and `<outcome> <index>`: how many tasks ended
+ *                       with this outcome and took this long; expires
  *   no-agent:<step>     hash: tasks that found no agent, by tag; expires
- *   claimable:<agent>   sorted set: positions of the tasks that claims may hand out, by from when on (0: at
- *                       once)
+ *   claimable:<agent>   sorted set: positions of the tasks that claims may hand out, by the time from which
+ *                       they may (0: at once)
  *   agents              sorted set: the agents with a record
  *   changed, gone       sorted sets: agents by the number of their last change, or of their removal
  *   all, by-session:<session>, by-agent:<agent>, unreported:<agent>
@@ -49,15 +48,15 @@
  *   due, leases         sorted set: refs by due time; hash: the lease of each ref that was taken
  *   feed:<session>      stream: one entry for each event
  *   trimmed:<session>   cursor of the last event that was trimmed away
- *   crowded             set: sessions with new events, which may have too many
+ *   crowded             set: sessions with new events, which may exceed the limit
  *   ended               sorted set: settled tasks by when they settled
- *   last-ended          list: how the tasks ended that ended last, the last of them first
+ *   last-ended          list: the tasks that ended last, the latest first, and how they ended
  *   fade                sorted set, the expiry index: k:<key>, s:<session> and
  *                       u:<length of agent>:<agent><position>, by when they expire
- *   barrier             counter, written to find out whether replicas have all writes before it
+ *   barrier             counter, written to find out whether a replica has all earlier writes
  *   hints               the channel of notifications; that of database N > 0 is hints:N, because channels
  *                       belong to no database
- *   hints/<process>     a channel that only this process listens to, so that others can be counted
+ *   hints/<process>     a channel that only this process listens to, for counting the other listeners
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -69,19 +68,21 @@ import { LEASE_GAP_MS } from './spared-leases.ts';
 
 export type Script = {
   readonly text: string;
-  /** Whether Redis takes it as long as it takes any write: also when its memory is full. */
+  /** Whether Redis runs the script even when its memory is full. */
   readonly endsOrFrees: boolean;
-  /** Names it in Redis once it was loaded. */
+  /** The name of the loaded script in Redis. */
   readonly sha: string;
 };
 
 /**
- * `no-writes`: only reads. `allow-oom`: writes also when the memory of Redis is full, because what ends a
- * task or frees memory is never refused for want of it. `null`: is refused then, because it adds.
+ * - `no-writes`: the script only reads.
+ * - `allow-oom`: the script also writes when the memory of Redis is full, because what ends a task or frees
+ *   memory must always be possible.
+ * - `null`: the script adds something, so it is refused when memory is full.
  */
 type Flag = 'no-writes' | 'allow-oom' | null;
 
-/** A contact is exact to this. */
+/** How exact the time of a contact is. */
 export const CONTACT_GRAIN_MS = 250;
 
 /** The numbers of the store port, under the names that the scripts use. */
@@ -112,7 +113,10 @@ function readScript(name: string, flag: Flag, parts: readonly string[]): Script 
   return { text, endsOrFrees: flag === 'allow-oom', sha: createHash('sha1').update(text).digest('hex') };
 }
 
-/** Reads a part. The byte of one letter is sent as its value, `byte('T')` as 84: so no script computes it. */
+/**
+ * Reads a part. It replaces the byte of a letter by the number, `byte('T')` by 84, so that no script computes
+ * the byte.
+ */
 function readPart(part: string): string {
   const text = readFileSync(join(import.meta.dirname, 'scripts', `${part}.lua`), 'utf8');
   return text.replaceAll(/\bbyte\('(\w)'\)/g, (_, letter: string) => String(letter.charCodeAt(0)));
@@ -142,11 +146,11 @@ export const scripts = {
   activity: readScript('activity', 'no-writes', TIMED),
   outputPage: readScript('output_page', 'no-writes', ['prelude', 'epoch']),
   lastEnded: readScript('last_ended', 'no-writes', ['prelude', 'epoch']),
-  /** Commits of which one adds a task or an agent. */
+  /** For commits, at least one of which adds a task or an agent. */
   admit: readScript('commit', null, COMMIT_PARTS),
-  /** Any other commits. */
+  /** For other commits. */
   commit: readScript('commit', 'allow-oom', COMMIT_PARTS),
-  /** The same where one of them changes an output. */
+  /** The same two for commits, at least one of which changes an output. */
   admitOutput: readScript('commit', null, OUTPUT_PARTS),
   commitOutput: readScript('commit', 'allow-oom', OUTPUT_PARTS),
   takeDue: readScript('take_due', 'allow-oom', TIMED),
@@ -156,7 +160,7 @@ export const scripts = {
   barrier: readScript('barrier', 'allow-oom', []),
 } as const satisfies Readonly<Record<string, Script>>;
 
-/** Runs a script by its hash, or by its text where Redis no longer has it. */
+/** Runs a script by its hash, or by its text if Redis no longer has the script. */
 export async function runScript(
   client: RedisClient,
   script: Script,

@@ -1,29 +1,29 @@
 /**
- * The store's time is TIME of Redis, as it is. Between two looks at it this process goes on by its monotonic
- * clock. A clock of Redis that is set forward ends tasks early; one that is set back makes them late by the
- * step. Stamps of events and endings never fall (`scripts/operations.lua`).
+ * Store time is TIME of Redis, as it is. Between two readings of TIME this process counts on by its monotonic
+ * clock. If the clock of Redis is set forward, tasks end early; if it is set back, they end late by the step.
+ * Stamps of events and endings never fall (`scripts/operations.lua`).
  */
 import type { Clock } from '../../ports/clock.ts';
 
 export type StoreTime = {
-  /** Whole milliseconds since the Unix epoch; falls only where the clock of Redis was set back. */
+  /** Whole milliseconds since the Unix epoch. The time falls only if the clock of Redis was set back. */
   nowMs(): number;
-  /** The time argument of a script: empty, so that it takes TIME; a test gives its own time. */
+  /** The time argument of a script: empty for TIME. A test gives its own time. */
   argument(): string;
   /** Takes TIME from the reply to a call that was sent at `sentMs` (monotonic). */
   learn(redisMs: number, sentMs: number): void;
-  /** Says what a person should set right; null when all is well. */
+  /** Says what a person should set right; null if all is well. */
   warning(): string | null;
 };
 
-/** A smaller fall comes of the network alone. */
+/** A smaller fall is only due to the delay of replies. */
 const SET_BACK_MS = 1_000;
-/** The clocks of two hosts that differ by less than this agree. */
+/** Clocks of two hosts that differ by less than this count as equal. */
 const AGREE_WITHIN_MS = 60_000;
 
-/** Creates it without a look; `wallMs` is the clock of this host, epoch milliseconds. */
+/** `wallMs` is the clock of this host in epoch milliseconds. */
 export function createStoreTime(clock: Clock, wallMs: () => number): StoreTime {
-  /** To the monotonic clock; null before the first look. */
+  /** What to add to the monotonic clock; null before the first reading. */
   let offsetMs: number | null = null;
   let lastMs = 0;
   let aheadMs = 0;
@@ -49,7 +49,7 @@ export function createStoreTime(clock: Clock, wallMs: () => number): StoreTime {
   };
 }
 
-/** A time that a test moves by hand: every script is given it, and nothing is learned. */
+/** A time that a test moves by hand. Every script gets this time. */
 export function createTestTime(nowMs: () => number): StoreTime {
   return { nowMs, argument: () => String(nowMs()), learn: () => undefined, warning: () => null };
 }

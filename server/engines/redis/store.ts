@@ -2,20 +2,19 @@
  * The Redis engine: the store port over one Redis or Valkey, for any number of gateway processes.
  *
  * How it keeps the port's promises
- * - A commit is one script: checked and applied as one, with all its effects. `scripts.ts` lists the keys.
- *   Where the reply is lost it is sent again under the same revision, and the script finds out whether it was
- *   applied.
- * - A reply is held back until what it rests on is durable (`client/durability.ts`), so reads, conflicts and
- *   notifications need no further care.
- * - The process keeps no state but the connection, and what it or another process wrote a moment ago
- *   (`reads/written-tasks.ts`): what one process was given, every other sees.
+ * - A script checks and applies a commit with all its effects. `scripts.ts` lists the keys. If the reply is
+ *   lost, the commit is sent again under the same revision, and the script finds out whether it was applied.
+ * - A reply is held back until the writes that it depends on are durable (`client/durability.ts`). So reads,
+ *   conflicts and notifications need no further care.
+ * - The process keeps only the connection, and what processes wrote a moment ago (`reads/written-tasks.ts`).
+ *   So what one process has returned, every other process sees.
  * - Notifications come over a connection of their own, which is up only together with that of the calls
- *   (`connection/connection-state.ts`). After they were lost, every listener is notified, feeds continue from
- *   their positions, and cursors of `readAgentChanges` are refused.
- * - Every reply is bounded: pages of agents by their bytes, listings and feeds by their number of ids. One
- *   value above 64 KiB is read at a time (`reads/values.ts`).
- * - What ends a task or frees memory is written also when the memory of Redis is full; new tasks, agents
- *   and output are refused before that (`connection/server-inspection.ts`).
+ *   (`connection/connection-state.ts`). After a loss every listener is notified, feeds continue from their
+ *   positions, and old cursors of `readAgentChanges` get all agents.
+ * - Every reply is bounded: pages of agents in bytes, listings and feeds in the number of ids. Only one value
+ *   above 64 KiB is read at a time (`reads/values.ts`).
+ * - What ends a task or frees memory is written even when the memory of Redis is full. New tasks, agents and
+ *   output are refused before that (`connection/server-inspection.ts`).
  */
 
 import type { SharedReads } from '../../async/shared-reads.ts';
@@ -57,7 +56,6 @@ import { scripts } from './scripts.ts';
 import type { SparedLeases } from './spared-leases.ts';
 import type { StoreTime } from './store-time.ts';
 
-/** The parts of a running engine. */
 export type Engine = {
   readonly connection: Connection;
   readonly values: Values;
@@ -74,11 +72,11 @@ export type Engine = {
   readonly nextDue: NextDue;
   readonly sparedLeases: SparedLeases;
   readonly noteDamage: DamageLog;
-  /** Names this process among those that share the store; no other ever has the same name. */
+  /** The unique name of this process among those that share the store. */
   readonly processName: string;
 };
 
-/** One call of `trim` is cut into slices, so that other calls run in between. */
+/** One call of `trim` runs several slices, so that other calls run in between. */
 const TRIM_SLICES_MAX = 20;
 const TRIM_SLICE = 50;
 
@@ -123,7 +121,7 @@ function createReads(
       const written = kind === 'task' ? writtenTasks.findSettled(id) : undefined;
       return (written as Stored<Kinds[K]> | undefined) ?? (await read(kind, id));
     },
-    // Redis responds to a read after the writes that it has seen are durable.
+    // Redis replies to a read only when the writes that the read has seen are durable.
     async getForCommit(request_id) {
       connection.requireUp();
       return writtenTasks.find(request_id) ?? (await read('task', request_id));
@@ -132,7 +130,7 @@ function createReads(
       const [resumedMs, status] = (await values.readStatus(agent_id)) as readonly Reply[];
       const agentStatus = statuses.parse(agent_id, resumedMs, status);
       if (agentStatus || !Array.isArray(status)) return agentStatus;
-      // Nothing else would ever replace or remove a record that cannot be read; the agent registers again.
+      // Nothing else would ever replace or remove a damaged record. The agent will register again.
       const expect = String(status[1]);
       await commit({ writes: [{ kind: 'agent', id: agent_id, expect, value: null }] });
       return undefined;
@@ -148,7 +146,7 @@ function createWrites(
   const { connection, groups, inspection, dueTimer, clock, time, nextDue } = engine;
   const { processName, writtenTasks, sparedLeases } = engine;
   let names = 0;
-  /** A name that was never used before, for a revision or for leases. */
+  /** Creates a new unique name, for a revision or for leases. */
   const createName = (): string => {
     names += 1;
     return `${processName}-${names}`;
@@ -250,13 +248,13 @@ function parseCommitResult(result: string, revision: Revision): CommitResult {
   }
 }
 
-/** How an output stands, as the commit script returns it. */
+/** Reads how an output stands from the commit script's text. */
 function parseOutputHead(text: string): OutputHead {
   const [next, last, flag] = text.split(' ');
   return { next: Number(next), last: Number(last), isFull: flag === 'f' };
 }
 
-/** The text before the first blank and the one behind it. */
+/** Returns the text before the first blank, and the text after it. */
 function splitOnce(text: string): readonly [string, string?] {
   const at = text.indexOf(' ');
   return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];

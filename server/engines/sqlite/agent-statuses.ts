@@ -1,6 +1,6 @@
 /**
- * The status of agents as it was committed last. Copies of rows and records are kept in memory; they may be
- * lost, and a commit that touches an agent removes them.
+ * The last committed status of each agent. Memory has copies of records and slots, which may be lost at any
+ * time. A commit that touches an agent removes its copy.
  */
 import { createBoundedMap } from '../../async/bounded-map.ts';
 import type { AgentRecord } from '../../domain/agent.ts';
@@ -10,17 +10,16 @@ import { parseValue } from '../single-values.ts';
 import type { Prepare } from './statements.ts';
 
 export type AgentStatuses = {
-  /** Undefined if it has no record. Throws `StoreDamaged`. */
+  /** Undefined without a record. Throws `StoreDamaged`. */
   read(agent_id: string): AgentStatus | undefined;
-  /** The same, undefined also where its record cannot be read: one of several. */
+  /** As `read`, but undefined if the record is damaged: for callers that read many agents. */
   readIfWhole(agent_id: string): AgentStatus | undefined;
   readRecord(agent_id: string): AgentRecord | undefined;
-  /** All agents with a record. */
   listIds(): readonly string[];
   holdsSlot(agent_id: string, request_id: string): boolean;
-  /** A commit has changed its slots. */
+  /** Called when a commit has changed the agent's slots. */
   forgetSlots(agent_id: string): void;
-  /** A commit has changed its record. */
+  /** Called when a commit has changed the agent's record. */
   forget(agent_id: string): void;
   forgetAll(): void;
 };
@@ -28,14 +27,14 @@ export type AgentStatuses = {
 type Copy = {
   readonly record: AgentRecord;
   readonly revision: string;
-  /** Null once a commit has changed them. */
+  /** Null once a commit has changed the slots. */
   slots: number | null;
 };
 
-/** This many agents are read without the file. The gateway's index keeps its own copy of all of them. */
+/** This many agents are read without the file. The gateway's index keeps its own copy of all agents. */
 const COPIES_MAX = 4_096;
 
-/** Creates it over the tables of a connection. `onDamaged` gets the error of each record it passes over. */
+/** `onDamaged` gets the error of each damaged record that `readIfWhole` leaves out. */
 export function createAgentStatuses(
   prepare: Prepare,
   contacts: Contacts,

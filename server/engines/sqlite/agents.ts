@@ -1,6 +1,6 @@
 /**
  * The agents as the writer keeps them: records, slots, and for each tag the agents with a free slot. A commit
- * looks at an agent once; what it changes is saved at its end.
+ * reads the row of an agent once, and saves the changes at its end.
  */
 import type { AgentCall, SlotCall } from './calls.ts';
 import type { Counters } from './counters.ts';
@@ -9,32 +9,34 @@ import type { Entries } from './entries.ts';
 import { type Prepare, parseOr } from './statements.ts';
 import type { Values } from './values.ts';
 
-/** An agent in a commit, and as it was before. */
+/** An agent during a commit. `before`: as it was before the commit. */
 type Agent = {
   registration: string;
   slotsMax: number;
   used: number;
-  /** Undefined until they are needed: they are in the record. */
+  /** Undefined until the tags are needed: then they are read from the record. */
   tags: readonly string[] | undefined;
   isWritten: boolean;
   readonly before: { readonly registration: string | null; readonly free: number; readonly used: number };
 };
 
-/** The agents in one commit. */
 type AgentsOfCommit = {
-  /** Whether the grants and releases can be made, together and in order. */
+  /** Whether all grants and releases can be made, in their order. */
   areGrantable(changes: readonly SlotCall[]): boolean;
   write(call: AgentCall, revision: string): void;
-  /** Returns the numbers of the grants whose task holds the slot already: they change nothing. */
+  /**
+   * Applies the changes. Returns the indexes of grants that changed nothing, because the task held the slot
+   * already.
+   */
   change(changes: readonly SlotCall[]): readonly number[];
-  /** Saves what has changed; returns whether an agent became due, because a task waits for it. */
+  /** Saves the changed agents. Returns whether an agent became due because a task waits for it. */
   save(nowMs: number): boolean;
 };
 
 export type Agents = {
-  /** How many of these writes add an agent, less those that remove one. */
+  /** By how much these writes change the number of agents. */
   countAdded(calls: readonly AgentCall[]): number;
-  /** An agent with one of these tags and a free slot. */
+  /** Finds an agent with one of these tags and a free slot. */
   findFree(tags: readonly string[]): string | undefined;
   begin(): AgentsOfCommit;
 };
@@ -113,7 +115,7 @@ function beginCommit(deps: Deps, statements: Statements): AgentsOfCommit {
       for (const { agent: id, task, registration } of changes) {
         const agent = look(id);
         const more = taken.get(id) ?? 0;
-        // A release alone makes room for no grant.
+        // A single release needs no look: there is no grant that could use its room.
         if (registration === null && changes.length === 1) continue;
         if (registration !== null && agent?.registration !== registration) return false;
         const isHeld = findSlot.get(id, task) !== undefined;
@@ -163,7 +165,9 @@ function beginCommit(deps: Deps, statements: Statements): AgentsOfCommit {
   };
 }
 
-/** Saves an agent as the commit leaves it; returns whether it became due, because a task waits for it. */
+/**
+ * Saves an agent at the end of a commit. Returns whether the agent became due because a task waits for it.
+ */
 function saveAgent(
   { counters, entries, dueEntries, values }: Deps,
   { put, setUsed, addFree, dropFree }: Statements,

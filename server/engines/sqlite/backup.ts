@@ -1,6 +1,6 @@
 /**
- * Copies a database while a gateway uses it. The copy holds everything that was acknowledged before it began,
- * and nothing half: SQLite copies one moment of the file. Meanwhile commits go on; the log beside the
+ * Copies a database while a gateway uses it. SQLite copies one moment of the file, so the copy has everything
+ * that was acknowledged before it began, and no half commit. Meanwhile commits go on, and the log beside the
  * database grows until the copy is complete.
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
@@ -11,15 +11,14 @@ import { requireOwnFile } from './file-format.ts';
 import { findDamage } from './inspection.ts';
 import { createPrepare } from './statements.ts';
 
-/** How much a copy holds. */
 export type Copied = { readonly bytes: number; readonly openTasks: number; readonly agents: number };
 
-/** How long it waits for the rare locks of the gateway's writer. */
+/** How long a copy waits for the rare locks of the gateway's writer. */
 const BUSY_WAIT_MS = 10_000;
 
 /**
- * Copies the database to the file `copy`, which must not exist. The copy has been checked, and is on the
- * disk, before it gets that name. Throws an error that says what to do; then there is no copy.
+ * Copies the database to the file `copy`, which must not exist. Before the copy gets that name, it has been
+ * checked and is on the disk. A thrown error says what to do, and leaves no copy.
  */
 export function copyDatabase(path: string, copy: string): Copied {
   if (!requireOwnFile(path)) throw new Error(`There is no database ${path}: STORE names the one to copy.`);
@@ -40,7 +39,10 @@ export function copyDatabase(path: string, copy: string): Copied {
   }
 }
 
-/** SQLite takes an empty file to copy to, and does not say why it can't create one. */
+/**
+ * SQLite can copy into an empty file. Creating the file here gives a reason if that fails, which SQLite would
+ * not.
+ */
 function makeEmpty(file: string): void {
   try {
     rmSync(file, { force: true });
@@ -65,7 +67,7 @@ function copyMoment(path: string, copy: string): void {
   }
 }
 
-/** Counts the rows of the copy. Throws if they are not as many as the gateway had counted. */
+/** Counts the rows of the copy. Throws if the gateway's counts differ. */
 function checkCounts(copy: string): Omit<Copied, 'bytes'> {
   const sqlite = new DatabaseSync(copy, { readOnly: true });
   try {

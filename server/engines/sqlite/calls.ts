@@ -1,12 +1,11 @@
 /**
- * The calls that change the file, as the writer gets them: a group of calls is one flat list of words, which
- * is copied between threads faster than objects are. Texts are rendered by the sender; no object crosses.
+ * The calls that change the file, as the writer gets them. A group of calls is one flat list of words,
+ * because threads copy that faster than objects. The sender renders the texts.
  *
  *   group    time of the group, then its calls
  *   call     COMMIT … │ TAKE_DUE limit │ RENEW count, (ref, lease) … │ TRIM four numbers
  *
- * `writeCommit()` and `readCommit()` are the two halves of a commit; each line of one has its line in the
- * other.
+ * `readCommit()` reads exactly the words that `writeCommit()` writes, line by line.
  */
 import { isTimed } from '../../domain/activity.ts';
 import { writeEnded } from '../../domain/ended-task.ts';
@@ -21,10 +20,10 @@ export const TAKE_DUE = 1;
 export const RENEW = 2;
 export const TRIM = 3;
 
-/** How a task ends in a commit, rendered for the tables. */
+/** How a task ends in a commit, in the form of the tables. */
 export type EndingCall = {
   readonly outcome: string;
-  /** The index in the counts `tookMs` of an activity step; null if it is not counted how long it took. */
+  /** The index in the counts `tookMs` of an activity step; null if these do not count the task. */
   readonly tookIndex: number | null;
   readonly noAgent: readonly string[];
   readonly json: string;
@@ -35,13 +34,13 @@ export type TaskCall = {
   readonly expect: string;
   readonly json: string;
   readonly isOpen: boolean;
-  /** Undefined: they stay; null removes them. */
+  /** Undefined leaves the stored details; null removes them. */
   readonly details: string | null | undefined;
   readonly index: readonly IndexChange[];
   readonly ending: EndingCall | null;
 };
 
-/** An agent's record; without one it is removed. */
+/** The write of an agent's record. A null record removes the stored one. */
 export type AgentCall = {
   readonly id: string;
   readonly expect: string;
@@ -53,7 +52,7 @@ export type AgentCall = {
   } | null;
 };
 
-/** A value, written once. */
+/** A value that is written once. */
 export type OnceCall = {
   readonly kind: 'input' | 'key';
   readonly id: string;
@@ -70,7 +69,7 @@ export type DueCall = {
   readonly unlessHeld: boolean;
 };
 
-/** With a registration the slot is granted, without one released. */
+/** With a registration the slot is granted; without, it is released. */
 export type SlotCall = {
   readonly agent: string;
   readonly task: string;
@@ -84,7 +83,7 @@ type EventCall = {
   readonly n: number;
 };
 
-/** One commit. Its revision and its cursor were chosen by the sender. */
+/** One commit. The sender has chosen the revision and the cursor of the event. */
 export type CommitCall = {
   readonly revision: string;
   readonly notAfterMs: number | null;
@@ -95,7 +94,10 @@ export type CommitCall = {
   readonly slots: readonly SlotCall[];
   readonly noneFree: readonly string[];
   readonly noneWaiting: readonly string[];
-  /** Whether the agent whose silence the commit rests on had a contact: the sender knows contacts. */
+  /**
+   * Whether the agent of `noContactAfter` had a contact. The sender decides this, because it knows the
+   * contacts.
+   */
   readonly hadContact: boolean;
   readonly openTasksMax: number | null;
   readonly agentsMax: number | null;
@@ -106,7 +108,6 @@ export type CommitCall = {
 const HELD = -1;
 const REMOVED = -2;
 
-/** Adds a commit to the words of a group. */
 export function writeCommit(
   words: unknown[],
   batch: Batch,
@@ -155,12 +156,11 @@ function countList(list: readonly string[]): readonly unknown[] {
   return [list.length, ...list];
 }
 
-/** Reads the words of a group one after the other. */
 export type WordReader = {
   hasMore(): boolean;
-  /** The next word, which is of this type: its writer has put it there. */
+  /** Returns the next word. The caller must know its type. */
   next<T>(): T;
-  /** The next words, each read by `read`; how many there are stands before them. */
+  /** Reads a list: its first word is the number of items, and `read` reads each item. */
   many<T>(read: () => T): readonly T[];
 };
 
@@ -174,7 +174,7 @@ export function createWordReader(words: readonly unknown[]): WordReader {
   };
 }
 
-/** Reads what `writeCommit()` wrote behind the word COMMIT. */
+/** Reads what `writeCommit()` wrote after the word COMMIT. */
 export function readCommit({ next, many }: WordReader): CommitCall {
   const [revision, notAfterMs] = [next<string>(), next<number | null>()];
   const tasks: TaskCall[] = [];

@@ -1,6 +1,6 @@
 /**
- * One commit in the writer: its conditions are queries, its effects are statements. All conditions come
- * before all effects, so a conflict changes nothing and needs no savepoint.
+ * One commit in the writer. The conditions are queries and come before all effects, which are statements. So
+ * a conflict has changed nothing and needs no savepoint.
  */
 import type { CommitResult } from '../../ports/store.ts';
 import type { Agents } from './agents.ts';
@@ -12,7 +12,6 @@ import type { Outputs, PlannedOutput } from './outputs.ts';
 import type { Prepare } from './statements.ts';
 import type { Values } from './values.ts';
 
-/** The tables, each with what the writer does to it. */
 export type Tables = {
   readonly values: Values;
   readonly entries: Entries;
@@ -25,20 +24,20 @@ export type Tables = {
 /** A commit that reached the writer too late for its caller. */
 export type Late = { readonly isLate: true };
 
-/** A commit that was made; of its slots these, by number, were granted to their tasks before. */
+/** A commit that was made. `held`: the indexes of the slots that their tasks held already. */
 export type Made = Extract<CommitResult, { ok: true }> & { readonly held: readonly number[] };
 
-/** When a group is applied, and what it adds to what the sender knows of its commits. */
+/** What the commits of a group share in the writer. */
 export type GroupContext = {
   readonly nowMs: number;
-  /** For all output together. */
+  /** The limit of all output together. */
   readonly outputBytesMax: number;
-  /** More topics to notify. */
+  /** Topics to notify that the sender cannot know. */
   readonly topics: Set<string>;
 };
 
 export type Commits = {
-  /** Decides and applies a commit. 0: it is made, and there is nothing more to say. */
+  /** Decides and applies a commit. 0: the commit was made, and the sender knows the rest. */
   commit(call: CommitCall, group: GroupContext): Made | Conflict | Late | 0;
 };
 
@@ -55,7 +54,7 @@ export function createCommits(prepare: Prepare, tables: Tables): Commits {
     return !(
       tasks.every(({ id, expect }) => isOf('task', id, expect)) &&
       calls.every(({ id, expect }) => isOf('agent', id, expect)) &&
-      // An input is written with its task and never without it.
+      // An input is only written with its task, so the new task's condition is enough.
       once.every(({ kind, id }) => (kind === 'input' && isNewTask(tasks, id)) || isOf(kind, id, 'absent'))
     );
   }
@@ -80,7 +79,7 @@ export function createCommits(prepare: Prepare, tables: Tables): Commits {
     if (details === null) values.remove('details', id);
     else if (details !== undefined) values.put('details', id, { revision, json: details });
     if (isOpen || !ending) return;
-    // Never before the last event, so that events and retention have one order.
+    // Not earlier than the last event, so that events and retention have the same order.
     const ms = event?.ms ?? Math.max(nowMs, counters.get('event_ms'));
     outputs.settle(id, ms);
     counters.noteEnding(ending, nowMs);

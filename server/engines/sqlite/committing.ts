@@ -1,6 +1,6 @@
 /**
- * Commits and the other calls that write: each joins a group. When a commit is made, its results update the
- * copies in memory, and its topics are collected.
+ * Commits and the other calls that write. Each call joins a group. When a commit is made, the copies in
+ * memory are updated and its topics are collected.
  */
 import { hasTextField } from '../../domain/json-text.ts';
 import type { TaskInput, TaskState } from '../../domain/task.ts';
@@ -20,9 +20,9 @@ import type { CallResult } from './decider.ts';
 import { type Feeds, feedTopic, type Position } from './feed.ts';
 import type { GroupCommit } from './group-commit.ts';
 
-/** The copies in memory: they may be lost. */
+/** The copies in memory, which may be lost. */
 export type Copies = {
-  /** The states and the inputs of the last commits, by kind and id. */
+  /** States and inputs of the last commits, by kind and id. */
   values: {
     get(key: string): Stored<TaskState | TaskInput> | undefined;
     set(key: string, value: Stored<TaskState | TaskInput>): void;
@@ -37,9 +37,8 @@ type Deps = {
   readonly groups: () => GroupCommit;
   readonly copies: Copies;
   readonly contacts: Contacts;
-  /** Names this run of the file: revisions begin with it. */
+  /** The name of this run of the file. Revisions begin with it. */
   readonly run: string;
-  /** When the last stored event came. */
   readonly lastEventMs: number;
   readonly nowMs: () => number;
 };
@@ -47,11 +46,10 @@ type Deps = {
 export type Committing = {
   /** `isOutput`: the batch only adds output. */
   commit(batch: Batch, isOutput?: boolean): Promise<CommitResult>;
-  /** Adds a call other than a commit. */
   ask<T extends CallResult>(...call: readonly unknown[]): Promise<T>;
 };
 
-/** Numbers of cursors of one millisecond end here. */
+/** The highest number of a cursor within one millisecond. */
 const CURSOR_NUMBER_MAX = 999_999;
 
 export function createCommitting(deps: Deps): Committing {
@@ -67,7 +65,7 @@ export function createCommitting(deps: Deps): Committing {
       commits += 1;
       const revision = `${run}-${commits}`;
       const cursor = event ? nextCursor() : null;
-      // On its own first: a value that cannot be written must not leave half a call in the group of others.
+      // The call is rendered apart first: if a value cannot be written, no half call stays in the group.
       const call: unknown[] = [];
       writeCommit(call, batch, revision, cursor, hadContact);
       words.push(...call);
@@ -96,7 +94,10 @@ export function createCommitting(deps: Deps): Committing {
   };
 }
 
-/** Creates the next cursor: its time never falls, and none is issued twice, also after a restart. */
+/**
+ * Returns a function that issues the next cursor. The time of cursors never falls, and none is issued twice,
+ * even after a restart.
+ */
 function createCursors({ lastEventMs, nowMs }: Deps): () => Position {
   let [ms, number] = [lastEventMs, CURSOR_NUMBER_MAX];
   return () => {
@@ -107,7 +108,7 @@ function createCursors({ lastEventMs, nowMs }: Deps): () => Position {
   };
 }
 
-/** The agents that get another registration: it counts as a contact. */
+/** The agents that get another registration, which counts as a contact. */
 function listRegistered({ statuses }: Copies, writes: Batch['writes']): readonly string[] {
   return writes.flatMap((write) => {
     if (write.kind !== 'agent' || !write.value) return [];
@@ -115,7 +116,10 @@ function listRegistered({ statuses }: Copies, writes: Batch['writes']): readonly
   });
 }
 
-/** Until its reply is here, what a commit changes is read from the tables: no read is behind another. */
+/**
+ * Until the reply to a commit is here, reads of what it changes go to the tables. So no read is older than an
+ * earlier read.
+ */
 function forgetCopies({ values, statuses }: Copies, { writes, slots = [] }: Batch): void {
   for (const { kind, id } of writes) {
     if (kind === 'agent') statuses.forget(id);
@@ -139,7 +143,7 @@ function updateCopies(
   for (const write of writes) {
     if (write.kind === 'task' || write.kind === 'input') {
       const key = `${write.kind}/${write.id}`;
-      // A text is long: it would be kept for nothing.
+      // A long text would take memory and hardly be read from here.
       if (hasTextField(write.value)) values.delete(key);
       else values.set(key, { value: write.value, revision });
     } else if (write.kind === 'agent') {
@@ -164,11 +168,11 @@ function collectTopics({ writes, slots = [], due = [], event, output }: Batch, t
   }
   if (due.length > 0) topics.add('due');
   if (event) topics.add(feedTopic(event.session));
-  // Watchers of the output are notified of the task's state anyway.
+  // A written state notifies the watchers of the output anyway.
   if (output && writes.length === 0) topics.add(`output:${output.request_id}`);
 }
 
-/** The commit as it was made; undefined if it was not. */
+/** Undefined if the commit was not made. */
 function findMade(result: CallResult, revision: string): Made | undefined {
   if (result === 0) return { ok: true, revision, held: [] };
   return typeof result === 'object' && 'ok' in result && result.ok ? result : undefined;
@@ -188,7 +192,7 @@ function settle(
   } else resolve(result as CommitResult);
 }
 
-/** Contacts of an agent wait until the commits that rest on its silence are decided. */
+/** Lets contacts of an agent wait until commits that rest on its silence are decided. */
 export function createSilence(commit: Committing['commit']) {
   const undecided = new Map<string, Promise<unknown>>();
   return {

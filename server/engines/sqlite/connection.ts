@@ -1,31 +1,32 @@
-/** Connections to a file: one writes, in its thread; the other reads, and sees what is committed. */
+/** Opens the connections to a file: one for the writer thread, and one for reading what is committed. */
 import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../async/error-message.ts';
 import { createTables, requireOwnFile } from './file-format.ts';
 import { SCHEMA } from './schema.ts';
 
-/** How long a connection waits for the rare exclusive locks of the other. */
+/** How long a connection waits for the rare exclusive locks of another. */
 const BUSY_WAIT_MS = 250;
 /** Large enough for the inner pages of a large file, so that an uncached read costs about one page. */
 const CACHE_KIB = 32_768;
 /**
- * A commit that leaves this many pages in the log, 32 MB, moves it into the database before it returns. That
- * takes as long as many commits, so it is rare; and a page that was written often is moved once.
+ * A commit that leaves this many pages (32 MB) in the log moves the log into the database before it returns.
+ * That takes as long as many commits, so it must be rare. A page that was written often is moved only once.
  */
 const CHECKPOINT_PAGES = 8_000;
-/** The log is cut to this size when it starts over. */
+/** The log file is cut to this size when it starts over. */
 const LOG_BYTES_MAX = 64 * 2 ** 20;
 
 const PRAGMAS = `PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${CACHE_KIB};`;
 
 /**
- * Opens the file for writing, and creates it if it is missing. A commit is on disk when it returns. Throws an
- * error that says what to do.
+ * Opens the file for writing, and creates it if it is missing. On this connection a commit is on disk when it
+ * returns. A thrown error says what to do.
  */
 export function openFile(path: string): DatabaseSync {
   requireOwnFile(path);
   return openChecked(path, false, (sqlite) => {
-    // Before the log begins: the header on disk says whose file it is from the first moment on.
+    // The tables are created before the log begins, so that the header on disk says from the start whose file
+    // it is.
     sqlite.exec('PRAGMA synchronous = FULL');
     createTables(sqlite, path);
     sqlite.exec(
@@ -37,12 +38,11 @@ export function openFile(path: string): DatabaseSync {
   });
 }
 
-/** Opens the file for reading; it must have been opened for writing before. */
+/** Opens the file for reading. It must have been opened for writing before. */
 export function openReader(path: string): DatabaseSync {
   return openChecked(path, true, (sqlite) => sqlite.exec(PRAGMAS));
 }
 
-/** Opens tables in memory, for reading and writing. */
 export function openMemory(): DatabaseSync {
   const sqlite = new DatabaseSync(':memory:');
   sqlite.exec(SCHEMA);

@@ -1,7 +1,6 @@
 /**
- * The counts: tasks by class, agents, bytes of output. Memory
- * has the counts of the last transaction. Each transaction writes the changed ones at its end; when one
- * fails, all are read again.
+ * The counts: tasks by class, agents, bytes of output. Memory has the counts of the last transaction. A
+ * transaction writes changed counts at its end. When a transaction fails, all counts are read again.
  */
 import {
   isTimed,
@@ -23,16 +22,17 @@ export type CountName = (typeof COUNT_NAMES)[number];
 
 export type Counters = {
   get(name: CountName): number;
-  /** Adds to a count; returns it. */
   add(name: CountName, more: number): number;
   set(name: CountName, n: number): void;
-  /** Begins the present step of activity before what waits or runs changes. */
+  /**
+   * Begins the present step of the activity. To be called before the number of waiting or running tasks
+   * changes.
+   */
   beginStep(nowMs: number): void;
-  /** Counts a task that ends, in all and in the present step. */
+  /** Counts a task that ends, in the totals and in the present step. */
   noteEnding(ending: EndingCall, nowMs: number): void;
-  /** Writes what changed since the last call, within the transaction. */
+  /** Writes the counts within the transaction if they changed. */
   save(): void;
-  /** Reads all again, as the file has it. */
   load(): void;
 };
 
@@ -42,10 +42,8 @@ type OpenStep = StepRecord & {
   readonly noAgent: Map<string, number>;
 };
 
-/** Selects the counts in their order, and the present step. */
 export const SELECT_COUNTS = `SELECT ${COUNT_NAMES.join(', ')}, step FROM count`;
 
-/** Creates them, as the file has them. */
 export function createCounters(prepare: Prepare): Counters {
   const select = prepare(SELECT_COUNTS);
   const put = prepare(`UPDATE count SET ${COUNT_NAMES.map((name) => `${name} = ?`).join(', ')}, step = ?`);
@@ -114,7 +112,7 @@ function writeStep({ took, noAgent, ...step }: OpenStep): string {
   return JSON.stringify({ ...step, took: [...took], noAgent: [...noAgent] });
 }
 
-/** Reads a step from its text; null if there is none, or it is damaged. */
+/** Reads a step from its text; null if the text is absent or damaged. */
 export function readStep(json: unknown): OpenStep | null {
   const stored = parseOr(null, json);
   if (stored === null) return null;

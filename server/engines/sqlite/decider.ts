@@ -1,6 +1,6 @@
 /**
- * The writer's side of the file: it opens the tables, and applies a group of calls in one transaction.
- * Between groups memory has the counts alone; when a group fails, they are read again.
+ * The writer's side of the file: opens the tables, and applies each group of calls in one transaction.
+ * Between groups memory has only the counts. When a group fails, they are read again.
  */
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
@@ -16,32 +16,34 @@ import { createTrimming } from './retention.ts';
 import { createPrepare, type Prepare } from './statements.ts';
 import { createValues } from './values.ts';
 
-/** The commit was refused, and nothing was changed. */
+/** The commit was refused and changed nothing. */
 type Refused = { readonly refused: string };
-/** The result of a call; 0 when a commit was made: its sender knows the rest. */
+/** The result of a call. 0: a commit was made, and its sender knows the rest. */
 export type CallResult = Made | CommitConflict | Late | Refused | readonly TakenEntry[] | number;
 
-/** The results of a group, beside the changes which its sender knows; 0 if every call has the result 0. */
+/** The results of a group, and changes that its sender cannot know. 0: every call has the result 0. */
 export type GroupReply =
   | 0
   | {
-      /** One for each call; none if every call has the result 0. */
+      /** One result for each call; empty if every call has the result 0. */
       readonly results: readonly CallResult[];
       readonly topics: readonly string[];
-      /** Sessions of which events were removed. */
+      /** Sessions that lost events. */
       readonly trimmed: readonly string[];
-      /** The rows that could not be read, and were removed. */
+      /** Rows that could not be read and were removed. */
       readonly damaged: readonly string[];
     };
 
 export type Decider = {
-  /** The earliest due time; infinite if there is none. */
+  /** The earliest due time; `Infinity` if nothing will be due. */
   earliestMs(): number;
-  /** Applies a group, all or nothing; it is durable when this returns. Throws the error of SQLite. */
+  /**
+   * Applies a group, all or nothing. The group is durable when the call returns. Throws the errors of SQLite.
+   */
   apply(words: readonly unknown[]): GroupReply;
 };
 
-/** Begins a run on the tables of this connection. */
+/** Begins a run of the file. */
 export function openDecider(sqlite: DatabaseSync): Decider {
   const prepare = createPrepare(sqlite);
   const tables = openTables(prepare, `${nameRun()}-`);
@@ -49,10 +51,10 @@ export function openDecider(sqlite: DatabaseSync): Decider {
   const commits = createCommits(prepare, tables);
   const trimming = createTrimming(prepare, tables);
   const [begin, end, undo] = ['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK'].map((sql) => sqlite.prepare(sql));
-  /** As retention last had it. */
+  /** The limit that retention last used. */
   let outputBytesMax = Number.POSITIVE_INFINITY;
 
-  /** Whether the counts in memory are those of a transaction that failed. */
+  /** Whether a transaction failed and left wrong counts in memory. */
   let isStale = false;
 
   function transact<T>(change: () => T): T {
@@ -127,7 +129,7 @@ export function openDecider(sqlite: DatabaseSync): Decider {
   };
 }
 
-/** Names a run of the file: revisions and leases begin with it, and no other run has it. */
+/** Creates the name of a run, which no other run has. Revisions and leases begin with this name. */
 export function nameRun(): string {
   return randomBytes(RUN_BYTES).toString('hex');
 }

@@ -1,4 +1,7 @@
-/** When tasks and agents are looked at next, as the writer keeps it: leases hide entries until their end. */
+/**
+ * The due entries as the writer keeps them: when tasks and agents are looked at next. A lease hides an entry
+ * until its end.
+ */
 import { countLatestDue, STORE_LIMITS } from '../../ports/limits.ts';
 import type { Lease, Ref } from '../../ports/store.ts';
 import type { DueCall } from './calls.ts';
@@ -7,15 +10,14 @@ import type { Prepare } from './statements.ts';
 export type TakenEntry = { readonly ref: Ref; readonly lease: Lease };
 
 export type DueEntries = {
-  /** Whether every lease that the changes name is still the entry's. */
+  /** Whether each entry still has the lease that its change names. */
   areHeld(changes: readonly DueCall[]): boolean;
   retime(changes: readonly DueCall[], nowMs: number): void;
-  /** Makes an agent due at once. */
   makeDue(agent: string, nowMs: number): void;
-  /** Takes due entries, as the port promises it. */
+  /** Takes due entries as the port promises. */
   take(limit: number, nowMs: number): readonly TakenEntry[];
   renew(held: TakenEntry, nowMs: number): void;
-  /** The earliest due time; infinite if there is none. */
+  /** The earliest due time; `Infinity` if nothing will be due. */
   earliestMs(): number;
 };
 

@@ -1,6 +1,5 @@
 /**
- * Where tasks stand in the listings, as the writer keeps it, and what is counted with it: a count changes
- * where its entry changes.
+ * The entries of tasks in the listings, as the writer keeps them. Counts of tasks change with these entries.
  */
 import { entriesOf, type IndexChange, type IndexEntry } from '../../domain/projection.ts';
 import type { TaskState } from '../../domain/task.ts';
@@ -8,13 +7,12 @@ import type { Counters } from './counters.ts';
 import type { Prepare } from './statements.ts';
 
 export type Entries = {
-  /** Applies the changes of a task. */
   change(task: string, changes: readonly IndexChange[], nowMs: number): void;
-  /** Removes the entries of a settled task in this state. */
+  /** Removes the entries of a settled task, which has this state. */
   remove(task: string, state: TaskState): void;
   /** Whether a task waits for an agent with one of these tags. */
   isWaitedFor(tags: readonly string[]): boolean;
-  /** Removes at most `limit` entries whose time is over; returns how many. */
+  /** Removes at most `limit` expired entries, and returns how many. */
   trim(nowMs: number, limit: number): number;
 };
 

@@ -1,6 +1,6 @@
 /**
- * A session's feed: its stored events, then live ones, in one loop. A reader has a tail of its own, to which
- * each committed event is added; it reads the table where its tail was cut, and at its beginning.
+ * A session's feed: stored events, then live events, in one loop. Each reader has a tail, to which every
+ * committed event is added. A reader reads the table when it begins, and wherever its tail was cut.
  *
  *   ┌─────────┐  the end of the feed is reached  ┌─────────┐
  *   │ reading │ ───────────────────────────────▶ │ waiting │ ──▶ over: the signal fired,
@@ -12,34 +12,31 @@ import { type FeedItem, FeedTrimmed } from '../../ports/store.ts';
 import type { Notifications } from '../notifications.ts';
 import type { Prepare } from './statements.ts';
 
-/** A cursor in the order of its session. */
+/** A cursor as numbers, which are compared in this order. */
 export type Position = readonly [ms: number, n: number];
 
 export type Feeds = {
   read(session: string, after: string | null, signal: AbortSignal): AsyncGenerator<FeedItem>;
-  /** An event became durable. */
+  /** Called when an event has become durable. */
   note(session: string, at: Position, request_id: string): void;
-  /** Events of the session were removed. */
   noteTrimmed(session: string): void;
-  /** Each reader reads the table next: events may have been missed. */
+  /** Makes each reader read the table next, because events may have been missed. */
   cutAll(): void;
 };
 
 type Event = readonly [ms: number, n: number, task: string];
 type Tail = { events: Event[]; isCut: boolean; isTrimmed: boolean };
 
-/** Few enough that reading them delays no other call. */
+/** Few enough events that reading them delays no other call. */
 const EVENTS_PER_SLICE = 32;
-/** If a reader is further behind, it reads the table. */
+/** A reader that is further behind reads the table. */
 const TAIL_MAX = 256;
 const BEFORE_ALL: Position = [0, 0];
 
-/** The topic of the notifications about a session's events. */
 export function feedTopic(session: string): string {
   return `feed:${session}`;
 }
 
-/** Creates them over the tables of a connection. `isReadable`: whether these can be read now. */
 export function createFeeds(
   prepare: Prepare,
   notifications: Notifications,
@@ -55,11 +52,11 @@ export function createFeeds(
   const readTrimmed = (session: string): Position =>
     (selectTrimmed.get(session) as Position | undefined) ?? BEFORE_ALL;
 
-  /** The position of a cursor whose event is stored in this session. */
+  /** The position of a cursor; undefined unless its event is stored in this session. */
   function findStart(session: string, cursor: string | null): Position | undefined {
     const [, ms, n] = /^(\d{1,15})-(\d{1,9})$/.exec(cursor ?? '') ?? [];
     const at: Position = [Number(ms), Number(n)];
-    // Another spelling of the same numbers is another cursor.
+    // Another spelling of the same numbers is not this cursor.
     return writeCursor(at) === cursor && find.get(session, ...at) ? at : undefined;
   }
 
@@ -126,12 +123,11 @@ export function createFeeds(
   };
 }
 
-/** Writes a position as the cursor that callers get. */
 function writeCursor([ms, n]: Position): string {
   return `${ms}-${n}`;
 }
 
-/** Whether the first position comes behind the second. */
+/** Whether the first position comes after the second. */
 function isBehind([ms, n]: Position, [otherMs, otherN]: Position): boolean {
   return ms > otherMs || (ms === otherMs && n > otherN);
 }

@@ -1,4 +1,4 @@
-/** The figures: what is counted with each commit, and the tasks that ended last. */
+/** Reads the figures: what commits have counted, and the tasks that ended last. */
 import { buildActivity, levelsOf } from '../../domain/activity.ts';
 import { readEnded, sortEnded } from '../../domain/ended-task.ts';
 import { OUTCOMES } from '../../domain/history-record.ts';
@@ -9,7 +9,6 @@ import { type CountName, readStep, SELECT_COUNTS } from './counters.ts';
 import { COUNT_NAMES } from './schema.ts';
 import type { Prepare, Row } from './statements.ts';
 
-/** Creates the readings over a connection. `requireReadable` throws when nothing can be read. */
 export function createFigures(
   prepare: Prepare,
   nowMs: () => number,
@@ -64,7 +63,7 @@ export function createFigures(
   };
 }
 
-/** Leaves out rows that cannot be read: nothing rests on figures. */
+/** Leaves out damaged rows, because nothing is decided on figures. */
 function unlessDamaged<T>(read: (row: Row) => T): (row: Row) => readonly T[] {
   return (row) => {
     try {

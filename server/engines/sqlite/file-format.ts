@@ -1,32 +1,33 @@
 /**
- * The identity of the file: which program it belongs to, and the version of its tables. The header of a
- * SQLite file has both. They are read without SQLite, which would already change files of another program.
+ * The identity of the file: which program it belongs to, and the version of its tables. Both are in the
+ * header of a SQLite file. They are read without SQLite, which would already change a file of another
+ * program.
  */
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { SCHEMA } from './schema.ts';
 
-/** Marks a SQLite file as one of the gateway: "TGW2" in ASCII. */
+/** Marks a SQLite file as the gateway's: "TGW2" in ASCII. */
 const APPLICATION_ID = 0x54475732;
-/** The version of the tables, which this gateway writes and reads; another one is refused. */
+/** The version of the tables that this gateway writes and reads. Other versions are refused. */
 const VERSION = 1;
-/** The header begins with this text, and has a zero byte behind it. */
+/** The header begins with this text and a zero byte. */
 const MAGIC = 'SQLite format 3';
-/** Where it holds the version and the application id, in bytes. */
+/** The offsets of the version and the application id, in bytes. */
 const VERSION_AT = 60;
 const APPLICATION_ID_AT = 68;
 const HEADER_BYTES = 100;
 
 /**
- * Whether the database is there; false where it is still to be created. Throws for a folder, for a file of
- * another program, and for one of another version.
+ * Whether the database exists; false if it must still be created. Throws for a folder, a file of another
+ * program, and a file of another version.
  */
 export function requireOwnFile(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   if (!found) return false;
   if (!found.isFile()) throw new Error(describeNoFile(path, found.isDirectory()));
-  // A creation that was cut short: SQLite takes it back when it opens the file.
+  // The creation of this file was cut short. SQLite undoes it when it opens the file.
   if (found.size === 0 || existsSync(`${path}-journal`)) return false;
   const header = Buffer.alloc(HEADER_BYTES);
   const descriptor = openSync(path, 'r');
@@ -42,7 +43,7 @@ export function requireOwnFile(path: string): boolean {
   return true;
 }
 
-/** Creates the tables, all or none, if the file has none; else requires that they are of this version. */
+/** Creates all tables if the file has none. Otherwise requires tables of this version. */
 export function createTables(sqlite: DatabaseSync, path: string): void {
   const tables = sqlite.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n;
   if (tables !== 0) {

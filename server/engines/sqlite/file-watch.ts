@@ -1,6 +1,6 @@
 /**
  * Looks at the file and its disk twice a second: whether the file still has its name, and how much space the
- * disk has. With little space nothing is added, so that what ends a task can be written to the last; a write
+ * disk has. With little space the gateway adds nothing new, so that reports can still be written. A write
  * that finds no space at all fails, and is tried again.
  */
 import { statSync } from 'node:fs';
@@ -11,10 +11,9 @@ import type { Log } from '../../ports/log.ts';
 import { FILE_MOVED } from './outage-kind.ts';
 import type { Prepare } from './statements.ts';
 
-/** The result of a look. */
 export type FileLook = {
   readonly isMoved: boolean;
-  /** Undefined where the file system does not say. */
+  /** Undefined if the file system does not say. */
   readonly space: Space | undefined;
 };
 
@@ -23,7 +22,7 @@ type Space = { readonly freeBytes: number; readonly totalBytes: number };
 type Deps = {
   readonly clock: Clock;
   readonly log: Log;
-  /** Ends the looks. */
+  /** Its abort ends the looks. */
   readonly closed: AbortSignal;
   readonly look: () => Promise<FileLook>;
   onMoved(): void;
@@ -31,13 +30,13 @@ type Deps = {
 
 const LOOK_EVERY_MS = 500;
 const NEARLY_FULL_BYTES = 128 * 2 ** 20;
-/** Of a small file system it is this share. */
+/** For a small file system, this share of it counts as nearly full instead. */
 const NEARLY_FULL_SHARE = 1 / 8;
-/** It has space again with this many times as much. */
+/** The disk counts as having space again with this many times as much. */
 const MARGIN = 9 / 8;
 const NEARLY_FULL = 'the disk of the store is nearly full: new tasks, agents and output are refused';
 
-/** Begins to look; returns whether the disk is nearly full. */
+/** Begins to look. Returns a function that says whether the disk is nearly full. */
 export function watchFile({ clock, log, closed, look, onMoved }: Deps): () => boolean {
   let isNearlyFull = false;
 
@@ -52,7 +51,7 @@ export function watchFile({ clock, log, closed, look, onMoved }: Deps): () => bo
 
   async function lookOn(): Promise<void> {
     while (!closed.aborted) {
-      // If the disk does not reply, the next commit finds out.
+      // If the look fails, the next commit finds out why.
       const found = await look().catch(() => undefined);
       if (closed.aborted) return;
       if (found?.space) classify(found.space);
@@ -65,7 +64,10 @@ export function watchFile({ clock, log, closed, look, onMoved }: Deps): () => bo
   return () => isNearlyFull;
 }
 
-/** Creates the looks at a file, which this connection has open: its free pages are space too. */
+/**
+ * Creates the look at a file. `prepare` is of a connection to it, because free pages of the file count as
+ * space too.
+ */
 export function createFileLook(path: string, prepare: Prepare): () => Promise<FileLook> {
   const first = statSync(path);
   const countFreePages = prepare('PRAGMA freelist_count');
@@ -83,7 +85,7 @@ export function createFileLook(path: string, prepare: Prepare): () => Promise<Fi
   };
 }
 
-/** Creates a check that throws once the path leads to another file, or to none. */
+/** Creates a check that throws once the path leads to another file or to none. */
 export function createNameCheck(path: string): () => void {
   const first = statSync(path);
   return () => {

@@ -1,6 +1,4 @@
-/**
- * The folder of a database, created if necessary and durable when this returns, and who may read its files.
- */
+/** Creates the folder of a database, and restricts who may read the files. */
 import {
   chmodSync,
   closeSync,
@@ -15,8 +13,8 @@ import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../../async/error-message.ts';
 
 /**
- * Creates the folder and returns the database's real path, links resolved: a database that is named by a link
- * has the same lock file.
+ * Creates the folder, on disk when the call returns. Returns the database's path without links, so that a
+ * database named by a link gets the same lock file.
  */
 export function makeFolder(path: string): string {
   const folder = dirname(path);
@@ -35,8 +33,8 @@ export function makeFolder(path: string): string {
 }
 
 /**
- * Leaves the existing files of a database to their owner alone, also those that an earlier version created
- * for others to read. Files of another owner stay as they are.
+ * Makes the existing files of a database readable for their owner alone: an earlier version may have let
+ * others read them. Files of another owner stay as they are.
  */
 export function protectFiles(path: string): void {
   for (const file of [path, `${path}-wal`, `${path}-shm`, `${path}.lock`]) {
@@ -50,9 +48,9 @@ export function protectFiles(path: string): void {
 }
 
 /**
- * Creates the folder and those above it, one by one: Node's `recursive` never ends where the system refuses a
- * folder with ENOENT, as in /proc. A new folder is an entry of its parent; the entry is on disk only after an
- * fsync of the parent.
+ * Creates the folder and the folders above it, one by one. Node's `recursive` would never end where the
+ * system refuses a folder with ENOENT, as in /proc. Each new folder needs an fsync of its parent, which has
+ * its entry.
  */
 function makeFolders(folder: string): void {
   if (isFolder(folder)) return;

@@ -12,8 +12,8 @@
  *                                                               ▼
  *                                          rejected: an outage, until an empty group is written
  *
- * A group that only appends to output also waits until a while after the last write began: its callers have
- * more to write soon, and an fsync serves all of them. Any other call that joins it ends that wait.
+ * A group that only appends to output also waits until `outputEveryMs` after the last write began: its
+ * callers will write more soon, and one fsync serves all. Any other call that joins the group ends that wait.
  */
 import { messageOf } from '../../async/error-message.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -24,16 +24,16 @@ import { outageKindOf } from './outage-kind.ts';
 import { createWriteWatch, type TimedWrite } from './write-watch.ts';
 import type { Writer } from './writer.ts';
 
-/** A call in a group: it gets its result, or why the group was not written. */
+/** A call in a group. Either `finish` or `reject` is called. */
 type Call = {
-  /** The group is sent: from now on the tables may be ahead of what is known here. */
+  /** Called when the group is sent. From now on the tables may be ahead of the copies here. */
   begin?(): void;
   finish(result: CallResult, topics: Set<string>): void;
   reject(error: Error): void;
 };
 
 type Joined = {
-  /** The words of the group: the call adds its own. */
+  /** The words of the group. The caller appends the words of its call. */
   readonly words: unknown[];
   add(call: Call): void;
 };
@@ -41,13 +41,13 @@ type Joined = {
 export type GroupCommit = {
   /** Joins the next group. Throws in an outage. `isOutput`: the call only adds output. */
   join(isOutput: boolean): Joined;
-  /** Whether no group is joined or written. */
+  /** Whether there is no open group and no write under way. */
   isIdle(): boolean;
-  /** Why no call can join; null outside of an outage. */
+  /** Why no call can join; null without an outage. */
   outage(): StoreUnavailable | null;
-  /** Whether a write has not come back in time: reads would wait for the same disk. */
+  /** Whether a write is overdue: reads would wait for the same disk. */
   isStuck(): boolean;
-  /** Resolves when no group is joined or written any more, or an outage has begun. */
+  /** Resolves when the store is idle or an outage has begun. */
   whenIdle(): Promise<void>;
 };
 
@@ -55,22 +55,20 @@ type Deps = {
   readonly writer: Writer;
   readonly clock: Clock;
   readonly nowMs: () => number;
-  /** A group of output alone begins this long after the one before it, at the earliest. */
+  /** A group of output alone is written at the earliest this long after the last write began. */
   readonly outputEveryMs: number;
-  /** Ends the timers. */
+  /** Its abort ends the timers. */
   readonly closed: AbortSignal;
-  /** A group was committed: called before its calls get their results. */
+  /** Called when a group is committed, before its calls get their results. */
   onCommitted(): void;
-  /** Called behind the results, with what has changed. */
+  /** Called after the calls got their results, with the changed topics. */
   onFinished(topics: ReadonlySet<string>, reply: GroupReply): void;
-  /** The outage has begun, or is over. */
   onOutage(): void;
   onRecovered(): void;
 };
 
 type Group = TimedWrite & { readonly words: unknown[]; readonly calls: Call[]; isOutputAlone: boolean };
 
-/** How long after a failed write the next one is tried. */
 const RETRY_EVERY_MS = 250;
 
 export function createGroupCommit(deps: Deps): GroupCommit {
@@ -126,7 +124,10 @@ export function createGroupCommit(deps: Deps): GroupCommit {
     else idle.resolve();
   }
 
-  /** Whether the last write was made is unknown: its calls are rejected, and so are those behind it. */
+  /**
+   * Whether the last write was made is unknown. So its calls are rejected, and the calls of the next group
+   * too.
+   */
   function fail(error: unknown): void {
     const isFirst = outage === null;
     outage ??= describeOutage(error);
@@ -136,7 +137,7 @@ export function createGroupCommit(deps: Deps): GroupCommit {
     idle.resolve();
   }
 
-  /** Tries until an empty group is written. The write that failed, or was stuck, has come back. */
+  /** Tries until an empty group is written. To be called when the failed or stuck write has come back. */
   async function recover(): Promise<void> {
     isStuck = false;
     await clock.sleep(RETRY_EVERY_MS, closed);
@@ -151,7 +152,7 @@ export function createGroupCommit(deps: Deps): GroupCommit {
   return {
     join(isOutput) {
       if (outage) throw outage;
-      // The delay lets all calls of this tick of the event loop join, from every readable socket.
+      // The delay lets all calls of this tick of the event loop join the group, from every readable socket.
       if (!joining && !writing) setImmediate(writeNext);
       joining ??= createGroup(clock);
       const group = joining;
@@ -169,7 +170,7 @@ export function createGroupCommit(deps: Deps): GroupCommit {
   };
 }
 
-/** The pause of a group of output alone. `onOver` is called behind it. */
+/** The pause of a group of output alone. It calls `onOver` at its end. */
 function createPause({ clock, outputEveryMs, closed }: Deps, onOver: () => void) {
   let lastWriteMs = Number.NEGATIVE_INFINITY;
   let isOn = false;
@@ -178,7 +179,7 @@ function createPause({ clock, outputEveryMs, closed }: Deps, onOver: () => void)
     onOver();
   };
   return {
-    /** Whether the group waits still; else it is written now. */
+    /** Whether the group must still wait. If not, the caller writes it now. */
     isFor({ isOutputAlone }: Group): boolean {
       const atMs = clock.monotonicMs();
       const pauseMs = lastWriteMs + outputEveryMs - atMs;
@@ -190,14 +191,14 @@ function createPause({ clock, outputEveryMs, closed }: Deps, onOver: () => void)
       isOn = true;
       return true;
     },
-    /** Another call has joined the group. */
+    /** To be called when another call has joined the group. */
     end(): void {
       if (isOn) setImmediate(onOver);
     },
   };
 }
 
-/** Gives each call its result; returns what has changed. */
+/** Gives each call its result, and returns the changed topics. */
 function finishCalls(calls: readonly Call[], reply: GroupReply): ReadonlySet<string> {
   const { results, topics } = reply === 0 ? { results: [], topics: [] } : reply;
   const changed = new Set<string>(topics);

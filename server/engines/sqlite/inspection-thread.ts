@@ -1,4 +1,4 @@
-/** The thread that inspects the file: it posts what it found, then ends. */
+/** The thread that inspects the file. It posts the damage it found, then ends. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { findDamage } from './inspection.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Inspects the pages of a database: a flipped bit in SQLite's own pages can hide a row, and a row that is not
- * found reads as absent. A thread inspects the file once after each start, so that the log names damage
- * before a caller meets it.
+ * Inspects the pages of a database. A flipped bit in SQLite's own pages can hide a row, which then reads as
+ * absent. After each start a thread inspects the file once, so that the log names damage before a caller
+ * meets it.
  */
 import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -11,11 +11,14 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { outageKindOf } from './outage-kind.ts';
 
-/** Two processors have enough to do with a start. */
+/** A start keeps two processors busy, so the inspection waits. */
 const INSPECT_AFTER_MS = 1_000;
-/** It takes about a second a gigabyte, and cannot be interrupted: a stop would wait for it. */
+/**
+ * An inspection takes about a second for a gigabyte and cannot be interrupted, so that a stop would wait for
+ * it.
+ */
 const INSPECTED_BYTES_MAX = 512 * 2 ** 20;
-/** The pages are garbage at once: if there were more room, they would only be held from the system. */
+/** Inspected pages are garbage at once. More room would only keep memory from the system. */
 const YOUNG_MB_MAX = 2;
 const THREAD = new URL(
   import.meta.url.endsWith('.ts') ? './inspection-thread.ts' : './inspection-thread.js',
@@ -23,8 +26,8 @@ const THREAD = new URL(
 );
 
 /**
- * Describes the damage, naming the file; undefined if there is none. Throws if the disk fails meanwhile,
- * which says nothing of the file.
+ * Describes the damage and names the file; undefined without damage. Throws if the disk fails, which says
+ * nothing of the file.
  */
 export function findDamage(path: string): string | undefined {
   let sqlite: DatabaseSync | undefined;
@@ -44,7 +47,7 @@ function describeDamage(path: string, report: string): string {
   return `the pages of ${path} are damaged (${report.replaceAll('\n', ' ')})`;
 }
 
-/** Inspects the file once it is served, unless it is closed before. */
+/** Inspects the file a second after the start, unless the store is closed before. */
 export async function inspectOnce(
   path: string,
   { clock, log, closed }: { readonly clock: Clock; readonly log: Log; readonly closed: AbortSignal },

@@ -1,4 +1,4 @@
-/** The listings, and the tasks that claims may hand out: each is a range of an index. */
+/** The listings, and the tasks that claims may hand out. Each is a range of an index. */
 import type { IndexEntry } from '../../domain/projection.ts';
 import { HANDED_OUT_MAX } from '../../ports/limits.ts';
 import type { Claimable, Lists, Page, TasksAsk } from '../../ports/store.ts';
@@ -11,7 +11,7 @@ export type Listings = {
   listClaimable(agent_id: string, limit: number): Claimable;
 };
 
-/** A position in a listing of tasks: positions compare as texts. */
+/** How many digits the time in a position has, so that positions compare as texts. */
 const MS_DIGITS = 15;
 const LAST_MS = 10 ** MS_DIGITS - 1;
 const [OLDEST, NEWEST]: [Row, Row] = [
@@ -141,7 +141,7 @@ function readTasks({ falling }: Statements, ask: TasksAsk, [ms, task]: Row, limi
   return both.sort((a, b) => compareRows(b, a)).slice(0, limit);
 }
 
-/** Each task once, whichever of the tags it waits for. */
+/** A task that waits for several of the tags comes once. */
 function readWaiting(
   { rising }: Statements,
   tags: readonly string[] | undefined,

@@ -1,13 +1,12 @@
 /**
- * One process for one database. The lock is a file beside the database, locked by an open exclusive
- * transaction. The operating system releases the lock when the process ends, however it ends; so there are no
- * stale locks.
+ * Lets one process alone use a database. The lock is a file beside the database, in which this process holds
+ * an exclusive transaction. When the process ends, in whatever way, the operating system releases the lock.
+ * So there are no stale locks.
  *
- * A file can have two names: by a hard link, or by a mount of this one file. Each name has a lock file and a
- * journal of its own, so two processes would damage the database. `requireOneName` refuses both: a file with
- * more than one link, and a file that a process has opened under another name, since SQLite's own lock is on
- * the file and not on its name. Two processes that start in the same few milliseconds under two mounts of one
- * file are not noticed.
+ * A file can have two names, by a hard link or by a mount of the file. Each name has its own lock file and
+ * journal, so two processes would damage the database. `requireOneName` refuses a file with several links. It
+ * also refuses a file that a process has open under another name, because SQLite's own lock is on the file,
+ * not on the name. It does not notice two processes that start in the same few milliseconds under two mounts.
  */
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -15,21 +14,19 @@ import { messageOf } from '../../async/error-message.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 
-/** At a restart, the process before may need this long to finish its work and end. */
+/** At a restart, the earlier process may need this long to finish its work and end. */
 const WAIT_MS = 10_000;
 const TRY_EVERY_MS = 100;
 
 /** `release` is idempotent. */
 type Lock = { release(): void };
 
-/**
- * With what it is waited: the clock, and the log, which reports at once that there is something to wait for.
- */
+/** For waiting: the log says at once that another process has the database. */
 type Waiting = { readonly clock: Clock; readonly log: Log };
 
 /**
- * Takes the lock of a database file whose folder exists; waits up to 10 s for another process to release it.
- * Rejects with an error that names the file.
+ * Takes the lock of a database file, whose folder must exist. Waits up to 10 s for another process to release
+ * the lock, then rejects with an error that names the file.
  */
 export async function takeLock(path: string, waiting: Waiting): Promise<Lock> {
   const file = `${path}.lock`;
@@ -38,9 +35,8 @@ export async function takeLock(path: string, waiting: Waiting): Promise<Lock> {
 }
 
 /**
- * Rejects when the database can be reached under another name: when its file has several links, or when a
- * process has it open. `path` must be locked, and its journal intact. Waits up to 10 s for a process that
- * reads the file, such as a backup.
+ * Rejects if the file has several links, or if a process has it open under another name. `path` must be
+ * locked, and its journal intact. Waits up to 10 s for a process that reads the file, such as a backup.
  */
 export async function requireOneName(path: string, waiting: Waiting): Promise<void> {
   if (!existsSync(path)) return;
@@ -78,8 +74,8 @@ async function waitUntilFree<T>(
 const WAITS = `another process uses the database: waiting up to ${WAIT_MS / 1_000} s for it to end`;
 
 /**
- * True unless another process has the file open; undefined while one has. An exclusive lock on the file is
- * taken before its journal is read, and released again at once.
+ * True, or undefined while another process has the file open. Takes an exclusive lock on the file before its
+ * journal is read, and releases it at once.
  */
 function tryExclusively(path: string): true | undefined {
   const sqlite = new DatabaseSync(path, { timeout: 0 });
@@ -87,14 +83,14 @@ function tryExclusively(path: string): true | undefined {
     sqlite.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK');
     return true;
   } catch (error) {
-    // Any other error is met again, and described, when the file is opened to be used.
+    // Any other error will come again, and be described, when the store opens the file.
     return isBusy(error) ? undefined : true;
   } finally {
     sqlite.close();
   }
 }
 
-/** The lock; undefined while another process has it. */
+/** Undefined while another process has the lock. */
 function tryLock(file: string): Lock | undefined {
   let sqlite: DatabaseSync | undefined;
   try {

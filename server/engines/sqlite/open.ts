@@ -1,6 +1,6 @@
 /**
- * Opens the SQLite engine: on a file, which no other process can open meanwhile, or in memory, which is lost
- * when the process ends.
+ * Opens the SQLite engine: on a file, which no other process can open meanwhile, or in memory, where
+ * everything is lost at the end of the process.
  */
 import { resolve } from 'node:path';
 import type { Clock } from '../../ports/clock.ts';
@@ -19,16 +19,15 @@ import { startWriter, writeHere } from './writer.ts';
 
 type OpenDeps = { readonly clock: Clock; readonly log: Log };
 
-/** Opens a store in memory, written in this thread. */
 export function openMemoryStore(deps: OpenDeps & { readonly wallMs?: () => number }): Store {
   const sqlite = openMemory();
   return createSqliteStore({ writer: writeHere(sqlite), reader: sqlite, isShared: true }, deps);
 }
 
-/** Opens a store on a file; rejects with an error that says what to do. */
+/** Opens a store on a file. An error says what to do. */
 export async function openFileStore(file: string, deps: OpenDeps): Promise<Store> {
   const path = makeFolder(resolve(file));
-  // Before the lock: SQLite gives its log the permissions of the lock file.
+  // Comes before anything is opened, because SQLite gives new files the permissions of existing ones.
   if (requireOwnFile(path)) protectFiles(path);
   const lock = await takeLock(path, deps);
   try {

@@ -1,11 +1,11 @@
-/** The kind of an outage of the SQLite engine, by the codes of SQLite and of the operating system. */
+/** Finds the kind of an outage of the SQLite engine by the error codes of SQLite and the operating system. */
 
 import { type OutageKind, StoreDamaged, StoreUnavailable } from '../../ports/store.ts';
 
-/** The code of an error that says: the path of the file leads to another file, or to none. */
+/** The code of an error when the path leads to another file or to none. */
 export const FILE_MOVED = 'FILE_MOVED';
 
-/** By the primary result code, which is the low byte. */
+/** The keys are primary result codes, the low byte of SQLite's codes. */
 const BY_SQLITE: ReadonlyMap<number, OutageKind> = new Map([
   [8, 'takes_no_writes'], // SQLITE_READONLY
   [10, 'disk_fails'], // SQLITE_IOERR
@@ -22,7 +22,7 @@ const BY_CODE: ReadonlyMap<unknown, OutageKind> = new Map([
   [FILE_MOVED, 'file_moved'],
 ]);
 
-/** Of whatever was thrown, or of its cause; `silent` where neither has a known code. */
+/** Returns the kind of a thrown error or of its causes; `silent` if none has a known code. */
 export function outageKindOf(error: unknown): OutageKind {
   if (error instanceof StoreUnavailable) return error.kind;
   if (error instanceof StoreDamaged) return 'damaged';

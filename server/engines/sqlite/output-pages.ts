@@ -1,4 +1,4 @@
-/** Pages of output: what is committed, bounded in bytes. */
+/** Reads pages of committed output, bounded in bytes. */
 import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { OutputPage } from '../../ports/output.ts';
 import type { Prepare } from './statements.ts';
@@ -13,7 +13,7 @@ export function createOutputPages(
       'WHERE task = ? AND n > ? ORDER BY n LIMIT ?',
   );
 
-  /** Few of the largest pieces, so that a page never reads many more than it shows. */
+  /** Few enough that a page of large pieces reads hardly more than it shows. */
   const PIECES_PER_READ = 16;
 
   function readPieces(request_id: string, after: number, limit: number): OutputPage['pieces'] {

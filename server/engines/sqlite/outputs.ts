@@ -1,6 +1,6 @@
 /**
- * The output of tasks as the writer keeps it: a row for how it stands, a row for each piece. A change is
- * planned on how the output stands, and applied with the rest of its commit.
+ * The output of tasks as the writer keeps it: a row with the head of each output, and a row for each piece. A
+ * change is planned on the head, and applied with the rest of its commit.
  *
  *   stored writer   null ── begins ──▶ A ── begins ──▶ B ── begins null ──▶ null
  *   its next piece               0, 1, 2 …        0, 1, 2 …
@@ -22,7 +22,6 @@ type Head = {
   readonly isFull: boolean;
 };
 
-/** An output before and after a change. */
 export type PlannedOutput = {
   readonly task: string;
   readonly before: Head;
@@ -31,14 +30,16 @@ export type PlannedOutput = {
 };
 
 export type Outputs = {
-  /** Decides on a change. Throws `StoreRefused` if it must wait until other output is removed. */
+  /** Decides on a change. Throws `StoreRefused` if the change must wait until other output is removed. */
   plan(change: OutputChange, bytesMax: number): PlannedOutput | OutputConflict;
   apply(planned: PlannedOutput): void;
-  /** The task of an output settles at this time: retention finds it by that. */
+  /** Notes when the task of an output settled, so that retention finds the output. */
   settle(task: string, ms: number): void;
-  /** Removes at most `limit` pieces of a task that goes, and its row with the last; returns how many. */
+  /**
+   * Removes at most `limit` pieces of a removed task, and the head with the last. Returns how many pieces.
+   */
   remove(task: string, limit: number): number;
-  /** Removes the output of settled tasks while all output is near its limit; returns how many pieces. */
+  /** Removes output of settled tasks while all output together is near its limit. Returns how many pieces. */
   trim(bytesMax: number, limit: number, onRemoved: (task: string) => void): number;
 };
 
@@ -122,7 +123,7 @@ export function createOutputs(prepare: Prepare, counters: Counters, values: Valu
         const row = firstEnded.get();
         if (!row) break;
         const [task, bytes] = row as [string, number];
-        // At once: a reader is shown all pieces or none.
+        // All pieces are hidden at once: a reader sees all of them or none.
         if (hide.run(task) > 0) onRemoved(task);
         const pieces = dropPieces.run(task, limit - removed);
         removed += Math.max(1, pieces);
@@ -145,14 +146,13 @@ function toHead([writer, replaced, next, last, bytes, isFull]: Row): Head {
   };
 }
 
-/** Whether all output together may have this many bytes more. */
+/** Whether all output together may grow by this many bytes. */
 function hasSpaceInAll(counters: Counters, addedBytes: number, bytesMax: number): boolean {
   if (counters.get('output_bytes') + addedBytes <= bytesMax) return true;
   if (counters.get('ended_output_bytes') === 0) return false;
   throw new StoreRefused('The store has no room for output until that of ended tasks is removed.');
 }
 
-/** Plans a change of the output of an open task. */
 function planChange(
   before: Head,
   { request_id: task, begins, append }: OutputChange,
@@ -189,17 +189,20 @@ function planChange(
   return { task, before, after, added: [...added, ...stored, ...behind] };
 }
 
-/** Whether the writer comes back although another writes: a late call of an earlier process. */
+/**
+ * Whether a replaced writer wants to begin again while another writes. That is a late call of an earlier
+ * process.
+ */
 function isReplaced({ writer, replaced }: Head, beginning: string | null): boolean {
   return writer !== null && beginning !== null && replaced.includes(beginning);
 }
 
-/** The writers that may not begin again once another one has. */
+/** The replaced writers after another writer has begun. */
 function listReplaced({ writer, replaced }: Head): readonly string[] {
   return writer === null ? replaced : [writer, ...replaced].slice(0, STORE_LIMITS.outputReplacedMax);
 }
 
-/** Beyond it only the answers of clients are stored: one for a question. */
+/** Beyond the reserve only the answers of clients are stored, one for each question. */
 function isBeyondReserve({ bytes }: Head): boolean {
   return bytes > STORE_LIMITS.outputBytesMax + STORE_LIMITS.outputReserveBytes;
 }
@@ -214,7 +217,7 @@ function countBytes(pieces: readonly string[]): number {
   return bytes;
 }
 
-/** Whether the output of a task may have this many bytes of text and data more. */
+/** Whether the output of a task may grow by this many bytes of text and data. */
 function hasSpace({ isFull, bytes }: Head, addedBytes: number): boolean {
   return !isFull && bytes + addedBytes <= STORE_LIMITS.outputBytesMax;
 }

@@ -1,14 +1,13 @@
 /**
- * One read transaction a tick of the event loop: the first read begins it, and it ends with the tick, or
- * earlier when a group has become durable. Meanwhile the pages of the reader stay valid: without it SQLite
- * would look for changes of the other connection at every read.
+ * One read transaction in each tick of the event loop. The first read begins the transaction; it ends with
+ * the tick, or earlier when a group has become durable. Within it, SQLite need not look for changes of the
+ * writer at every read.
  */
 import type { DatabaseSync } from 'node:sqlite';
 
 export type ReadTransaction = {
-  /** Begins the transaction unless it has begun. */
   begin(): void;
-  /** Ends it: the next read sees what was committed meanwhile. */
+  /** Ends the transaction: the next read sees what was committed meanwhile. */
   end(): void;
 };
 

@@ -1,4 +1,4 @@
-/** The reads of the engine: each shows what is committed. */
+/** The reads of the engine. Each returns what is committed. */
 import { createLargeWork } from '../../async/large-work.ts';
 import { SMALL_LENGTH_MAX } from '../../domain/value-size.ts';
 import type { Store } from '../../ports/store.ts';
@@ -17,7 +17,6 @@ type Deps = {
   readonly copies: Copies;
   readonly notifications: Notifications;
   readonly dueTimer: DueTimer;
-  /** Throws where nothing can be read now. */
   readonly requireReadable: () => void;
 };
 
@@ -35,7 +34,9 @@ type Reads = Pick<
   | 'watch'
 >;
 
-/** Few enough that no other call waits long: a record with 64 tags takes 40 µs. A start reads all agents. */
+/**
+ * Few enough that no other call waits long: a record with 64 tags takes 40 µs, and a start reads all agents.
+ */
 const CHANGED_PER_PAGE = 250;
 
 export function createReads(deps: Deps): Reads {
@@ -89,8 +90,8 @@ export function createReads(deps: Deps): Reads {
 }
 
 /**
- * Reads the text of a value; an expired key counts as none. If it is above 64 KiB it is read when those
- * before it are: so a thousand reads of 2 MB at once do not hold them all.
+ * Reads the text of a value; undefined for an expired key. Texts above 64 KiB are read one after the other,
+ * so that a thousand reads of 2 MB do not hold all texts at once.
  */
 function createTextRead(prepare: Prepare, nowMs: () => number): ReadValue<StoredText> {
   const prepareRead = (json: string) =>

@@ -1,6 +1,6 @@
 /**
- * Retention, in bounded passes: it removes tasks some time after they settled, keys and entries whose
- * time is over, output, and the oldest events when a session has too many. An index finds everything.
+ * Retention, in bounded passes: removes tasks some time after they settled, expired keys and entries, output
+ * above its limit, and the oldest events of a session with too many. An index finds each of these.
  */
 
 import { messageOf } from '../../async/error-message.ts';
@@ -11,20 +11,17 @@ import type { GroupContext, Tables } from './commit.ts';
 import type { Prepare, Row } from './statements.ts';
 
 export type Trimming = {
-  /** Removes at most `limit` things; returns how many. */
   trim(retention: Retention, limit: number, group: TrimContext): number;
-  /** The session has a new event: a later pass looks whether it has too many. */
+  /** Notes a new event of a session: a later pass looks whether the session has too many. */
   noteEvent(session: string): void;
 };
 
 type TrimContext = GroupContext & {
-  /** Events of this session were removed. */
   onTrimmed(session: string): void;
-  /** A row was removed that could not be read. */
+  /** Called when a row that could not be read was removed. */
   onDamaged(what: string): void;
 };
 
-/** A row of `ended`. */
 type EndedRow = readonly [ms: number, task: string, session: string | null, n: number | null];
 
 function prepareTrimming(prepare: Prepare) {
@@ -54,7 +51,7 @@ export function createTrimming(prepare: Prepare, tables: Tables): Trimming {
   const { values, entries, outputs } = tables;
   /** Sessions that got events since a pass last looked at them. */
   const sessions = new Set<string>();
-  /** Those of earlier runs are looked at one after the other; null behind the last. */
+  /** The session of an earlier run that a pass looked at last; null once all are looked at. */
   let earlier: string | null = '';
 
   function removeEvent(session: string, [ms, n]: Row, keepMs: number, group: TrimContext): void {
@@ -64,7 +61,7 @@ export function createTrimming(prepare: Prepare, tables: Tables): Trimming {
     group.topics.add(`feed:${session}`);
   }
 
-  /** The pieces of large output go first, in as many passes as they need. */
+  /** Pieces of output are removed first, in as many passes as they need. */
   function trimTask(
     [ms, task, session, n]: EndedRow,
     keepMs: number,
@@ -118,7 +115,10 @@ export function createTrimming(prepare: Prepare, tables: Tables): Trimming {
   };
 }
 
-/** Removes the entries of a settled task, and counts it no longer. A state that cannot be read hides none. */
+/**
+ * Removes the entries and the count of a settled task. A state that cannot be read is reported, and the task
+ * is still removed.
+ */
 function removeState({ values, entries, counters }: Tables, task: string, { onDamaged }: TrimContext): void {
   const json = values.readJson('task', task);
   if (json === undefined) return;
@@ -132,7 +132,7 @@ function removeState({ values, entries, counters }: Tables, task: string, { onDa
   }
 }
 
-/** Forgets up to where events of empty sessions were trimmed; a session with events keeps it for longer. */
+/** Removes the trim marks of sessions without events. A session with events keeps its mark longer. */
 function trimFeeds(
   { selectFeeds, hasEvents, keepFeed, dropFeed }: ReturnType<typeof prepareTrimming>,
   keepTasksMs: number,

@@ -1,13 +1,13 @@
 /**
- * The tables of the SQLite engine. A person may read them with the `sqlite3` shell: times are milliseconds
- * since the Unix epoch by the store's clock, and ids, tags and sessions are the ones of the API.
+ * The tables of the SQLite engine. A person may read them with the `sqlite3` shell: times are store time, and
+ * ids, tags and sessions are those of the API.
  *
- * SQLite compares whole rows when it looks for a key in a table without row ids, so a text with more than
- * `SHORT_CHARS_MAX` characters stands in `large`, and the row names it by `large_id`.
+ * SQLite compares whole rows when it looks for a key in a table without row ids. So a text with more than
+ * `SHORT_CHARS_MAX` characters is in `large`, and the row names it by `large_id`.
  */
 import { OUTCOMES } from '../../domain/history-record.ts';
 
-/** The columns with counts; tasks are counted by class and by how they ended. */
+/** The columns with counts. Tasks are counted by class and by outcome. */
 export const COUNT_NAMES = [
   'pending',
   'running',
@@ -23,7 +23,7 @@ export const COUNT_NAMES = [
   'event_ms',
 ] as const;
 
-/** A longer text stands apart: its row keeps within the page of its neighbours. */
+/** Longer texts are stored apart, so that many rows fit on a page. */
 export const SHORT_CHARS_MAX = 1_500;
 
 export const SCHEMA = `

@@ -1,4 +1,4 @@
-/** Prepared statements whose rows are arrays of columns: reading them costs a third less than objects. */
+/** Prepared statements whose rows are arrays of columns, which cost a third less to read than objects. */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { messageOf } from '../../async/error-message.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
@@ -10,13 +10,16 @@ type Statement = {
   /** The first row; undefined if there is none. */
   get(...values: readonly unknown[]): Row | undefined;
   all(...values: readonly unknown[]): readonly Row[];
-  /** How many rows it changed. */
+  /** Returns how many rows were changed. */
   run(...values: readonly unknown[]): number;
 };
 
 export type Prepare = (sql: string) => Statement;
 
-/** Parses the text of a row. If it is damaged, returns the fallback: a group of many calls must not fail. */
+/**
+ * Parses the text of a row. Returns the fallback for a damaged text, so that a group of many calls does not
+ * fail.
+ */
 export function parseOr<T>(fallback: T, text: unknown): T {
   try {
     return JSON.parse(String(text));
@@ -25,7 +28,7 @@ export function parseOr<T>(fallback: T, text: unknown): T {
   }
 }
 
-/** Prepares statements on a connection. They throw the errors of SQLite. */
+/** Prepares statements, which throw the errors of SQLite. */
 export function createPrepare(sqlite: DatabaseSync): Prepare {
   return (sql) => {
     const statement = sqlite.prepare(sql);
@@ -39,8 +42,8 @@ export function createPrepare(sqlite: DatabaseSync): Prepare {
 }
 
 /**
- * Prepares queries on a connection for reading; `before` is called before each of them. If one fails, it
- * throws `StoreUnavailable`: it never reads as "absent".
+ * Prepares queries on a connection for reading, and calls `before` before each query. A failing query throws
+ * `StoreUnavailable`, so that it never reads as "absent".
  */
 export function createPrepareQuery(sqlite: DatabaseSync, before: () => void): Prepare {
   const prepare = createPrepare(sqlite);

@@ -1,13 +1,13 @@
 /**
  * The SQLite engine: the store port over the tables of one file, for one process.
  *
- * - A batch's conditions are queries and its effects statements. A group of batches is one transaction in the
- *   writer's thread, and one fsync.
- * - Reads go over a read-only connection of this thread, which sees what is committed and nothing else.
- * - Memory holds contacts, and copies which it may lose: the states of the last commits, the status of
- *   agents, events for readers.
- * - After an outage it drops all copies and notifies watchers. Feeds go on where they were; a reader of
- *   `readAgentChanges` begins again.
+ * - The conditions of a batch are queries, its effects are statements. A group of batches is one transaction
+ *   in the writer's thread, with one fsync.
+ * - Reads use a read-only connection of this thread, which sees only what is committed.
+ * - Memory has contacts, and copies that may be lost: states of the last commits, the status of agents,
+ *   events for readers.
+ * - After an outage the engine drops all copies and notifies all watchers. Feeds go on where they were; a
+ *   reader of `readAgentChanges` begins again.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { createBoundedMap } from '../../async/bounded-map.ts';
@@ -34,29 +34,28 @@ import { createReads } from './reads.ts';
 import { createPrepareQuery, type Prepare } from './statements.ts';
 import type { Writer } from './writer.ts';
 
-/** The engine runs on these. */
 export type Tables = {
   readonly writer: Writer;
   readonly reader: DatabaseSync;
-  /** Whether the writer writes on the reader's connection. */
   readonly isShared: boolean;
-  /** A look at the file; in memory there is none. */
+  /** Looks at the file; absent in memory. */
   readonly look?: () => Promise<FileLook>;
 };
 
 type SqliteDeps = {
   readonly clock: Clock;
   readonly log: Log;
-  /** The wall clock, epoch milliseconds; read once, when the store is created. Default: `Date.now`. */
+  /**
+   * The wall clock in epoch milliseconds, `Date.now` by default. Store time begins with its first reading.
+   */
   readonly wallMs?: () => number;
-  /** How long output waits for more of it; see `group-commit.ts`. Default: not at all. */
+  /** How long appended output waits for more output; see `group-commit.ts`. By default it does not wait. */
   readonly outputEveryMs?: number;
 };
 
-/** The parts of a running engine. */
 type Engine = {
   readonly tables: Tables;
-  /** Revisions begin with it; no other run of the file has it. */
+  /** The name of this run of the file. Revisions begin with it. */
   readonly run: string;
   readonly isNearlyFull: () => boolean;
   readonly prepare: Prepare;
@@ -66,15 +65,14 @@ type Engine = {
   readonly groups: GroupCommit;
   readonly notifications: Notifications;
   readonly dueTimer: DueTimer;
-  /** Undefined when nothing will be due, or nothing can be written. */
+  /** Undefined if nothing will be due or nothing can be written. */
   readonly earliestMs: () => number | undefined;
   /** Aborted when the store is closed. */
   readonly closing: AbortController;
-  /** Throws where nothing can be read now. */
   readonly requireReadable: () => void;
 };
 
-/** So many values of the last commits are read without the file. */
+/** This many values of the last commits are read without the file. */
 const VALUES_MAX = 4_096;
 
 export function createSqliteStore(tables: Tables, deps: SqliteDeps): Store {
@@ -270,7 +268,7 @@ async function closeStore({ tables, groups, notifications, dueTimer, closing }: 
   closing.abort();
   notifications.close();
   dueTimer.update();
-  // The last connection that closes moves the log into the file: it must be the one that writes.
+  // The connection that closes last moves the log into the file. So that must be the writer's connection.
   if (!tables.isShared) tables.reader.close();
   await tables.writer.close();
 }

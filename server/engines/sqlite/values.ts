@@ -1,25 +1,25 @@
-/** Single values as the writer keeps them. A long text stands apart, in `large`. */
+/** Single values as the writer keeps them. Long texts are in the table `large`. */
 import type { Kinds } from '../../ports/store.ts';
 import { SHORT_CHARS_MAX } from './schema.ts';
 import type { Prepare } from './statements.ts';
 
 export type Values = {
-  /** The revision of a value; undefined if there is none. An expired key counts as none. */
+  /** Undefined if the value is absent, or a key that has expired. */
   revisionOf(kind: keyof Kinds, id: string, nowMs: number): string | undefined;
   readJson(kind: keyof Kinds, id: string): string | undefined;
   isOpenTask(id: string): boolean;
   put(kind: keyof Kinds, id: string, value: StoredValue): void;
   remove(kind: keyof Kinds, id: string): void;
-  /** Stores a text: in the row if it is short, else apart; returns both columns. */
+  /** Stores a long text in `large`. Returns the two columns of a row that hold or name the text. */
   store(text: string): StoredText;
-  /** Removes at most `limit` expired keys; returns how many. */
+  /** Removes at most `limit` expired keys, and returns how many. */
   trim(nowMs: number, limit: number): number;
 };
 
 type StoredValue = {
   readonly revision: string;
   readonly json: string;
-  /** Of a task: whether it is open. */
+  /** For a task alone. */
   readonly isOpen?: boolean;
   readonly expiresMs?: number | null;
 };

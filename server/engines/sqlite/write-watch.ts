@@ -1,31 +1,30 @@
 /**
- * Watches over the time that the disk takes for a write. One timer serves any number of writes, one after the
- * other: it sleeps to the deadline of the write that runs, then looks at the write that runs by then.
+ * Notices when the disk takes too long for a write. One timer serves all writes, one after the other: it
+ * sleeps until the deadline of the present write, then looks at the write that runs by then.
  */
 import type { Clock } from '../../ports/clock.ts';
 
-/** A write that runs or waits; its time begins at `openedMs`, monotonic. */
+/** A write that runs or waits. Its time begins at `openedMs` (monotonic). */
 export type TimedWrite = { openedMs: number };
 
 type WriteWatch = {
-  /** Begins to watch unless it already does; call it whenever a write begins. */
+  /** Begins to watch if it does not watch yet. To be called whenever a write begins. */
   start(): void;
 };
 
 type Deps = {
   readonly clock: Clock;
-  /** A write that takes longer than this is overdue. */
   readonly timeoutMs: number;
-  /** Ends the watch. */
+  /** Its abort ends the watch. */
   readonly closed: AbortSignal;
-  /** The write that runs; null ends the watch until the next start. */
+  /** Returns the write that runs; null ends the watch until the next `start()`. */
   currentWrite(): TimedWrite | null;
-  /** Every write whose time has begun. */
+  /** Returns every write whose time has begun. */
   openWrites(): readonly TimedWrite[];
   onTimeout(): void;
 };
 
-/** A timer that wakes this much too late means that the whole process was stopped. */
+/** If the timer wakes this much too late, the whole process was stopped. */
 const PROCESS_STALL_MS = 500;
 
 export function createWriteWatch(deps: Deps): WriteWatch {
@@ -46,7 +45,7 @@ export function createWriteWatch(deps: Deps): WriteWatch {
     isWatching = false;
   }
 
-  /** While the process was stopped, its writer thread was too: every write gets its whole time again. */
+  /** The stop held the writer thread too, so every write gets its whole time again. */
   function restartAfterStall(lateMs: number): void {
     if (lateMs < PROCESS_STALL_MS) return;
     for (const write of deps.openWrites()) write.openedMs = clock.monotonicMs();

@@ -1,10 +1,10 @@
 /**
- * The thread that owns the file: it applies one group after the other. Between two groups it sleeps until
- * another one is sent: it has no event loop to wake. When it has slept for a while, it moves the log into the
- * database, so that no commit waits for this under a modest load.
+ * The thread that owns the file. It applies one group after the other, and sleeps in between until a group is
+ * sent. When it has slept for a while, it moves the log into the database. So under a modest load no commit
+ * has to wait for that.
  *
- * When a write fails, it is unknown how much of the log is on the disk. So the next group opens the file
- * anew, which moves the whole log into the database before anything is added to it.
+ * After a failed write nobody knows how much of the log is on the disk. So the next group opens the file
+ * anew, which moves the whole log into the database before anything is added.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
@@ -15,7 +15,7 @@ import { createNameCheck } from './file-watch.ts';
 import { outageKindOf } from './outage-kind.ts';
 import { REPLIES, SENT, WRITTEN, type WriteFailure, type WriterData } from './writer.ts';
 
-/** A pause this long moves the log, once this many groups are in it. */
+/** A pause of this length moves the log if at least this many groups are in it. */
 const PAUSE_MS = 1_000;
 const LOG_GROUPS_MIN = 25;
 
@@ -58,7 +58,8 @@ function writeUntilClosed(first: OpenFile, requireName: () => void): void {
     if (message === 'close') break;
     let reply: GroupReply | WriteFailure;
     try {
-      // A group without calls asks whether the file takes writes; and SQLite would open another file.
+      // A group without calls asks whether the file takes writes. Opening anew could find another file under
+      // the name.
       if (message.length === 1 || !file) requireName();
       file ??= open();
       reply = file.decider.apply(message);
@@ -78,7 +79,7 @@ function writeUntilClosed(first: OpenFile, requireName: () => void): void {
   file?.sqlite.close();
 }
 
-/** Sleeps until more requests were sent than this many; false when none was for this long. */
+/** Sleeps until a request beyond `received` is sent; false if none was sent within `pauseMs`. */
 function isSentWithin(pauseMs: number, received: number): boolean {
   while (Atomics.load(counts, SENT) === received) {
     if (Atomics.wait(counts, SENT, received, pauseMs) === 'timed-out') return false;

@@ -1,11 +1,10 @@
 /**
- * Writes groups of calls: in this thread (`memory:`), or in a thread that owns the file, so that a stuck disk
- * blocks that thread alone. One group is written at a time.
+ * Writes groups of calls, one group at a time: in this thread for `memory:`, or in a thread of its own for a
+ * file, so that a stuck disk blocks nothing else.
  *
- * Both threads count in shared memory how many groups were sent and written, and each sleeps until the
- * other's count changes; that costs half of what a message would. A reply that says more than "all made"
- * is a message. The counts decide, never a wake alone: the wake for one group may come when its sleeper has
- * long seen the count, and sleeps for the next.
+ * Shared memory has the counts of sent and of written groups. Each thread sleeps until the other's count
+ * changes, which costs half as much as a message. Only a reply that says more than "all made" is a message. A
+ * woken thread always looks at the count, because a late wake may be about an earlier group.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
@@ -13,24 +12,25 @@ import { type OutageKind, StoreUnavailable } from '../../ports/store.ts';
 import { type GroupReply, openDecider } from './decider.ts';
 
 export type Writer = {
-  /** The earliest due time; infinite if there is none. */
+  /** The earliest due time; `Infinity` if nothing will be due. */
   earliestMs(): number;
-  /** Resolves when the group is durable; rejects when it was not written, or this is unknown. */
+  /** Resolves when the group is durable. Rejects if it was not written, or if that is unknown. */
   apply(words: readonly unknown[]): Promise<GroupReply>;
   close(): Promise<void>;
 };
 
-/** Why a group was not written. */
 export type WriteFailure = { readonly failed: string; readonly kind: OutageKind };
-/** The thread is started with these. */
 export type WriterData = {
   readonly path: string;
   readonly requests: MessagePort;
   readonly counts: Int32Array<SharedArrayBuffer>;
-  /** At 0 the earliest due time. */
+  /** Item 0 is the earliest due time. */
   readonly earliest: Float64Array<SharedArrayBuffer>;
 };
-/** Where `counts` has how many requests were sent, how many groups written, whether the last has a reply. */
+/**
+ * The items of `counts`: how many requests were sent, how many groups were written, and whether the last has
+ * a reply.
+ */
 export const SENT = 0;
 export const WRITTEN = 1;
 export const REPLIES = 2;
@@ -40,13 +40,12 @@ const THREAD = new URL(
   import.meta.url,
 );
 
-/** Writes in this thread, on this connection. */
 export function writeHere(sqlite: DatabaseSync): Writer {
   const { earliestMs, apply } = openDecider(sqlite);
   return { earliestMs, apply: async (words) => apply(words), close: async () => undefined };
 }
 
-/** Starts the thread on a file; resolves when it is open, rejects with why it can't be opened. */
+/** Starts the thread. Resolves when the file is open, or rejects with the reason why it can't be opened. */
 export async function startWriter(path: string, counts = createCounts()): Promise<Writer> {
   const earliest = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
   const { port1: requests, port2 } = new MessageChannel();
@@ -71,7 +70,7 @@ export async function startWriter(path: string, counts = createCounts()): Promis
   worker.on('exit', () => {
     failFromNowOn(new Error('the writer thread has exited'));
     requests.close();
-    // Nothing is pending any more; this ends a wait that would last for ever.
+    // Nothing is pending any more. The wake ends a wait that would otherwise last for ever.
     Atomics.notify(counts, WRITTEN);
     exited.resolve();
   });
@@ -82,7 +81,7 @@ export async function startWriter(path: string, counts = createCounts()): Promis
     Atomics.notify(counts, SENT);
   }
 
-  /** Settles the group once the thread has written more groups than this many. */
+  /** Settles the group once the thread has written more groups than `before`. */
   function settleWhenWritten(before: number, group: PromiseWithResolvers<GroupReply>): void {
     if (pending !== group) return;
     const change = Atomics.waitAsync(counts, WRITTEN, before);
@@ -109,7 +108,7 @@ export async function startWriter(path: string, counts = createCounts()): Promis
         return group.promise;
       },
       async close() {
-        // A thread in the middle of a write would not read another request; its exit ends its transaction.
+        // A thread in the middle of a write reads no other request. Terminating it ends its transaction.
         if (pending) await worker.terminate();
         else if (!exitError) send('close');
         await exited.promise;

@@ -5,7 +5,7 @@
  *   rediss://…                                                          over TLS; also valkeys://
  *   redis+sentinel://user:password@host1:26379,host2:26379/master/0     also rediss+sentinel://
  *
- * Promise: the description of a mistake is one sentence without any secret.
+ * The description of a mistake is one sentence and never contains a secret.
  */
 export type Endpoint = { readonly host: string; readonly port: number };
 
@@ -14,7 +14,7 @@ export type RedisAddress = {
   readonly username: string | null;
   readonly password: string | null;
   readonly database: number;
-  /** The server itself, or the Sentinels that know its address, and the name they know it by. */
+  /** The server itself; or the Sentinels that know its address, and their name for the server. */
   readonly at:
     | { readonly kind: 'one'; readonly endpoint: Endpoint }
     | { readonly kind: 'sentinel'; readonly endpoints: readonly Endpoint[]; readonly master: string };
@@ -28,12 +28,14 @@ const DATABASE_MAX = 65_535;
 export const ADDRESS_EXAMPLES =
   'redis://HOST:6379, rediss://USER:PASSWORD@HOST:6379/0 or redis+sentinel://HOST1:26379,HOST2:26379/MASTER';
 
-/** Whether a text is meant as such an address. */
 export function looksLikeRedis(text: string): boolean {
   return /^(redis|valkey)s?(\+sentinel)?:/.test(text);
 }
 
-/** Reads an address, or returns what is wrong with the text, to be read after the setting's name. */
+/**
+ * Reads an address. `mistake` says what is wrong with the text, as a sentence that begins with the setting's
+ * name.
+ */
 export function parseRedisAddress(text: string): RedisAddress | { readonly mistake: string } {
   const scheme = SCHEME.exec(text);
   if (!scheme) return { mistake: 'is not the address of a Redis server' };
@@ -82,7 +84,7 @@ function parseEndpoint(text: string, defaultPort: number): Endpoint | undefined 
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
 }
 
-/** Null where there is none, undefined where the text is not percent-encoded. */
+/** Each is null if it is absent, and undefined if it is not percent-encoded. */
 function readCredentials(
   text: string,
 ): readonly [username: string | null | undefined, password: string | null | undefined] {

@@ -1,37 +1,41 @@
 /**
- * One physical connection to the primary. It either carries calls or subscribes, never both: Redis cuts a
- * subscriber whose pending replies exceed 32 MB. `onGone` is called once when it breaks; it is never
- * reopened.
+ * One physical connection to the primary, which is never reopened. It either carries calls or subscribes,
+ * because Redis cuts a subscriber whose pending replies exceed 32 MB.
  */
 import { ErrorReply, RedisClient as RedisClientClass, type RedisClientOptions } from '@redis/client';
 import { messageOf } from '../../../async/error-message.ts';
 import { rejectOnAbort } from '../../../async/waiting.ts';
 import { describeEndpoint, type Endpoint, type RedisAddress } from './address.ts';
 
-/** A reply of Redis: a text, a number, nothing, or a list of them. */
 export type Reply = string | number | boolean | null | readonly Reply[];
 
-/** Whether Redis replied with this error; else the connection failed. */
+/** Whether the error is a reply of Redis. Any other error means that the connection failed. */
 export function isErrorReply(error: unknown): boolean {
   return error instanceof ErrorReply;
 }
 
-/** The primary cannot be reached now; it may be later. The message names addresses: only for the log. */
+/**
+ * The primary cannot be reached now, but may be later. The message names addresses, so it is for the log
+ * alone.
+ */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
 export type RedisClient = {
   /**
-   * Sends a command; replies come in the order of sending. Rejects with an error reply, or when the
+   * Sends a command. Replies come in the order of sending. Rejects with an error reply, or when the
    * connection is lost.
    */
   send(command: readonly string[]): Promise<Reply>;
-  /** Subscribes to a channel. Messages come in the order of publishing; none is lost unless it breaks. */
+  /**
+   * Subscribes to a channel. Messages come in the order of publishing, and none is lost before the connection
+   * breaks.
+   */
   subscribe(channel: string, onMessage: (message: string) => void): Promise<void>;
-  /** Host and port of the server, for the log. */
+  /** The host and port of the server, for the log. */
   readonly peer: string;
-  /** Closes the connection at once; commands under way reject. Idempotent. */
+  /** Closes the connection at once. Commands under way reject. Idempotent. */
   destroy(): void;
 };
 
@@ -39,7 +43,7 @@ export type RedisClient = {
 const CONNECT_WITHIN_MS = 1_000;
 const NO_REPLY = 'it does not reply';
 
-/** The purpose of a connection; Redis lists each under a name of its own. */
+/** The purpose of a connection. Redis lists each purpose under its own name. */
 export type ConnectionUse = 'calls' | 'notifications';
 
 const CLIENT_NAMES: Readonly<Record<ConnectionUse, string>> = {
@@ -49,15 +53,15 @@ const CLIENT_NAMES: Readonly<Record<ConnectionUse, string>> = {
 
 export type ConnectOptions = {
   readonly use: ConnectionUse;
-  /** Called once with the reason when the connection is lost, but not when it was destroyed. */
+  /** Called once with the reason when the connection is lost. Not called after `destroy()`. */
   readonly onGone: (reason: string) => void;
-  /** Ends the attempt to connect; ignored once the connection is open. */
+  /** Its abort ends the attempt to connect. It has no effect once the connection is open. */
   readonly signal: AbortSignal;
 };
 
 /**
- * Creates one client. The library's `createClient` builds a class with a method for each command of Redis
- * whenever an option differs, which takes longer than to connect.
+ * Creates a client. The library's own `createClient` builds a class with a method for each command of Redis
+ * whenever an option differs, which takes longer than connecting.
  */
 const createClient = RedisClientClass.factory({ RESP: 3 });
 
@@ -98,8 +102,7 @@ async function connect(
     disableClientInfo: true,
     disableOfflineQueue: true,
     maintNotifications: 'disabled',
-    // One sleeper limits the time of all calls (`connection/connection.ts`); the client would set a timer for
-    // each.
+    // The client would set a timer for each call. One sleeper in `connection/connection.ts` limits all calls.
     commandOptions: { timeout: 0 },
     socket: tls ? { ...socket, tls: true } : { ...socket, noDelay: true, keepAlive: true },
   });
@@ -133,7 +136,7 @@ async function connect(
     peer,
     send: (command) => client.sendCommand<Reply>([...command]),
     async subscribe(channel, onMessage) {
-      // The client's own promise would never settle.
+      // On a closed connection the client's own promise would never settle.
       if (!client.isOpen) throw new Unreachable(`${peer}: the connection was closed`);
       await client.subscribe(channel, onMessage);
     },
@@ -141,7 +144,7 @@ async function connect(
   };
 }
 
-/** Returns the address of the primary, as the first Sentinel that replies names it. */
+/** Returns the address of the primary from the first Sentinel that replies with it. */
 async function findPrimary(
   { endpoints, master }: { readonly endpoints: readonly Endpoint[]; readonly master: string },
   tls: boolean,
@@ -163,7 +166,7 @@ async function findPrimary(
   }
 }
 
-/** A host with several addresses fails with one error for all of them, which has no message. */
+/** A host with several addresses fails with one joint error, which has no message of its own. */
 function messageOfFirst(error: unknown): string {
   const isUnnamed = error instanceof AggregateError && error.message === '';
   return messageOf(isUnnamed ? error.errors[0] : error);

@@ -1,27 +1,28 @@
 /**
- * How durable a 2xx response is on Redis, and whether the server can keep that promise. It is checked at
- * every new connection, because another server may have replaced the first, and again now and then
- * (`connection/server-inspection.ts`), because a person may change its settings; a server that cannot keep it
- * is not used.
+ * How durable a 2xx response is on Redis, and whether the server can keep that promise. A server that cannot
+ * is not used. Every new connection checks this, because another server may have replaced the first.
+ * `connection/server-inspection.ts` checks it again now and then, because a person may change settings.
  */
 import type { RedisClient, Reply } from './client.ts';
 
 /**
- * `disk`: the write is on the disk of the primary (`appendfsync always`). `replica`: it is in the memory of
- * the primary and of at least one replica. `memory`: it is in the memory of the primary, and the server's
- * settings decide what is lost with that. No reader is shown what is less durable than this.
+ * Where a write must be before its caller or a reader is told of it.
+ *
+ * - `disk`: on the disk of the primary (`appendfsync always`).
+ * - `replica`: in the memory of the primary and of at least one replica.
+ * - `memory`: in the memory of the primary, whose settings decide what a crash loses.
  */
 export const DURABILITIES = ['disk', 'replica', 'memory'] as const;
 export type Durability = (typeof DURABILITIES)[number];
 
-/** The server cannot be used with its present settings; another attempt does not help. */
+/** The server cannot be used with its present settings, so another attempt is useless. */
 export class UnusableServer extends Error {
   override readonly name = 'UnusableServer';
 }
 
 const MAJOR_MIN = 7;
 
-/** Checks the server; resolves with warnings for the log, or rejects with `UnusableServer`. */
+/** Checks the server. Resolves with warnings for the log, or rejects with `UnusableServer`. */
 export async function validateServer(
   client: RedisClient,
   durability: Durability,
@@ -50,13 +51,13 @@ export async function validateServer(
   return warnOfFailover(peer, replicas);
 }
 
-/** Rejects with `UnusableServer` when the settings were changed since and no longer keep the promise. */
+/** Rejects with `UnusableServer` if the settings no longer keep the promise. */
 export async function validateSettings(client: RedisClient, durability: Durability): Promise<void> {
   const config = durability === 'disk' ? await readConfig(client) : undefined;
   if (config) requireDisk(client.peer, config);
 }
 
-/** Throws `UnusableServer` when Redis may remove keys to free memory. `info` has the section `memory`. */
+/** Throws `UnusableServer` if Redis may remove keys to free memory. `info` must have the section `memory`. */
 export function requireNoEviction(peer: string, info: ReadonlyMap<string, string>): void {
   const policy = info.get('maxmemory_policy') ?? 'noeviction';
   if (policy === 'noeviction') return;
@@ -65,7 +66,7 @@ export function requireNoEviction(peer: string, info: ReadonlyMap<string, string
   );
 }
 
-/** Throws when the server replies before it has written. */
+/** Throws if the server replies before it has written to its disk. */
 function requireDisk(peer: string, config: ReadonlyMap<string, string>): void {
   const required = [
     ['appendonly', 'yes'],
@@ -100,7 +101,7 @@ function warnOfMemory(peer: string, config: ReadonlyMap<string, string>): readon
   return [`${peer} keeps no log on its disk (appendonly no): ${lost} is lost when it crashes`];
 }
 
-/** The settings that decide durability; undefined where CONFIG GET is not allowed. */
+/** Reads the settings that decide durability; undefined if CONFIG GET is not allowed. */
 async function readConfig(client: RedisClient): Promise<ReadonlyMap<string, string> | undefined> {
   const names = ['appendonly', 'appendfsync', 'no-appendfsync-on-rewrite', 'save'];
   try {
@@ -121,7 +122,6 @@ function parsePairs(reply: Reply): ReadonlyMap<string, string> {
   return pairs;
 }
 
-/** The fields of a reply to INFO. */
 export function parseInfo(reply: Reply): ReadonlyMap<string, string> {
   return new Map(
     [...String(reply).matchAll(/^([a-z_]+):(.*?)\r?$/gm)].map(([, name = '', value = '']) => [name, value]),

@@ -1,6 +1,6 @@
 /**
- * The meaning of failed calls and failed attempts to connect: for the caller, for the connection, for
- * `health()`. Administrators read an outage, so it is one of a few sentences; only the log has what Redis
+ * What failed calls and failed attempts to connect mean for the caller, the connection and `health()`.
+ * Administrators read the message of an outage, so it is one of a few sentences. Only the log has what Redis
  * said.
  */
 import { messageOf } from '../../../async/error-message.ts';
@@ -8,27 +8,26 @@ import { type OutageKind, StoreUnavailable } from '../../../ports/store.ts';
 import { isErrorReply } from './client.ts';
 import { UnusableServer } from './durability.ts';
 
-/** The connection broke before the reply came: the call may have had its effect. */
+/** The connection broke before the reply came. The call may have had its effect. */
 export class ReplyLost extends StoreUnavailable {}
 
 export type CallFailure = {
-  /** The call rejects with this. */
   readonly error: unknown;
-  /** Why the connection must be given up; null when it can go on. */
+  /** Why the connection must be given up; null if it can stay. */
   readonly lostBecause: unknown;
 };
 
 /**
- * Explains why a call failed. If Redis refuses to do something now, it is an outage; if the connection was
- * lost, it is an outage after which the effect is unknown; and any other error reply is a defect of the
- * gateway and stays as it is.
+ * Explains why a call failed. If Redis refuses the call for now, that is an outage. If the connection was
+ * lost, that is an outage too, and the effect is unknown (`ReplyLost`). Any other error reply is a defect of
+ * the gateway, and stays as it is.
  */
 export function explainCallFailure(error: unknown): CallFailure {
   const message = messageOf(error);
   const isDefect = error instanceof TypeError || /^(ERR|WRONGTYPE)\b/.test(message);
   if (error instanceof StoreUnavailable || isDefect) return { error, lostBecause: null };
   if (!isErrorReply(error)) return { error: replyLost(explainOutage(error)), lostBecause: error };
-  // It is another store, or no longer the primary: only a new connection can find out.
+  // This may be another store, or no longer the primary: only a new connection can find out.
   const isOtherServer = /^(EMPTIED|READONLY|MASTERDOWN|LOADING|NOAUTH)\b/.test(message);
   return {
     error: explainOutage(error),
@@ -36,14 +35,13 @@ export function explainCallFailure(error: unknown): CallFailure {
   };
 }
 
-/** The error of a call whose reply will not come. */
 export function replyLost({ message, kind }: StoreUnavailable): ReplyLost {
   return new ReplyLost(`${message} Whether the call had an effect is unknown.`, { kind });
 }
 
 type Reason = readonly [words: RegExp, kind: OutageKind, reason: string];
 
-/** Kind and message when an error reply begins with one of these words, and when there is no reply. */
+/** The kind and the reason of an outage, by the words of an error reply or of a missing reply. */
 const REASONS: readonly Reason[] = [
   [/^EMPTIED\b/, 'emptied', 'the store was emptied or replaced and does not hold what was accepted before'],
   [/^LOADING\b/, 'starting', 'it is loading its data'],
@@ -56,7 +54,7 @@ const REASONS: readonly Reason[] = [
 const UNREACHABLE: Reason = [/^/, 'silent', 'it cannot be reached'];
 const UNUSABLE: Reason = [/^/, 'wrong_settings', 'its settings are not those the gateway requires'];
 
-/** The outage behind an error or a reason: its message names no address and repeats no text of Redis. */
+/** Makes the outage for an error or a reason. Its message names no address and repeats no text of Redis. */
 export function explainOutage(cause: unknown): StoreUnavailable {
   const message = messageOf(cause);
   const found = REASONS.find(([words]) => words.test(message)) ?? UNREACHABLE;
@@ -64,12 +62,12 @@ export function explainOutage(cause: unknown): StoreUnavailable {
   return new StoreUnavailable(`Redis is not available: ${reason}.`, { kind, cause });
 }
 
-/** Whether another attempt to connect would fail as well, until a person changes a setting. */
+/** Whether every attempt to connect would fail until a person changes a setting. */
 export function isPermanent(error: unknown): boolean {
   return error instanceof UnusableServer || /WRONGPASS|NOAUTH|NOPERM|certificate/.test(messageOf(error));
 }
 
-/** Whether an outage lasts until a person acts: that, or Redis came back without its data. */
+/** Whether an outage lasts until a person acts: also if Redis came back without its data. */
 export function needsPerson(error: unknown): boolean {
   return isPermanent(error) || messageOf(error).startsWith('EMPTIED');
 }

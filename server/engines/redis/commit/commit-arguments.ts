@@ -1,10 +1,9 @@
 /**
- * A batch as the commit script takes it; beside it its size, whether it adds, and whom it notifies. Each
- * thing that the batch checks or changes is one operation: a letter with the number of its arguments, of
- * which `scripts/operations.lua` has the table. Redis parses nothing of it but tags and assignees, so no
- * number and no empty list of a value passes through the JSON of Lua, which would change them.
+ * Encodes a batch for the commit script. Each thing that the batch checks or changes is one operation: a
+ * letter and the number of its arguments, in the table of `scripts/operations.lua`. Redis parses only tags
+ * and assignees, because the JSON of Lua would change numbers and empty lists of other values.
  *
- * For example, when a running task makes progress, its commit is `T1U2`: the task's position; the expected
+ * For example, the commit of a task's progress is `T1U2`: T with the task's position, U with the expected
  * revision and the new state.
  */
 
@@ -24,26 +23,28 @@ import { joinPieces } from '../../pieces.ts';
 
 export type EncodedCommit = {
   readonly args: readonly string[];
-  /** Bytes of the arguments, in UTF-8. */
+  /** The bytes of the arguments in UTF-8. */
   readonly size: number;
-  /** Whether it adds a task, an agent, or output of an agent: it is refused where memory is nearly full. */
+  /**
+   * Whether it adds a task, an agent, or output of an agent. Such a commit is refused while memory is nearly
+   * full.
+   */
   readonly isAdmission: boolean;
-  /** Whether it changes an output. */
   readonly hasOutput: boolean;
-  /** Whether it changes nothing else. */
+  /** Whether it changes an output and nothing else. */
   readonly isOutputAlone: boolean;
-  /** Watchers and feed readers are notified of these; one may come twice. */
+  /** The topics to notify. A topic may come twice. */
   readonly topics: readonly string[];
 };
 
-/** The own name of one commit, and its limit. */
+/** The revision of a commit, and its time limit. */
 type CommitName = {
   readonly revision: Revision;
-  /** When the caller will have given up. */
+  /** From this store time on the caller has given up. */
   readonly notAfterMs: number;
 };
 
-/** Encodes a batch: the writes, its due entries and slots, other checks, output, and last the event. */
+/** Encodes a batch in this order: writes, due entries, slots, other checks, output, event. */
 export function encodeCommit(batch: Batch, name: CommitName): EncodedCommit {
   const list = new OperationList(batch, name.revision);
   for (const write of batch.writes) addWrite(list, write);
@@ -74,38 +75,36 @@ export function encodeCommit(batch: Batch, name: CommitName): EncodedCommit {
   return { args, size, isAdmission: isAdmitting, hasOutput, isOutputAlone, topics: list.topics };
 }
 
-/** The operations of one commit, as they are added. */
 class OperationList {
-  /** How many open tasks and agents there are more after it. */
+  /** By how much the commit changes the number of open tasks, and of agents. */
   addedTasks = 0;
   addedAgents = 0;
   readonly topics: string[] = [];
   readonly #args: string[];
   readonly #batch: Batch;
   #operations = '';
-  /** The task that operations are about, and its position. */
+  /** The task that the next operations are about, and its position. */
   #request_id: string | null = null;
   #position = '';
 
   constructor(batch: Batch, revision: Revision) {
     this.#batch = batch;
-    // The words of the commit come when they are known.
+    // `finish()` sets the first item.
     this.#args = ['', revision];
   }
 
-  /** Adds one with its arguments. */
   add(operation: string, ...args: readonly string[]): void {
     this.#operations += operation;
     for (const arg of args) this.#args.push(arg);
   }
 
-  /** The operations that follow are about the task. */
+  /** Makes the operations that follow be about this task. */
   beginTask(request_id: string): void {
     if (this.#request_id !== request_id)
       this.beginPosition(request_id, positionOf(this.#createdMs(request_id), request_id));
   }
 
-  /** The same at this position, where the index orders the task by another time. */
+  /** As `beginTask()`, for an index that orders the task by another time. */
   beginPosition(request_id: string, position: string): void {
     if (this.#request_id === request_id && this.#position === position) return;
     this.#request_id = request_id;
@@ -113,7 +112,7 @@ class OperationList {
     this.add('T1', position);
   }
 
-  /** The changes of a due entry that follow are those of the agent's. */
+  /** Makes the changes of a due entry that follow be about this agent. */
   beginDueOfAgent(agent_id: string): void {
     this.#request_id = null;
     this.add('J1', agent_id);
@@ -125,7 +124,7 @@ class OperationList {
     return this.#args;
   }
 
-  /** No operation needs it for a task that the batch does not write. */
+  /** 0 for a task that the batch does not write: no operation needs that task's time. */
   #createdMs(request_id: string): number {
     for (const { kind, id, value } of this.#batch.writes)
       if (kind === 'task' && id === request_id) return value.createdMs;
@@ -138,7 +137,7 @@ function positionOf(ms: number, id: string): string {
   return `${padMs(ms)}/${id}`;
 }
 
-/** A time as it begins a position. */
+/** Writes a time as the beginning of a position. */
 export function padMs(ms: number): string {
   return String(Math.max(0, Math.floor(ms))).padStart(14, '0');
 }
@@ -204,7 +203,7 @@ function addTask(list: OperationList, { id, expect, value, index, details, endin
   if (ending.noAgent.length > 0) list.add('f1', JSON.stringify(ending.noAgent));
 }
 
-/** Whether every task is in the index from its beginning: one operation adds it to all of these. */
+/** Whether the index has every task from its submission on. One operation adds a task to all such indexes. */
 function isListing(name: IndexChange['index']): boolean {
   return name === 'all' || name === 'by-session' || name === 'by-agent';
 }
@@ -269,7 +268,7 @@ function addOutput(list: OperationList, { request_id, begins, append }: OutputCh
     const { behind = [] } = append;
     if (behind.length > 0) list.add('O5', '', '0', String(behind.length), '1', joinPieces(behind));
   }
-  // Watchers of the output are notified of the task's state anyway.
+  // The topic of the task also notifies the watchers of its output.
   if (!list.topics.includes(`task:${request_id}`)) list.topics.push(`output:${request_id}`);
 }
 

@@ -1,19 +1,21 @@
 /**
- * Sends commits in groups: those of one tick of the event loop travel as one script, which checks and
- * applies each by itself. So a round trip, a write to the disk and a notification serve many of them.
+ * Sends commits in groups. The commits of one tick of the event loop travel as one script, which checks and
+ * applies each by itself. So one round trip, one write to the disk and one notification serve many commits.
  *
  *   run() --> waiting --(end of the tick, fewer than two groups under way)--> a group under way --> results
  *
- * Commits that only append to output also wait until a while after the last group was sent: their callers
- * have more to write soon. Any other commit that joins them ends that wait.
+ * Commits that only append to output also wait until `outputEveryMs` after the last group was sent, because
+ * their callers will write more soon. Any other commit that joins ends that wait.
  *
  * Promises
- * - A commit resolves with its result, or rejects with what its group rejects with. A group whose reply is
- *   lost is sent again: what it had applied is found by its revisions.
- * - Listeners of this process are notified by the reply, before its commits resolve; other processes by the
- *   message that the script publishes.
- * - Where the memory of Redis is full, the commits of a group that add nothing are sent again by themselves.
- * - What waits has at most `WAITING_SIZE_MAX`; a commit beyond it is refused, and not sent.
+ * - A commit resolves with its result, or rejects as its group does. A group whose reply is lost is sent
+ *   again, and the script recognises applied commits by their revisions.
+ * - The reply notifies listeners of this process, before the commits resolve. The script publishes a
+ *   message for other processes.
+ * - If the memory of Redis is full, the commits of a group that add nothing are sent again without the
+ *   others.
+ * - Waiting commits have at most `WAITING_SIZE_MAX` together. A commit beyond that is refused, and not
+ *   sent.
  */
 import { waitAtMost, yieldToEventLoop } from '../../../async/waiting.ts';
 import type { Clock } from '../../../ports/clock.ts';
@@ -25,39 +27,38 @@ import type { DamageLog } from '../damage-log.ts';
 import { type Script, scripts } from '../scripts.ts';
 import type { EncodedCommit } from './commit-arguments.ts';
 
-/** Runs a script; it is sent again when its reply is lost. */
+/** Runs a script, and sends it again when its reply is lost. */
 type Call = (script: Script, args: readonly string[]) => Promise<Reply>;
 
 type Deps = {
   readonly clock: Clock;
-  /** Output alone is sent this long after the group before it, at the earliest. */
+  /** Output alone is sent at the earliest this long after the last group. */
   readonly outputEveryMs: number;
-  /** Names this process, and the channels of notifications: that of all processes and that of this one. */
+  /** The name of this process. `channel` is the channel of all processes, `ownChannel` that of this one. */
   readonly processName: string;
   readonly channel: string;
   readonly ownChannel: string;
-  /** Called with what the commits of a group changed: topics, and the earliest time that became due. */
+  /** Called with what the commits of a group changed: the topics, and the earliest new due time. */
   onApplied(topics: ReadonlySet<string>, dueMs: number | undefined): void;
   readonly noteDamage: DamageLog;
 };
 
 export type CommitGroups = {
-  /** Commits with others of this tick by `call`; resolves with the result as the script replied it. */
+  /** Sends a commit together with others of this tick. Resolves with the result as the script wrote it. */
   run(commit: EncodedCommit): Promise<string>;
   /** Resolves when nothing waits and no group is under way. */
   whenIdle(): Promise<void>;
 };
 
 const COMMITS_MAX = 128;
-/** The commit with which a group reaches this is its last. */
+/** A group that has reached this size takes no further commit. */
 const GROUP_SIZE_MAX = 256 * 2 ** 10;
 const UNDER_WAY_MAX = 2;
-/** As much as may be under way. */
+/** The same limit as `ARGUMENT_BYTES_MAX` of the calls under way. */
 const WAITING_SIZE_MAX = 64 * 2 ** 20;
 
 type Waiting = PromiseWithResolvers<string> & { readonly commit: EncodedCommit; readonly sinceMs: number };
 
-/** Creates it without commits; `call` sends its groups. */
 export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
   const { clock, outputEveryMs } = deps;
   const waiting = createWaitingCommits();
@@ -76,7 +77,7 @@ export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
     });
   }
 
-  /** Whether output alone waits, for more of it; then this ends by itself. */
+  /** Whether only output waits and its pause is not over. Schedules the next look at the end of the pause. */
   function isTooEarly(): boolean {
     const pauseMs = lastSentMs + outputEveryMs - clock.monotonicMs();
     if (pauseMs <= 0 || !waiting.isOutputAlone()) return false;
@@ -99,7 +100,6 @@ export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
     underWay.add(sent);
   }
 
-  /** Resolves or rejects every commit of the group. */
   async function finishGroup(group: readonly Waiting[]): Promise<void> {
     try {
       const commits = group.map(({ commit }) => commit);
@@ -113,7 +113,7 @@ export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
     }
   }
 
-  /** If all of them waited behind slow groups, they have no more time than others. */
+  /** Runs commits. The time that they have waited behind slow groups counts against their time limit. */
   async function runInTime(commits: readonly EncodedCommit[], sinceMs: number): Promise<readonly string[]> {
     const replied = runCommits(deps, call, commits);
     const waitedMs = clock.monotonicMs() - sinceMs;
@@ -139,7 +139,7 @@ export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
   };
 }
 
-/** The commits that are not sent yet, in their order. */
+/** The commits that are not sent yet, in the order of their calls. */
 function createWaitingCommits() {
   const all = new Set<Waiting>();
   let allSize = 0;
@@ -147,7 +147,7 @@ function createWaitingCommits() {
   return {
     count: () => all.size,
     isOutputAlone: () => others === 0,
-    /** Throws `StoreRefused` where too much waits already. */
+    /** Throws `StoreRefused` if too much waits already. */
     add(one: Waiting): void {
       if (allSize > 0 && allSize + one.commit.size > WAITING_SIZE_MAX)
         throw new StoreRefused('Redis is slow: too many commits wait for it already.');
@@ -155,7 +155,7 @@ function createWaitingCommits() {
       allSize += one.commit.size;
       others += Number(!one.commit.isOutputAlone);
     },
-    /** Those that are next, until one script has enough: at least one. */
+    /** Removes and returns the next commits, as many as fit into one script, but at least one. */
     takeGroup(): readonly Waiting[] {
       const group: Waiting[] = [];
       let size = 0;
@@ -189,7 +189,7 @@ async function runCommits(
   return results;
 }
 
-/** The script with the parts that these commits need. */
+/** Chooses the smallest script that has the parts for these commits. */
 function chooseScript(commits: readonly EncodedCommit[]): Script {
   const isAdmitting = commits.some(({ isAdmission }) => isAdmission);
   if (commits.some(({ hasOutput }) => hasOutput))

@@ -1,7 +1,7 @@
 /**
- * Holds replies back until replicas have what they rest on. All replies since the last round share the next
- * one: a small write, and a wait until a replica has it, and with it everything that any process wrote
- * before.
+ * Holds replies back until a replica has the writes that they depend on. All replies since the last round
+ * share the next round: a small write, and a wait until a replica has that write. The replica then also has
+ * everything that any process wrote before.
  */
 import { StoreUnavailable } from '../../../ports/store.ts';
 import type { RedisClient } from '../client/client.ts';
@@ -9,8 +9,8 @@ import { runScript, scripts } from '../scripts.ts';
 
 export type Barrier = {
   /**
-   * Resolves when a replica has all that was written before the call; rejects with `StoreUnavailable`
-   * otherwise.
+   * Resolves when a replica has everything written before the call; otherwise rejects with
+   * `StoreUnavailable`.
    */
   pass(): Promise<void>;
 };
@@ -19,8 +19,8 @@ export type Barrier = {
 const REPLICA_WITHIN_MS = 2_000;
 
 /**
- * Creates one for a connection; `prefix` is what the names of all keys begin with. `onPassedAgain` is called
- * when one is passed after one was not: readers that were notified meanwhile could not read.
+ * Creates the barrier of a connection. All keys begin with `prefix`. `onPassedAgain` is called when a round
+ * succeeds after a failed one, because readers that were notified meanwhile could not read.
  */
 export function createBarrier(client: RedisClient, prefix: string, onPassedAgain: () => void): Barrier {
   let hasFailed = false;
@@ -28,7 +28,8 @@ export function createBarrier(client: RedisClient, prefix: string, onPassedAgain
   let next: Promise<void> | null = null;
 
   async function run(): Promise<void> {
-    // Sent together, because Redis reads nothing else from this connection until the wait is over.
+    // Both commands are sent at once, because Redis reads nothing else from this connection until the wait is
+    // over.
     const [, acknowledged] = await Promise.all([
       runScript(client, scripts.barrier, ['1', prefix]),
       client.send(['WAIT', '1', String(REPLICA_WITHIN_MS)]),
@@ -66,5 +67,5 @@ export function createBarrier(client: RedisClient, prefix: string, onPassedAgain
   };
 }
 
-/** Holds nothing back: what Redis replies is as durable as it will be. */
+/** Holds nothing back, for durabilities that a reply of Redis already has. */
 export const NO_BARRIER: Barrier = { pass: () => Promise.resolve() };

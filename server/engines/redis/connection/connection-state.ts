@@ -1,13 +1,13 @@
 /**
- * Which connection to Redis is in use: opens one at a time, gives it up, opens the next. It is a pair of
- * physical connections: one carries the calls, one the notifications. They are opened together and given up
- * together, so a store that can call also receives notifications. When only one of them breaks, or does not
- * respond any more, both are down.
+ * Keeps the connection to Redis: opens one at a time, gives it up, opens the next. A connection is a pair of
+ * physical connections, one for calls and one for notifications. Both are opened together and given up
+ * together, so a store that can call also receives notifications. If one breaks or stops responding, both are
+ * down.
  *
- * What a caller may rest on: a message that was published while the pair was up arrives, in the order of
- * publishing, or the pair goes down. It may arrive before or after the reply to a command that was sent
- * later. So every reader listens first and reads then, and reads again after each notification; and after the
- * pair was down (`onReopened`) all listeners are notified, so that each reads on from its cursor.
+ * Callers can rely on this: messages that were published while the pair was up arrive in the order of
+ * publishing, or the pair goes down. A message may arrive before or after the reply to a later command. So
+ * every reader first listens, then reads, and reads again after each notification. After the pair was down,
+ * `onReopened` notifies all listeners, so that each reads on from its cursor.
  *
  *    start()
  *       |
@@ -40,18 +40,17 @@ import type { ConnectOptions, RedisClient } from '../client/client.ts';
 import { explainOutage, isPermanent, needsPerson } from '../client/failures.ts';
 import type { Barrier } from './barrier.ts';
 
-/** A connection that is ready, and the epoch of the store it leads to. */
+/** A connection that is ready, and the epoch of its store. */
 export type Opened = {
   readonly client: RedisClient;
-  /** The one that receives notifications. */
+  /** The connection that receives notifications. */
   readonly notifications: RedisClient;
   readonly barrier: Barrier;
   readonly epoch: string;
 };
 
-/** How the pair is opened. */
 export type OpenOptions = Omit<ConnectOptions, 'use'> & {
-  /** Called at each step that Redis has replied to. */
+  /** Called when Redis has replied to a step. */
   readonly onReply: () => void;
 };
 
@@ -59,28 +58,27 @@ export type ConnectionStateDeps = {
   readonly clock: Clock;
   readonly log: Log;
   /**
-   * Opens a connection to the store with this epoch (empty: to any) and makes it ready; rejects if it is
+   * Opens a connection to the store with this epoch (empty: any store) and makes it ready. Rejects if it is
    * unusable.
    */
   open(epoch: string, options: OpenOptions): Promise<Opened>;
-  /** Called when the connection is lost. */
   onLost(outage: StoreUnavailable): void;
-  /** Called when there is a connection again after one was lost. */
+  /** Called when there is a connection again after a loss. */
   onReopened(): void;
 };
 
 export type ConnectionState = {
-  /** Opens the first connection; rejects when it cannot be opened. */
+  /** Opens the first connection. Rejects if that fails. */
   start(): Promise<void>;
-  /** The connection in use; throws `StoreUnavailable` in every mode but up. */
+  /** Returns the connection in use. Throws `StoreUnavailable` in every mode but up. */
   requireUp(): Opened;
   /** Why there is no connection; null when there is one. */
   outage(): StoreUnavailable | null;
-  /** Gives up the connection in use. Does nothing in another mode. */
+  /** Gives up the connection in use. In any mode but up it does nothing. */
   goDown(reason: unknown): void;
-  /** Resolves when there is a connection (true), or at that monotonic time without one (false). */
+  /** Resolves with true when there is a connection, or with false at that monotonic time. */
   isUpBy(untilMs: number): Promise<boolean>;
-  /** Names the connection in use, or the last one; no other ever has the same name. */
+  /** The unique name of the connection in use, or of the last one. */
   clientId(): string;
   /** Refuses new calls, waits for `whenIdle`, and closes. */
   close(whenIdle: () => Promise<void>): Promise<void>;
@@ -89,13 +87,14 @@ export type ConnectionState = {
 };
 
 /**
- * A connection that is being made ready is given up when Redis has not replied to a step of it for this long.
- * The steps together may take longer: on a slow network, or on a machine with much other work, an attempt
- * that was given up in the midst of them would only begin again with the first one.
+ * An attempt to open a connection is given up when Redis has not replied to a step for this long. The steps
+ * together may take longer, on a slow network or a busy machine: an attempt given up halfway would only begin
+ * again at the first step.
  */
 const SILENT_MAX_MS = 2_000;
 /**
- * The first connection is tried for this long: a store started together with its gateways may be ready later.
+ * The first connection is tried for this long, because a store that starts together with its gateways may be
+ * ready later.
  */
 const FIRST_WITHIN_MS = 10_000;
 const PAUSE_MIN_MS = 20;
@@ -118,7 +117,7 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
   let epoch = '';
   let isClosing = false;
   const lossLog = createLossLog(deps);
-  /** Resolves when there is a connection, or never will be. */
+  /** Resolves when there is a connection, or when the mode is closed. */
   let upOrClosed = Promise.withResolvers<void>();
 
   async function goUp(): Promise<void> {
@@ -196,7 +195,7 @@ function destroyAll({ client, notifications }: Opened): void {
   notifications.destroy();
 }
 
-/** Opens a connection, or gives up when Redis is silent. `gone` fires when the connection is lost. */
+/** Opens a connection, and gives up when Redis is silent. `gone` fires when the connection is lost. */
 async function openUnlessSilent(
   { clock, open }: ConnectionStateDeps,
   epoch: string,
@@ -220,7 +219,7 @@ async function openUnlessSilent(
   }
 }
 
-/** Resolves when the last reply came so long ago, or the signal fires. */
+/** Resolves when the last reply came `SILENT_MAX_MS` ago, or when the signal fires. */
 async function waitForSilence(clock: Clock, repliedMs: () => number, signal: AbortSignal): Promise<void> {
   for (;;) {
     const leftMs = repliedMs() + SILENT_MAX_MS - clock.monotonicMs();
@@ -242,8 +241,9 @@ async function tryFirst(goUp: () => Promise<void>, clock: Clock): Promise<void> 
 }
 
 /**
- * Logs that the connection was lost and that there is one again; and why attempts fail, each reason once in a
- * row where a person must act, the others at `debug`. The log may name addresses.
+ * Logs the loss of the connection, its return, and why attempts fail. A reason is logged as an error if a
+ * person must act, otherwise at `debug`; repeats of the last reason are not logged. The log may name
+ * addresses.
  */
 function createLossLog({ log }: ConnectionStateDeps) {
   let lastReason = '';

@@ -2,16 +2,16 @@
  * Calls to Redis over one connection at a time (`connection-state.ts` keeps it).
  *
  * Promises
- * - A call is sent once and replied to within `TIME_BUDGETS.storeWithinMs`, or rejects with
- *   `StoreUnavailable`. Nothing is queued for later, so what was rejected is not sent afterwards.
- * - Where the connection broke before the reply came, the effect of a call is unknown. A repeatable call is
- *   sent again on the next connection, if there is one within three seconds.
- * - When the connection is lost, or the oldest call has waited that long for a reply, every call under way
- *   rejects at once; calls are refused until a new connection to the same store is ready.
+ * - A call is sent once and gets its reply within `TIME_BUDGETS.storeWithinMs`, or rejects with
+ *   `StoreUnavailable`. No call is queued for later, so a rejected call is not sent afterwards.
+ * - If the connection breaks before the reply comes, the effect of the call is unknown. A repeatable call
+ *   is sent again on the next connection if that is ready within three seconds.
+ * - When the connection is lost, or the oldest call gets no reply in time, every call under way rejects at
+ *   once. New calls are refused until a new connection to the same store is ready.
  * - A Redis that replies but takes no writes (its disk fails, or its replica is missing) is up and not
- *   healthy. One whose memory is full still takes what ends a task or frees memory: it is healthy.
- * - The arguments of the calls under way have at most `ARGUMENT_BYTES_MAX` in all, so a Redis that is slow
- *   does not fill the memory of the gateway: a call beyond that is refused before it is sent.
+ *   healthy. A Redis with full memory still takes what ends a task or frees memory, so it is healthy.
+ * - The arguments of all calls under way have at most `ARGUMENT_BYTES_MAX`. A call beyond that is refused
+ *   before it is sent, so that a slow Redis does not fill the memory of the gateway.
  */
 import { createDeadlineSet, type DeadlineSet } from '../../../async/deadline-set.ts';
 import { waitAtMost } from '../../../async/waiting.ts';
@@ -32,16 +32,16 @@ import {
 export type Connection = {
   /** Runs a script; `args` follow the epoch and the time. */
   call(script: Script, args: readonly string[]): Promise<Reply>;
-  /** Runs an idempotent script; it is sent again when its reply is lost. */
+  /** Runs an idempotent script, and sends it again when its reply is lost. */
   callRepeatable(script: Script, args: readonly string[]): Promise<Reply>;
-  /** Sends a command that only reads. It is not checked that the store is still the same. */
+  /** Sends a command that only reads. Nothing checks that the store is still the same. */
   read(command: readonly string[]): Promise<Reply>;
-  /** Looks at the server itself. If it is late, or the reply is lost, the connection goes down. */
+  /** Looks at the server itself. If the look takes too long or a reply is lost, the connection goes down. */
   inspect(look: (opened: Opened) => Promise<void>): Promise<void>;
   /** Throws `StoreUnavailable` while there is no connection. */
   requireUp(): void;
   health(): { readonly ok: true } | { readonly ok: false; readonly outage: StoreUnavailable };
-  /** Names the connection in use, or the last one; no other ever has the same name. */
+  /** The unique name of the connection in use, or of the last one. */
   clientId(): string;
   /** Waits for the calls under way, then closes the connection. Idempotent. */
   close(): Promise<void>;
@@ -54,12 +54,11 @@ export type ConnectionDeps = Omit<ConnectionStateDeps, 'onLost'> & {
   timeArgument(): string;
 };
 
-/** A call whose reply was lost is sent again within this time after it began. */
+/** A call whose reply was lost is sent again at most this long after it began. */
 const RETRY_WITHIN_MS = 3_000;
 /** All calls under way together send at most this. */
 const ARGUMENT_BYTES_MAX = 64 * 2 ** 20;
 
-/** Opens the connection; rejects when the first attempts fail. */
 export async function openConnection(deps: ConnectionDeps): Promise<Connection> {
   const state = createConnectionState({
     ...deps,
@@ -91,7 +90,7 @@ export async function openConnection(deps: ConnectionDeps): Promise<Connection> 
 }
 
 type Calls = Pick<Connection, 'call' | 'read' | 'inspect'> & {
-  /** Why the last write on this connection failed; null when it did not. */
+  /** Why the last write on this connection failed; null if it succeeded. */
   writeFailure(): StoreUnavailable | null;
 };
 
@@ -99,7 +98,7 @@ function createCalls(deps: ConnectionDeps, state: ConnectionState, underWay: Dea
   const argumentBytes = createArgumentCount();
   const writes = createWriteLog(deps.log, state);
 
-  /** Waits for the reply to what was sent, and for the barrier. */
+  /** Waits for a reply and for the barrier, and explains failures. */
   async function receive<T>(replied: Promise<T>, barrier: Barrier): Promise<T> {
     try {
       return await underWay.run(passBarrier(replied, barrier));
@@ -140,7 +139,7 @@ function createCalls(deps: ConnectionDeps, state: ConnectionState, underWay: Dea
   };
 }
 
-/** Counts the bytes of the arguments under way; `take` throws where they would be too many. */
+/** Counts the bytes of the arguments under way. `take` throws if they would be too many. */
 function createArgumentCount(): { take(args: readonly string[]): () => void } {
   let used = 0;
   return {
@@ -158,9 +157,9 @@ function createArgumentCount(): { take(args: readonly string[]): () => void } {
 }
 
 type WriteLog = {
-  /** Returns what notes how a call of the script ended. */
+  /** Returns a function to call at the end of a call of the script. */
   begin(script: Script): (error: unknown) => void;
-  /** Why the last write on the connection in use failed; null when it did not. */
+  /** Why the last write on the connection in use failed; null if it succeeded. */
   failure(): StoreUnavailable | null;
 };
 
@@ -173,7 +172,7 @@ function createWriteLog(log: Log, state: ConnectionState): WriteLog {
       const clientId = state.clientId();
       return (error) => {
         if (!script.endsOrFrees || (error !== null && !(error instanceof StoreUnavailable))) return;
-        // A lost connection is reported as that.
+        // A lost connection is logged as such elsewhere.
         if (error instanceof ReplyLost || clientId !== state.clientId() || state.outage() !== null) return;
         if (error !== null && failure() === null) log.error({ err: error }, 'Redis takes no writes');
         if (error === null && failure() !== null) log.info({}, 'Redis takes writes again');
@@ -185,8 +184,8 @@ function createWriteLog(log: Log, state: ConnectionState): WriteLog {
 }
 
 /**
- * Sends a call again when its reply was lost. All attempts together have no more time than one call. A reply
- * that comes later says what has changed, and its caller is gone: all listeners look for themselves.
+ * Sends a call again when its reply was lost. All attempts together have no more time than one call. If a
+ * reply comes later, its caller is gone, so all listeners are notified and look for changes themselves.
  */
 async function callWithRetry(
   { clock, onReopened }: Pick<ConnectionDeps, 'clock' | 'onReopened'>,
@@ -213,7 +212,6 @@ async function callWithRetry(
   }
 }
 
-/** Holds a reply back until replicas have what it rests on. */
 async function passBarrier<T>(replied: Promise<T>, barrier: Barrier): Promise<T> {
   const reply = await replied;
   if (barrier !== NO_BARRIER) await barrier.pass();

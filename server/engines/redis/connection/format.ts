@@ -1,26 +1,26 @@
 /**
- * The format of a store on Redis: what the names of its keys begin with, and the version of what they hold.
- * It stands in the key `format`, written with the store. A store of another format is refused and stays as it
- * is: so is one of a gateway before version 2, whose keys began with another prefix or had no `format`.
+ * The format of a store on Redis: the prefix of its keys, and a version number, which is in the key `format`
+ * from the creation of the store on. A store of another format is refused and not changed. So is a store of a
+ * gateway before version 2, which has another prefix or no key `format`.
  *
- * A new version means that gateways before it must not write to the store any more. The first one that opens
- * it raises its version and gives it a new epoch, which cuts those that run already off; each of them then
- * finds a version that it does not read, and says so.
+ * A new version means that older gateways must no longer write to the store. The first newer gateway that
+ * opens the store raises the version and sets a new epoch, which cuts off running older gateways. Each of
+ * these then finds a version that it does not read, and says so.
  */
 import { isErrorReply, type RedisClient } from '../client/client.ts';
 import { UnusableServer } from '../client/durability.ts';
 
-/** In braces, so that all keys of a store live in one slot of a cluster. */
+/** The braces keep all keys of a store in one slot of a cluster. */
 export const PREFIX = '{task-gateway}:';
 /** The version that this gateway writes and reads. */
 export const FORMAT = 1;
 
 /** A store without the key `format` counts as this version. */
 const NO_FORMAT = 0;
-/** The last gateways before version 2 had a prefix of their own, and this key in each store. */
+/** Each store of the last gateways before version 2 has this key, with a prefix of their own. */
 const OLD_KEY = '{task-gateway2}:epoch';
 
-/** Throws `UnusableServer` for a store of a format that this gateway does not read. */
+/** Throws `UnusableServer` if this gateway does not read the format. */
 export function requireFormat(format: number, peer: string, database: number): void {
   if (format === FORMAT) return;
   const found =
@@ -34,8 +34,8 @@ export function requireFormat(format: number, peer: string, database: number): v
 }
 
 /**
- * Throws `UnusableServer` where a store of a gateway before version 2 is in the same database under its own
- * prefix: its tasks would be left behind. A user who may not read its keys has none to leave.
+ * Throws `UnusableServer` if the database also has a store of a gateway before version 2: its tasks would be
+ * left behind. A user of Redis who may not read its key never had such a store.
  */
 export async function requireNoOldStore(client: RedisClient, database: number): Promise<void> {
   try {

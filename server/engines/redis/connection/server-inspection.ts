@@ -1,12 +1,12 @@
 /**
- * Looks at the server while it is in use, because a person may change it under a running gateway: does the
- * connection of the notifications reply, is memory left, may keys be evicted, is the durability still kept? A
- * sweep looks beside its own call when the last look was a second ago.
+ * Looks at the server while it is in use, because a person may change its settings: does the connection of
+ * the notifications reply, is memory left, may keys be evicted, is the durability still kept? A sweep starts
+ * a look beside its own call if the last look was at least a second ago.
  *
- * A server that may evict, or that no longer keeps its durability, is given up as it would be refused at the
- * start: the store is out until the setting is right again. One whose memory is nearly full takes no new
- * tasks, agents and output, so that what ends or frees always has room; a second later than memory is free it
- * takes them again.
+ * A server that may evict keys, or no longer keeps its durability, is given up: the store is out until the
+ * setting is right again. While its memory is nearly full, the store takes no new tasks, agents and output,
+ * so that what ends tasks or frees memory always has room. It takes them again within a second after memory
+ * is free.
  */
 import { messageOf } from '../../../async/error-message.ts';
 import type { Clock } from '../../../ports/clock.ts';
@@ -17,7 +17,7 @@ import type { Connection } from './connection.ts';
 import type { Opened } from './connection-state.ts';
 
 export type Inspection = {
-  /** Resolves when the look that is due is over, or at once when none is. Never rejects. */
+  /** Looks if a look is due. Resolves when the look is over. Never rejects. */
   update(): Promise<void>;
   /** Throws `StoreRefused` while the memory of Redis is nearly full. */
   requireMemory(): void;

@@ -1,6 +1,7 @@
 /**
- * Reads what the scripts return about agents: the status of each, and which changed since a cursor. An agent
- * whose record cannot be read is left out and logged by its id, so that it hides no other agent.
+ * Reads what the scripts return about agents: the status of each, and which agents changed since a cursor. An
+ * agent whose record cannot be read is logged by its id and left out, so that the other agents are still
+ * read.
  */
 import type { AgentRecord, Contact } from '../../../domain/agent.ts';
 import type { AgentChanges, AgentStatus } from '../../../ports/store.ts';
@@ -9,15 +10,14 @@ import type { Connection } from '../connection/connection.ts';
 import type { DamageLog } from '../damage-log.ts';
 import { scripts } from '../scripts.ts';
 
-/** Agents of a page, and as many removed ones; the script ends a page sooner when it has a megabyte. */
+/**
+ * How many changed agents a page has at most, and how many removed ones. The script ends a page of a megabyte
+ * sooner.
+ */
 const PAGE = 500;
 export type AgentStatuses = {
-  /**
-   * An agent's status from the reply of `read_status`; undefined if it has no record, or if its record cannot
-   * be read.
-   */
+  /** Parses the reply of `read_status`; undefined without a record, or if the record cannot be read. */
   parse(agent_id: string, resumedMs: Reply | undefined, reply: Reply | undefined): AgentStatus | undefined;
-  /** An agent's record alone, from the fields of its value and its revision. */
   parseRecord(
     agent_id: string,
     value: Reply | undefined,
@@ -59,7 +59,7 @@ function parseAgentStatus(resumedMs: Reply | undefined, reply: readonly Reply[])
     slots: Number(slots),
     lastGrantMs: Number(lastGrantMs ?? 0),
     contact: {
-      // While no gateway swept, none could receive a contact either.
+      // While no gateway swept, no gateway could receive a contact either.
       contactMs: Math.max(Number(contactMs ?? 0), Number(resumedMs ?? 0)),
       beatMs: numberOrNull(beatMs),
       beatGapMs: numberOrNull(beatGapMs),
@@ -73,16 +73,16 @@ function numberOrNull(reply: Reply | undefined): number | null {
   return reply === null || reply === undefined ? null : Number(reply);
 }
 
-/** How far a reader has read: changes, and removals, which a reader of all needs only from its start. */
+/** Up to which numbers a reader has read changes, and from which on it needs removals. */
 type Position = { readonly changes: number; readonly removals: number };
 
-/** Where a reader of all agents begins: it needs each change, and no removal from before. */
+/** The start of a reader of all agents, which needs every change and no removal from before. */
 const START: Position = { changes: 0, removals: Number.MAX_SAFE_INTEGER };
 
 /**
- * Reads one page of the agents that changed since a cursor; an agent that changes meanwhile comes again on a
- * later page. A cursor from before the connection was lost gets all agents: the new primary may be behind the
- * one it replaced.
+ * Reads one page of the agents that changed since a cursor. An agent that changes meanwhile comes again on a
+ * later page. A cursor of an earlier connection gets all agents, because the present primary may be behind
+ * the earlier one.
  */
 export async function readAgentChanges(
   connection: Connection,
@@ -112,7 +112,7 @@ type ChangesPage = {
   readonly last: number;
   /** Removals up to this number are forgotten. */
   readonly forgotten: number;
-  /** The page has everything up to this number. */
+  /** The page has every change up to this number. */
   readonly complete: number;
   readonly changed: readonly (readonly Reply[])[];
   readonly removed: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * Reads of what an agent holds, what waits, and what was counted. A million stored tasks make none of them
- * slower.
+ * Reads of an agent's slots and claimable tasks, and of what was counted. None of these reads becomes slower
+ * with the number of stored tasks.
  */
 import {
   type ActivityStep,
@@ -18,12 +18,10 @@ import type { Connection } from '../connection/connection.ts';
 import type { DamageLog } from '../damage-log.ts';
 import { scripts } from '../scripts.ts';
 
-/** The outcomes whose tasks are listed. */
 const WITHOUT_SUCCESS = OUTCOMES.filter((outcome) => outcome !== 'success');
 
 type Deps = { readonly connection: Pick<Connection, 'call'>; readonly noteDamage: DamageLog };
 
-/** The methods of the port, over a connection. */
 export function createCountedReads({
   connection,
   noteDamage,
@@ -70,7 +68,7 @@ export function createCountedReads({
   };
 }
 
-/** A position begins with the time of the submission. */
+/** Reads the time at the beginning of a position. */
 function msOf(position: Reply | undefined): number {
   return Number(String(position).split('/', 1)[0]);
 }
@@ -100,7 +98,7 @@ function parseActivity([nowMs, openTasks, waitingTasks, steps]: readonly Reply[]
   return buildActivity(records, levelsOf(Number(openTasks), Number(waitingTasks)), Number(nowMs));
 }
 
-/** The record of a step; none if nothing changed in it. */
+/** Returns the record of a step; an empty list if nothing changed in the step. */
 function parseStep([atMs, fields, tags]: readonly Reply[]): readonly StepRecord[] {
   const counts = parseHash(fields);
   if (counts.size === 0) return [];
@@ -118,7 +116,7 @@ function parseStep([atMs, fields, tags]: readonly Reply[]): readonly StepRecord[
   return [{ atMs: Number(atMs), before, ended, took, noAgent: parseHash(tags) }];
 }
 
-/** The fields of a hash: Redis replies with a flat list. */
+/** Reads the fields of a hash, which Redis sends as a flat list. */
 function parseHash(reply: Reply | undefined): ReadonlyMap<string, number> {
   const texts = reply as readonly Reply[];
   const fields = new Map<string, number>();

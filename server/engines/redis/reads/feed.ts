@@ -1,11 +1,11 @@
 /**
- * A session's feed: its stored events, then new ones, in one loop. The reader's position is the cursor of the
- * last event it got. If the session's high-water mark is beyond it, retention has removed events that the
+ * A session's feed: stored events, then new events, in one loop. The reader's position is the cursor of its
+ * last event. If the session's high-water mark is beyond this position, retention has removed events that the
  * reader has not seen.
  *
- * Modes: reading (the last slice was full, or a notification came) → waiting (the end is reached; a
- * notification leads back to reading; the signal, or closing the store, ends the feed). In an outage the
- * reader waits: when the connection is opened again, or replicas acknowledge again, all are notified.
+ * The reader reads slices until one is not full, then waits for a notification and reads again. The signal,
+ * or closing the store, ends the feed. In an outage the reader waits too: all readers are notified when the
+ * connection is open again or replicas acknowledge again.
  */
 
 import type { SharedReads } from '../../../async/shared-reads.ts';
@@ -18,8 +18,8 @@ import type { Connection } from '../connection/connection.ts';
 import { scripts } from '../scripts.ts';
 
 /**
- * Events of a slice; the next slice is read when the reader has taken this one. A reader who stands still
- * keeps this many short states.
+ * How many events a slice has. The next slice is read when the reader has taken this one. So a reader that
+ * stands still keeps only the short states of one slice in memory.
  */
 const SLICE = 20;
 const CURSOR = /^\d{1,15}-\d{1,15}$/;
@@ -29,17 +29,21 @@ type FeedDeps = {
   readonly notifications: Notifications;
   readonly slices: SharedReads<Slice>;
 };
-/** A stored event. All readers of a slice get the same object, so it is rendered once for all of them. */
+/**
+ * A stored event. All readers of a slice get the same object, so an event is rendered once for all readers.
+ */
 type StoredEvent = Omit<Extract<FeedItem, { gap: false }>, 'state'> & { state?: TaskState | undefined };
 export type Slice = {
   /** Whether the event at the reader's position is stored. */
   readonly isStored: boolean;
-  /** The session's high-water mark: the cursor of the last event that retention removed; null if none was. */
+  /**
+   * The session's high-water mark: the cursor of the last event that retention removed; null if it removed
+   * none.
+   */
   readonly trimmed: Cursor | null;
   readonly events: readonly StoredEvent[];
 };
 
-/** Reads a feed as the port promises it. */
 export async function* readFeed(
   deps: FeedDeps,
   session: string,
@@ -72,10 +76,10 @@ export async function* readFeed(
   }
 }
 
-/** The next slice; undefined in an outage. */
+/** Reads the next slice; undefined in an outage. */
 async function readNext(deps: FeedDeps, session: string, position: string): Promise<Slice | undefined> {
   try {
-    // An event wakes all readers of its feed, and most of them read from the same position.
+    // An event wakes all readers of its feed, and most readers are at the same position.
     const key = `${position} ${session}`;
     return await deps.slices.read(key, () => readSlice(deps, session, position, 'on'));
   } catch (error) {
@@ -102,17 +106,17 @@ async function readSlice(
   return { isStored: isStored === 1, trimmed: trimmed === null ? null : String(trimmed), events };
 }
 
-/** The state of a task that came with its event; undefined if it must be read by itself. */
+/** Parses the state of a task that came with its event; undefined if the state must be read separately. */
 function parseState(request_id: string, json: string): TaskState | undefined {
   try {
     return json === '' ? undefined : parseValue('task', request_id, json);
   } catch {
-    // Its own read fails, and says why.
+    // A separate read of the state will fail and say why.
     return undefined;
   }
 }
 
-/** Whether events after the position were trimmed away. */
+/** Whether events after the position were trimmed. */
 function hasMissed({ trimmed }: Slice, position: Cursor | ''): boolean {
   return trimmed !== null && (position === '' || isLater(trimmed, position));
 }

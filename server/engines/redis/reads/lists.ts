@@ -1,4 +1,4 @@
-/** The listings of the port: each reads a range of one sorted set, or of several and merges them. */
+/** The listings of the port. Each reads a range of one sorted set, or merges ranges of several. */
 import type { Lists, Page, TasksAsk } from '../../../ports/store.ts';
 import type { Reply } from '../client/client.ts';
 import { padMs } from '../commit/commit-arguments.ts';
@@ -15,7 +15,7 @@ export async function readPage<Q extends keyof Lists>(
 ): Promise<Page<Lists[Q]['item']>> {
   const [listing, subjects] = findListing(query, ask);
   const from = findStart(query, ask, after);
-  // One entry beyond the page shows whether there are more.
+  // One entry beyond the page shows whether more items follow.
   const reply = await connection.call(scripts.list, [listing, from, String(limit + 1), ...subjects]);
   const positions = (reply as readonly Reply[]).map(String);
   const shown = positions.slice(0, limit);
@@ -25,7 +25,7 @@ export async function readPage<Q extends keyof Lists>(
   };
 }
 
-/** The name of the listing in Redis, and its subject: tags, a session, an agent. */
+/** Returns the name of the listing for the script, and its subjects: tags, an agent or sorted sets. */
 function findListing<Q extends keyof Lists>(
   query: Q,
   ask: Lists[Q]['ask'],
@@ -48,7 +48,6 @@ function findWaiting({ tags }: Lists['waiting']['ask']): readonly [listing: stri
   return tags ? ['waiting', [...new Set(tags)]] : ['waiting-tasks', []];
 }
 
-/** The sorted sets of these tasks. */
 function setsOf({ session, agent_id, open, outcome }: TasksAsk): readonly string[] {
   if (session !== undefined) return [`by-session:${session}`];
   if (agent_id !== undefined) return [`by-agent:${agent_id}`];
@@ -56,12 +55,12 @@ function setsOf({ session, agent_id, open, outcome }: TasksAsk): readonly string
   return [outcome === undefined ? 'all' : `by-outcome:${outcome}`];
 }
 
-/** The position after which the page begins; empty: at the first item. */
+/** Returns the position after which the page begins; empty: the page begins with the first item. */
 function findStart<Q extends keyof Lists>(query: Q, ask: Lists[Q]['ask'], after: string | undefined): string {
   if (query === 'slots') return after === undefined ? '' : grantNumberOf(after);
   const { toMs } = query === 'tasks' ? (ask as TasksAsk) : {};
   if (toMs === undefined) return after ?? '';
-  // Before all positions of this time, and behind those of every earlier one.
+  // This text sorts before all positions of its time, and after those of every earlier time.
   const end = padMs(toMs);
   return after !== undefined && after < end ? after : end;
 }
@@ -71,7 +70,9 @@ function parseTask(query: keyof Lists, position: string): Lists['tasks' | 'slots
   return query === 'tasks' || query === 'waitingForAnswer' ? { request_id, position } : { request_id };
 }
 
-/** The number of the grant in the position of a slot; a text without one is before all slots. */
+/**
+ * Reads the number of the grant in the position of a slot. A text without a number comes before all slots.
+ */
 function grantNumberOf(position: string): string {
   return /^\d+/.exec(position)?.[0] ?? '0';
 }

@@ -1,11 +1,11 @@
-/** Pages of output, at most 16 of 256 KiB at once: others wait until one of them has come. */
+/** Reads pages of output, at most 16 of 256 KiB at once. Further reads wait until a page has come. */
 import type { OutputPage } from '../../../ports/output.ts';
 import { StoreDamaged } from '../../../ports/store.ts';
 import { splitPieces } from '../../pieces.ts';
 import type { Connection } from '../connection/connection.ts';
 import { scripts } from '../scripts.ts';
 
-/** As `scripts/output_page.lua` has a page. */
+/** The reply of `scripts/output_page.lua`. */
 type PageReply = readonly [revision: string | null, output: string | null, entries: readonly string[]];
 
 const UNDER_WAY_MAX = 16;
@@ -20,7 +20,7 @@ export function createOutputReads(connection: Connection) {
     try {
       return (await connection.call(scripts.outputPage, args)) as unknown as PageReply;
     } finally {
-      // The one that waits takes the place of this one.
+      // The next waiting read takes the place of this one, so `underWay` stays.
       const next = waiting.shift();
       if (next) next();
       else underWay -= 1;

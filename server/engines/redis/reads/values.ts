@@ -1,6 +1,6 @@
 /**
- * Reads of single values. If a value is above 64 KiB its size comes instead of it, and it is read when those
- * before it are: so a thousand reads of 1 MiB at once do not hold them all.
+ * Reads of single values. For a value above 64 KiB the first reply is its size. Such values are then read one
+ * after the other, so that a thousand reads of 1 MiB do not hold all values at once.
  */
 import { createLargeWork } from '../../../async/large-work.ts';
 import { SMALL_LENGTH_MAX } from '../../../domain/value-size.ts';
@@ -10,16 +10,15 @@ import type { Reply } from '../client/client.ts';
 import type { Connection } from '../connection/connection.ts';
 import { scripts } from '../scripts.ts';
 
-/** Undefined if nothing is stored. */
 type Found = StoredText | undefined;
 
 export type Values = {
   read(kind: keyof Kinds, id: string): Promise<Found>;
-  /** The reply of the reads' script about the status of an agent. */
+  /** Returns the reply of `scripts/read.lua` about the status of an agent. */
   readStatus(agent_id: string): Promise<Reply>;
 };
 
-/** As in `scripts/read.lua`: what the key of a value begins with, and the fields of it and its revision. */
+/** As in `scripts/read.lua`: the beginning of a value's key, its field, and the field of its revision. */
 const PLACES = {
   task: ['task:', 's', 'r'],
   input: ['task:', 'i', 'ir'],
@@ -28,7 +27,7 @@ const PLACES = {
   details: ['task:', 'p', 'r'],
 } as const satisfies Readonly<Record<keyof Kinds, readonly string[]>>;
 
-/** Creates the reads over the connection; the names of all keys begin with `prefix`. */
+/** All keys begin with `prefix`. */
 export function createValues({
   connection,
   prefix,
@@ -51,15 +50,15 @@ export function createValues({
   };
 }
 
-/** The reads by the script, and of one large value. */
+/** Creates the reads by the script, and the read of one large value. */
 function createReads(connection: Connection, prefix: string) {
   const callRead = (kind: string, id: string): Promise<Reply> =>
     connection.call(scripts.read, [String(SMALL_LENGTH_MAX), kind, id]);
   /** Reads a value, or its size if it is large. */
   const readSmall = createSingleValues(async (kind, id) => parseReply(await callRead(kind, id)));
   /**
-   * Reads a large value. Without a script: Lua would look at every byte while Redis serves no other call. But
-   * if nothing is found, a script must say whether the store is still the same.
+   * Reads a large value. It uses no script, because Lua would look at every byte while Redis serves no other
+   * call. If nothing is found, the script must say whether the store is still the same.
    */
   const readLarge: ReadValue<StoredText> = createSingleValues(async (kind, id) => {
     const [key, ...fields] = PLACES[kind];
@@ -72,7 +71,7 @@ function createReads(connection: Connection, prefix: string) {
   return { callRead, readSmall, readLarge };
 }
 
-/** A reply of the reads' script: a value, its size if it is large, or nothing. */
+/** Parses a reply of `scripts/read.lua`: a value, the size of a large value, or nothing. */
 function parseReply(reply: Reply): StoredText | number | undefined {
   if (typeof reply === 'number') return reply;
   const [json, revision] = reply as readonly string[];

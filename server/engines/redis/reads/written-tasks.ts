@@ -1,16 +1,17 @@
 /**
- * Tasks as this process wrote them last, or as another process did whose message came, so that the next
- * calls about them need no read:
+ * Tasks as this process wrote them last, or as another process wrote them and said so in a message. So the
+ * next calls about these tasks need no read:
  *
- *   open or settled   the next commit is decided on it. If another process has changed the task since, this
- *                     commit finds another revision, and is decided again on a read.
- *   settled           readers are shown it, for a second: it never changes, and is kept for longer.
+ *   any task       serves to decide the next commit. If another process has changed the task since, that
+ *                  commit finds another revision, and is decided again on a read
+ *   settled task   is also shown to readers for a second, because it never changes
  *
- * For example, an agent claims a task and reports it a moment later: the report is decided without a read.
+ * For example, when an agent claims a task and reports it a moment later, the report is decided without a
+ * read.
  *
- * A task of this process enters when its commit has resolved: it is durable then. One of another process
- * enters with the message, when the commit is as durable as Redis alone makes it. If the replicas of Redis
- * count too (`isMessageDurable` is false), no reader is shown it. Cost: the bounds below.
+ * A task that this process wrote enters when its commit has resolved, so it is durable. A task that another
+ * process wrote enters with the message. By then the commit is as durable as Redis makes it without replicas.
+ * If replicas count too (`isMessageDurable` is false), no reader is shown such a task.
  */
 import { JsonText, parseStored } from '../../../domain/json-text.ts';
 import { isSettled, type TaskState } from '../../../domain/task.ts';
@@ -18,36 +19,38 @@ import type { Batch, CommitResult, Revision, Stored } from '../../../ports/store
 
 export type WrittenTasks = {
   /**
-   * Begins a commit whose arguments have this many characters. The tasks it writes must be read, or come by a
-   * message, until the returned function is called with its result.
+   * Begins a commit whose arguments have `size` bytes, and forgets the tasks that it writes. The returned
+   * function must be called with the result.
    */
   begin(batch: Batch, size: number): (result: CommitResult) => void;
-  /** Another process wrote the task; `state` is the text of its state. */
+  /** Learns a task that another process wrote. `state` is the text of the state. */
   learn(request_id: string, revision: Revision, state: string): void;
-  /** The task as the next commit may find it; undefined if it must be read. */
+  /** The task for deciding the next commit; undefined if the task must be read. */
   find(request_id: string): Stored<TaskState> | undefined;
-  /** The same of a task settled just now; undefined if it must be read. */
+  /** A task settled just now, for readers; undefined if the task must be read. */
   findSettled(request_id: string): Stored<TaskState> | undefined;
-  /** Forgets all of them. */
   forget(): void;
 };
 
-/** A state of another process is parsed when it is needed: most states only their own process needs. */
+/** The text of another process's state is parsed when it is needed, because most such states never are. */
 type Kept = {
   readonly revision: Revision;
   readonly isShown: boolean;
   value: TaskState | string;
 };
 
-/** A larger commit is not kept; the payload of its input does not count. */
+/** Tasks of a larger commit are not kept. The payload in the commit does not count. */
 const SIZE_MAX = 8_192;
-/** Bytes of all kept commits. */
+/** The bytes of all kept commits. */
 const TOTAL_SIZE_MAX = 2_000_000;
 const SETTLED_SHOWN_MS = 1_000;
 
-/** Creates it, empty; `nowMs` is the store's time. */
+/** `nowMs` returns store time. */
 export function createWrittenTasks(nowMs: () => number, isMessageDurable: boolean): WrittenTasks {
-  /** The older half is dropped at once: to drop one after the other costs time in what was dropped before. */
+  /**
+   * The older half is dropped at once. Dropping single entries of a `Map` costs a step for each entry dropped
+   * before.
+   */
   let present = new Map<string, Kept>();
   let past = new Map<string, Kept>();
   let presentSize = 0;
@@ -98,7 +101,7 @@ export function createWrittenTasks(nowMs: () => number, isMessageDurable: boolea
   };
 }
 
-/** Bytes of the payloads in a batch: inputs are not kept here. */
+/** Counts the bytes of the payloads in a batch, because inputs are not kept here. */
 function countPayload({ writes }: Batch): number {
   let bytes = 0;
   for (const { kind, value } of writes) {
@@ -109,7 +112,7 @@ function countPayload({ writes }: Batch): number {
 
 function readKept(kept: Kept | undefined): Stored<TaskState> | undefined {
   if (!kept) return undefined;
-  // The script that stored this text sent it.
+  // The text is whole JSON, because the script that stored it also sent it.
   if (typeof kept.value === 'string') kept.value = parseStored(kept.value) as TaskState;
   return { value: kept.value, revision: kept.revision };
 }

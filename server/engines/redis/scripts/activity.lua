@@ -1,5 +1,5 @@
--- The activity in the last steps of time. Returns the time, how many tasks are open and wait now, then for
--- each step, the latest first, its time, its fields, and the tasks without an agent by tag.
+-- Reads the activity in the last steps. Returns the time, how many tasks are open now, how many tasks wait
+-- now, and then for each step, latest first: its time, its fields, and the tasks without an agent by tag.
 
 local steps = {}
 local last = math.floor(now / STEP_MS) * STEP_MS

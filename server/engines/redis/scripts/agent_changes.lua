@@ -1,9 +1,8 @@
--- Reads one page of the agents that changed or were removed, in the order of their change numbers. ARGV[3] is
--- the number after which changes are read, ARGV[4] the one after which removals are (the larger of both
--- counts for them), ARGV[5] how many of each at most. Returns when sweeping resumed, the last change number,
--- the number up to which removals are forgotten, the number up to which this page is complete, then each
--- changed agent (its number, its id, its status), then the removed ones. The page is the last one when it is
--- complete up to the last change number.
+-- Reads one page of the agents that changed or were removed, in the order of their change numbers. Changes
+-- after the number ARGV[3] are read, removals after the larger of ARGV[3] and ARGV[4], and at most ARGV[5] of
+-- each. Returns when sweeping resumed, the last change number, the number up to which removals are forgotten,
+-- the number up to which this page is complete, the changed agents (number, id, status), and the removed
+-- agents. The page is the last one if it is complete up to the last change number.
 
 local after, removed_after = tonumber(ARGV[3]), tonumber(ARGV[4])
 local limit = tonumber(ARGV[5])

@@ -1,10 +1,10 @@
--- Agents: their status, and the list of those that changed.
+-- The status of agents, and the list of changed agents.
 
--- A reply with many agents ends when their records have more bytes than this: a record may have 100 KB.
+-- A reply with many agents ends when their records have more bytes than this. One record may have 100 KB.
 local REPLY_BYTES = 1048576
 
--- The fields of an agent's status: those of its record, then its contact, then its number of slots. False
--- without one.
+-- Returns an agent's status: the fields of its record, those of its contact, and its number of slots. False
+-- without a record.
 local function read_status(id)
   local status = redis.call('HMGET', PREFIX .. 'agent:' .. id, 'v', 'r', 'lg', 'cm', 'bm', 'bg', 'p', 'um')
   if not status[1] then

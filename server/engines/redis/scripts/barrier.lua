@@ -1,3 +1,3 @@
--- The small write of the barrier. KEYS[1] is what the names of all keys begin with.
+-- The small write of the barrier. KEYS[1] is the prefix of all keys.
 
 return redis.call('INCR', KEYS[1] .. 'barrier')

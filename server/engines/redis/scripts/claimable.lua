@@ -1,6 +1,6 @@
--- The tasks that a claim may hand out now. ARGV[3] is the agent, ARGV[4] how many at most. Returns the id
--- of each, oldest assignment first, and the time from which the next of the others may be handed out (empty
--- without one).
+-- Finds the tasks that a claim may hand out now. ARGV[3] is the agent, ARGV[4] how many tasks at most.
+-- Returns the ids, oldest assignment first, and the time from which the next of the agent's other tasks may
+-- be handed out (empty without one).
 
 local agent_id, limit = ARGV[3], tonumber(ARGV[4])
 local key = PREFIX .. 'claimable:' .. agent_id

@@ -1,15 +1,15 @@
--- Checks commits and applies them, each as one and by itself, in their order. ARGV[3] is the name of the
--- process, ARGV[4] the channel of notifications and ARGV[5] the channel of this process alone. From ARGV[6]
--- on come the commits: words, its revision, then the arguments of its operations. The words are its not-after
--- time, the number of these arguments, and the operations, each its letter and the number of its arguments.
--- Returns the earliest time at which an entry became due (empty if there is none), then the result of each
--- commit: `ok`, with how an output stands behind a blank, `late` when it came after its not-after time, or
--- the conflict, with the agent behind a blank if one is free; then what they found damaged.
+-- Checks and applies commits in their order, each commit by itself, all or nothing. ARGV[3] is the name of
+-- the process, ARGV[4] the channel of notifications, ARGV[5] the channel of this process alone. From ARGV[6]
+-- on come the commits. A commit has three parts: a text of words, its revision, and the arguments of its
+-- operations. The words are its not-after time, how many arguments there are, and the operations, each as its
+-- letter and the number of its arguments. Returns the earliest new due time (empty without one), the result
+-- of each commit, and the names of damaged entries. A result is `ok` (followed by how an output stands),
+-- `late` after the not-after time, or the conflict (`free_agent` is followed by the agent).
 
 local ZERO, LAST_CAPITAL = byte('0Z', 1, 2)
 
--- Letters and numbers, each as its byte: to take them apart once costs less than a text for each. A commit
--- may re-time thousands of tasks, and Lua returns no more than some thousand values at once.
+-- Returns the letters and numbers as bytes, which costs less than a text for each. A commit may have
+-- thousands of operations, and Lua returns only some thousand values at once.
 local function read_operations(words)
   if #words <= VALUES_MAX then
     return { byte(words, 1, -1) }
@@ -21,7 +21,7 @@ local function read_operations(words)
   return operations
 end
 
--- Returns the result, and where the next commit begins.
+-- Returns the result of the commit, and where the next commit begins.
 local function run_commit(at)
   local not_after, length, words = string.match(ARGV[at], '^(%S+) (%d+) (%w*)$')
   local next_at = at + 2 + length

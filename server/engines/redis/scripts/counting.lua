@@ -1,11 +1,11 @@
--- Counts of each step of time, made by the commits that change something in it.
+-- The counts of each step of the activity, which commits make.
 
--- Longer than a step is read.
+-- The key of a step is kept longer than it is read.
 local STEP_KEPT_MS = STEP_MS * (STEPS_MAX + 2)
 
--- Begins the present step where it has not begun: notes how many tasks wait and how many other ones are open,
--- before what changes that.
--- Returns the time of the step. A caller whose time is a little behind adds to the step that began last.
+-- Begins the present step if it has not begun: notes how many tasks wait, and how many other tasks are open.
+-- Must run before a commit changes these numbers. Returns the time of the step. A commit whose time is a
+-- little behind counts in the step that began last.
 local function begin_step()
   local last, at = count('step'), math.floor(now / STEP_MS) * STEP_MS
   if last == at or last == at + STEP_MS then
@@ -20,7 +20,7 @@ local function begin_step()
   return at
 end
 
--- Counts a task that found no agent for these tags.
+-- Counts a task that found no agent with these tags.
 local function count_tags(step, tags)
   local key = PREFIX .. 'no-agent:' .. digits(step)
   for _, tag in ipairs(tags) do
@@ -33,7 +33,7 @@ local function count_tags(step, tags)
   end
 end
 
--- Counts a task that ends; `took` is the index of how long it took.
+-- Counts a task that ends. `took` is the index in the counts `tookMs`.
 local function count_ended(outcome, took)
   if outcome == 'success' then
     add_to('succeeded', 1)
@@ -44,7 +44,7 @@ local function count_ended(outcome, took)
   added[field] = (added[field] or 0) + 1
 end
 
--- Keeps how a task ended, and no more of them than the last.
+-- Keeps how a task ended, and drops all but the last ENDED_MAX ended tasks.
 local function note_ended(ended)
   defer('LPUSH', 'last-ended', ended)
   if not deferred['LTRIM last-ended'] then

@@ -1,8 +1,8 @@
--- How many tasks are stored, and for which tags some wait. ARGV[3] is how many tags at most, ARGV[4] and
--- on are the outcomes without success. Returns how many are pending, run and wait, how many settled ones
--- succeeded, how many ended in each of those ways, the position of the oldest waiting one (empty without
--- one), for each tag its name, how many tasks wait for it, and the position of the oldest of them, and how
--- many tasks wait for an answer.
+-- Counts the stored tasks, and the tasks that wait for each tag. ARGV[3] is how many tags at most; from
+-- ARGV[4] on come the outcomes without success. Returns how many tasks are pending, run, wait and succeeded;
+-- how many have each of the given outcomes; the position of the oldest waiting task (empty without one); for
+-- each tag its name, how many tasks wait for the tag and the position of the oldest; and how many tasks wait
+-- for an answer.
 
 local function count_of(set)
   return redis.call('ZCARD', PREFIX .. set)

@@ -1,21 +1,21 @@
--- The writes that the commits of one script make together at its end: keys that many of them share get one
--- command each, and an agent is read once and written once. `write_deferred` must run before anything else
--- reads these keys.
+-- The writes that the commits of one script make together at its end. A key that many commits share gets one
+-- command, and an agent is read once and written once. `write_deferred` must run before anything else reads
+-- these keys.
 
--- By command and key, in the order of their first use: the command with all its arguments.
+-- Commands with all their arguments: by command and key, and in the order of first use.
 local deferred, order = {}, {}
--- By key and field: what is added to it.
+-- By key and field: what to add.
 local increments = {}
--- Fields of `meta` as this script found them or set them, and those it set; nil if no commit has needed them.
+-- Fields of `meta` as this script found or set them, and those that it set. Nil until a commit needs them.
 local counters, set_counters
--- By id: the record as far as commits need it, and how many slots it holds.
+-- By id: what commits need of an agent's record, and how many slots it holds.
 local agents = {}
--- By the JSON of some tags: whether a task with one of them waits.
+-- By the JSON of tags: whether a task with one of these tags waits.
 local waiting = {}
--- By task: it was written about since the last `write_deferred`.
+-- By ref: the tasks that have operations since the last `write_deferred`.
 local touched = {}
 
--- Adds arguments to the command on the key; `second` may be nil.
+-- Adds arguments to the command on the key. `second` may be nil.
 local function defer(command, key, first, second)
   local name = command .. ' ' .. key
   local args = deferred[name]
@@ -50,7 +50,8 @@ local function add_to(field, number)
   return counters[field]
 end
 
--- Whether a task waits for one of the tags, which come as JSON: those of the agent `id`, if that is given.
+-- Whether a task waits for one of the tags, which are JSON. `id` is the agent with these tags, if there is
+-- one.
 local function is_waited_for(tags, id)
   if waiting[tags] == nil then
     local keys = {}
@@ -78,8 +79,9 @@ local function find_agent(id)
   return agent
 end
 
--- Numbers the change of an agent by one commit, which found it as its fields `..._before` say. It becomes due
--- when it came to have more free slots, or when it registered again, if a task waits for one of its tags.
+-- Numbers the change of an agent by one commit. The fields `..._before` say how the commit found the agent.
+-- If the agent has more free slots now, or registered again and has a free slot, and a task waits for one of
+-- its tags, then the agent becomes due.
 local function note_agent_change(id)
   local agent = agents[id]
   if not agent.registration then
@@ -103,7 +105,7 @@ local function change_free_sets(command, tags, id)
 end
 
 -- An agent is in the free set of each of its tags exactly while it has a record and holds fewer slots than
--- its limit. `free_tags` are those of the sets in which it is: false where it is in none.
+-- its limit. `free_tags` are the tags of the sets that have the agent; false if none has.
 local function write_agent_change(id, agent)
   if agent.change_number then
     defer('ZADD', 'changed', digits(agent.change_number), id)
@@ -123,10 +125,12 @@ local function write_agent_change(id, agent)
   end
 end
 
--- So many values Lua passes to a call, or returns, at once; even, since some commands take pairs.
+-- How many values Lua passes to a call or returns at most. The number is even because some commands take
+-- pairs.
 local VALUES_MAX = 4000
 
--- Writes the commands alone; what was read stays. A command with very many arguments is several.
+-- Writes the deferred commands, and keeps what was read. A command with very many arguments is sent as
+-- several.
 local function write_commands()
   for _, args in ipairs(order) do
     local last = #args
@@ -141,7 +145,7 @@ local function write_commands()
   deferred, order = {}, {}
 end
 
--- Writes what was deferred and forgets what was read.
+-- Writes everything deferred, and forgets what was read.
 local function write_deferred()
   for id, agent in pairs(agents) do
     write_agent_change(id, agent)

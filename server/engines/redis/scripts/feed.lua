@@ -1,8 +1,8 @@
 -- Reads a feed. ARGV[3] is the session, ARGV[4] a cursor (may be empty), ARGV[6] how many events at most.
--- ARGV[5] says where to read from: `start`: after the cursor if an event with it is stored, else from the
--- first event; `on`: after the cursor in any case. Returns whether an event with that cursor is stored, the
--- cursor of the last event that retention removed (or false), then each event's cursor and task, and the
--- task's state if it is short and as many events came as were asked for: in a long replay (else empty).
+-- ARGV[5] says where to begin. `start`: after the cursor if its event is stored, else with the first event.
+-- `on`: after the cursor in any case. Returns whether the cursor's event is stored, the cursor of the last
+-- event that retention removed (or false), and for each event its cursor, its task and the task's state. The
+-- state is empty if it is long, or if fewer events came than were asked for: it is meant for long replays.
 
 local STATE_BYTES_MAX = 2048
 

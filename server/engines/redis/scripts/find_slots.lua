@@ -1,5 +1,5 @@
--- Which tasks hold a slot of an agent. ARGV[3] is the agent, ARGV[4] and on are the tasks. Returns 1 or 0 for
--- each.
+-- Finds which tasks hold a slot of an agent. ARGV[3] is the agent; from ARGV[4] on come the tasks. Returns 1
+-- or 0 for each task.
 
 local found = {}
 for index = 4, #ARGV do

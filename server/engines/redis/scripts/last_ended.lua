@@ -1,2 +1,2 @@
--- The tasks that ended last, the last of them first.
+-- Reads the tasks that ended last, the latest first.
 return redis.call('LRANGE', PREFIX .. 'last-ended', 0, -1)

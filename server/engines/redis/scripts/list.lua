@@ -1,6 +1,6 @@
--- One page of a listing. ARGV[3] is the listing, ARGV[4] the position after which it goes on (empty: from
--- the start), ARGV[5] how many items, ARGV[6] and on what the listing is about: of tasks the lowest
--- position, then the sorted sets that have them. Returns the position of each item.
+-- Reads one page of a listing. ARGV[3] is the listing, ARGV[4] the position after which the page begins
+-- (empty: at the start), ARGV[5] how many items. From ARGV[6] on come tags, an agent, or for `tasks` the
+-- lowest position and the sorted sets. Returns the position of each item.
 
 local listing, after, limit = ARGV[3], ARGV[4], tonumber(ARGV[5])
 
@@ -12,7 +12,7 @@ local function read_descending(key, lowest)
   return redis.call('ZREVRANGEBYLEX', key, after == '' and '+' or '(' .. after, lowest, 'LIMIT', 0, limit)
 end
 
--- Merges the waiting tasks of several tags in order, each once.
+-- Merges the waiting tasks of several tags, in order and each once.
 local function read_waiting()
   local seen, positions = {}, {}
   for index = 6, #ARGV do

@@ -1,13 +1,13 @@
--- The message of one script to listeners: one for all of its commits, after the last one. It
--- has the written states, too, if they are small: other processes need not read these tasks.
+-- The message to listeners: one for all commits of a script, after the last commit. It also has the written
+-- states that are small, so that other processes need not read these tasks.
 
--- A state with more bytes is not in the message, and all in one message have at most this many.
+-- How many bytes a state in the message may have, and all states of the message together.
 local STATE_BYTES_MAX, STATES_BYTES_MAX = 2048, 65536
 
--- The earliest time at which they make an entry due; nil without one.
+-- The earliest due time that the commits set; nil without one.
 local earliest_due_ms
 local topics, is_noted = {}, {}
--- The id of a task, the revision of its state, and the state: in the order in which they were written.
+-- The id of each written task, its revision and its state, in the order of writing.
 local states, states_bytes = {}, 0
 
 local function note_due(ms)
@@ -31,14 +31,14 @@ local function note_state(id, revision, state)
   states[#states + 1] = { id, revision, state }
 end
 
--- Whether another process listens. Each also listens to a channel of its own, over the same connection, so
--- `own` counts what must not count. Where Redis does not say, one may.
+-- Whether another process listens. Each process also listens to its own channel over the same connection, so
+-- the listeners of `own` are not counted. If Redis does not say, another process may listen.
 local function has_other_listener(channel, own)
   local found = redis.pcall('PUBSUB', 'NUMSUB', channel, own)
   return found.err or found[2] > found[4]
 end
 
--- The sender is not among the receivers: its reply has the same.
+-- The sending process ignores the message, because it knows the changes from the reply.
 local function publish(process, channel, own)
   if (not earliest_due_ms and #topics == 0) or not has_other_listener(PREFIX .. channel, PREFIX .. own) then
     return

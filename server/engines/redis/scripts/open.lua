@@ -1,7 +1,7 @@
--- Opens the store, and creates it where there is none. ARGV[1] the epoch the caller knows, empty at its first
--- call; ARGV[3] the epoch of a new store; ARGV[4] the format that the caller writes and reads. Returns the
--- format of the store, the time, and the epoch; of another format only that, and changes
--- nothing.
+-- Opens the store, and creates it if there is none. ARGV[1] is the epoch that the caller knows (empty at its
+-- first call), ARGV[3] the epoch for a new store, ARGV[4] the format that the caller writes and reads.
+-- Returns the format of the store, the time and the epoch. A store of another format is not changed, and only
+-- its format is returned.
 
 local epoch = redis.call('GET', PREFIX .. 'epoch')
 local format = redis.call('GET', PREFIX .. 'format') or '0'

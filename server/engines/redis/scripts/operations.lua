@@ -1,55 +1,55 @@
--- The operations that a commit is made of (`commit/commit-arguments.ts` writes them): each is a letter and
--- the number of its arguments. All capitals check first, in their order: such a check finds a conflict, or
--- reads what the effect needs. Then all operations take effect, in their order. "The task" is that of the
--- last T, and "the position" that of this task. For example, `T1U2` writes the next state of a task, if its
--- revision is the expected one.
+-- The operations of a commit, which `commit/commit-arguments.ts` writes. Each is a letter and the number of
+-- its arguments. First all capitals check, in their order: a check finds a conflict, or reads what the effect
+-- needs. Then all operations take effect, in their order. "The task" is that of the last T, "the position"
+-- that of this task. For example, `T1U2` writes the next state of a task if its revision is the expected one.
 --
 --   letter  arguments            checks                    effect
---   T       position             -                         what follows is about this task
---   I       input                that it has none          its input
---   U       revision, state      its revision              its state
---   L       lease                that it is the entry's    -
---   G       agent, registration  both; its free slots      the task takes a slot, unless it holds one
---   R       agent                whether it holds one      the task releases it
---   F       tags                 that no task waits        -
---   M       number, most         the open tasks            -
---   n       session, assignees   -                         is listed: all, of the session, of each agent
---   a       assignees            -                         those that retention finds it by
---   o x     set                  -                         becomes open and joins this set, or the reverse
---   z       set                  -                         adds the position to a set
---   v       set, member          -                         removes a member from a set
---   q       agent, from, member  -                         is claimable from then on
---   s       outcome, took, end   -                         has ended, and is one of those that ended last
---   d       time                 -                         the due entry is due then, and its lease ends
---   k       -                    -                         there is no due entry
---   u       time                 -                         as d, unless its lease hides it
---   h       -                    -                         the lease hides it for another while
---   l       lease                -                         a new one, hidden by this lease
---   e       session              -                         the event of the task
+--   T       position             -                         the operations that follow are about this task
+--   I       input                no input yet              stores the input
+--   U       revision, state      the task's revision       stores the state
+--   L       lease                the due entry's lease     -
+--   G       agent, registration  registration; free slot   grants a slot, unless the task holds one
+--   R       agent                whether a slot is held    releases the slot
+--   F       tags                 no task waits for a tag   -
+--   M       number, most         number of open tasks      -
+--   n       session, assignees   -                         lists the task: all, by-session, by-agent
+--   a       assignees            -                         stores the assignees, for retention
+--   o x     set                  -                         the task is open and joins the set, or the reverse
+--   z       set                  -                         adds the position to the set
+--   v       set, member          -                         removes the member from the set
+--   q       agent, from, member  -                         claims may hand the task out from then on
+--   s       outcome, took, end   -                         the task has ended; keeps and counts how
+--   d       time                 -                         sets the time of the due entry, ends its lease
+--   k       -                    -                         removes the due entry
+--   u       time                 -                         as d, unless a lease hides the entry
+--   h       -                    -                         renews the lease of the due entry
+--   l       lease                -                         adds a due entry with this lease
+--   e       session              -                         adds the event of the task
 --
--- and those of `rare_operations.lua` and `output_operations.lua`. Tags and assignees come as JSON.
+-- Further operations are in `rare_operations.lua` and `output_operations.lua`. Tags and assignees are JSON.
 --
--- Checks read the store, and what is deferred is not there yet. If a check reads it, it is written first:
---   T  if a commit before it wrote about the task: its lease, its due entry and its slots are deferred
---   J  the due entry of an agent, with its lease: any commit may have made it due
---   N  the free sets: any commit may have changed one
--- The others read what no effect defers (revisions, keys, waiting tasks, contacts, agents), or the number of
--- open tasks and the agents with their slots, which are counted in `counters` and `agents` at once.
+-- Checks read the store, which does not have deferred writes yet. These checks read keys that may be
+-- deferred, so everything deferred is written before them:
+--   T  the due entry, lease and slots of the task, if an earlier commit had operations about the task
+--   J  the due entry and lease of an agent, because any commit may have made the agent due
+--   N  the free sets, because any commit may have changed one
+-- The other checks read what no effect defers (revisions, keys, waiting tasks, contacts, the set of agents),
+-- or what `counters` and `agents` count at once (open tasks, slots of agents).
 --
--- Nothing is kept from one script to the next, so each function that a script defines costs every script
--- time. That is why the operations are the branches of a few functions, those that most commits have first.
+-- Each run of a script defines its functions anew, which costs time. So the operations are branches of a few
+-- functions, the most frequent operations first.
 
--- Letters come and are compared as bytes; that of a single letter is sent as its number (`scripts.ts`).
+-- Letters are compared as bytes. `scripts.ts` replaces the byte of a letter by its number.
 local byte = string.byte
 
--- The commit: its revision, the agents that it has changed, how many slots of each agent its checks have
--- planned to take (fewer than none: to release), and whose due entry its operations are about.
+-- The commit: its revision, the agents that it has changed, how many slots of each agent its checks plan to
+-- take (negative: to release), and the ref whose due entry its operations are about.
 local commit
--- The task that operations are about: its position, its id, its ref, and the fields to write of it.
+-- The task that operations are about: its position, id and ref, and the fields to write.
 local task
--- By argument: what a check found for the effect of the same operation.
+-- By the index of an operation's first argument: what its check found for its effect.
 local found = {}
--- Those of `rare_operations.lua` and `output_operations.lua`.
+-- The functions of `rare_operations.lua` and `output_operations.lua`.
 local check_rare, apply_rare, check_output, apply_output, describe_output
 
 local function write_fields()
@@ -65,8 +65,7 @@ local function set_field(name, value)
   fields[count + 2] = value
 end
 
--- A field of the task: its revision, that of its input, its output, or its class. Read together, once for a
--- commit.
+-- Returns a field of the task: `r`, `ir`, `w` or `o`. All four are read together, once for a commit.
 local function read_field(field)
   if not task.is_read then
     task.is_read = true
@@ -75,8 +74,8 @@ local function read_field(field)
   return task[field]
 end
 
--- The result when another revision was expected; `ok` when the commit was applied before: its caller lost the
--- reply and sent it again.
+-- Returns the conflict if another revision was expected. Returns `ok` if the commit was applied before: its
+-- caller lost the reply and sent the commit again.
 local function compare_revision(stored, expected)
   stored = stored or 'absent'
   if stored == commit.revision then
@@ -85,7 +84,7 @@ local function compare_revision(stored, expected)
   return stored ~= expected and 'revision' or nil
 end
 
--- The agent, which this commit changes.
+-- Returns the agent, and notes that this commit changes it.
 local function change_agent(id)
   local agent = find_agent(id)
   if agent.commit ~= commit then
@@ -96,8 +95,8 @@ local function change_agent(id)
   return agent
 end
 
--- Whether the task holds a slot of the agent. The checks of a commit also count what it grants and releases,
--- so two grants of one commit do not take the same slot.
+-- Checks a grant or a release. The checks of a commit also count earlier grants and releases of the same
+-- commit, so that two grants do not take the same slot.
 local function check_slot(letter, at)
   local id = ARGV[at]
   found[at] = redis.call('ZSCORE', PREFIX .. 'slots:' .. id, task.id)
@@ -117,7 +116,7 @@ end
 
 local function change_slot(letter, at)
   local id, has_slot = ARGV[at], found[at]
-  -- An operation of the same commit may have changed the slot since the checks.
+  -- An earlier operation of the same commit may have changed the slot since the checks.
   if find_agent(id).commit == commit then
     write_commands()
     has_slot = redis.call('ZSCORE', PREFIX .. 'slots:' .. id, task.id)
@@ -138,8 +137,8 @@ local function change_slot(letter, at)
   note_topic('agent:' .. id)
 end
 
--- Changes of the due entry of an agent are written at once: the checks have written what was deferred before,
--- and what this commit defers comes after.
+-- A change of an agent's due entry is written at once. The checks have already written everything deferred
+-- before, and what this commit defers is written later.
 local function change_due(command, key, first, second)
   if task and commit.due_ref == task.ref then
     defer(command, key, first, second)
@@ -184,7 +183,7 @@ local function list_task(session, assignees)
   set_field('a', assignees)
 end
 
--- The time of an event is never before that of an earlier one, so that feeds and retention agree.
+-- The time of an event never falls, so that feeds and retention agree.
 local function add_event(session)
   local ms = math.max(now, count('eventMs'))
   set_count('eventNumber', counters.eventMs == ms and counters.eventNumber + 1 or 0)
@@ -209,7 +208,7 @@ local function begin_task(at)
   commit.due_ref = task.ref
 end
 
--- The conflict that the operation of a capital finds.
+-- Runs the check of a capital, and returns the conflict that it finds.
 local function check(letter, at)
   if letter == byte('T') then
     begin_task(at)

@@ -1,25 +1,25 @@
--- The operations on the output of tasks: a part of the script only for groups that have one. `operations.lua`
--- explains the table.
+-- The operations on the output of tasks. Only scripts for groups with such operations have this part.
+-- `operations.lua` explains the table.
 --
 --   letter  arguments            checks                    effect
---   W       writer, reset        that it is open, reserve, this writer alone appends from now on (empty:
---                                that it was not replaced  none), behind the reset if there is output
+--   W       writer, reset        task open, writer not     this writer alone appends from now on (empty: no
+--                                replaced, reserve         writer); adds the reset if there is output
 --   O       writer, from, count, needed, pieces
---                                that it is open, writer,  the pieces behind those that this writer has
---                                gap, room or reserve      stored already
+--                                task open, writer, gap,   adds the pieces that are not stored yet
+--                                room or reserve
 --
--- `needed` is 0 for pieces that a limit may leave out, `whole` for those that it refuses with the whole
--- commit, 1 for those that may have the reserve (questions, and answers that are given again), 2 for an
--- answer when a client gives it, for which there is always room. An empty piece counts for its writer, and
--- nothing is stored of it.
--- The checks plan what the output will be, one behind the other. A commit with W or O returns how the output
--- stands. When it is sent again, U finds that it was applied; without a U, O finds all its pieces stored.
+-- `needed` is 0 for pieces that a limit may leave out; `whole` for pieces whose whole commit a limit refuses;
+-- 1 for pieces that may use the reserve (questions, and answers that are given again); 2 for the answer of a
+-- client, for which there is always room. An empty piece counts as sent, but is not stored. The checks plan
+-- the output, each on the result of the check before. A commit with W or O returns how the output stands. If
+-- such a commit is sent again, U finds that it was applied; without a U, O finds all its pieces stored.
 
--- Between pieces, which come and stay as one text, and between writers. It is in no JSON text.
+-- Separates the pieces of one write, which are one text, and the replaced writers. No JSON text has this
+-- character.
 local PIECE_SEPARATOR = '\30'
 
--- How the output of the task stands; changed by the checks of a commit, and written by its effects. Nil where
--- something else has damaged it.
+-- Returns how the output of the task stands; nil if that is damaged. The checks of a commit change it, and
+-- the effects write it.
 local function find_output()
   local output = task.output
   if not output then
@@ -42,25 +42,26 @@ local function output_text(output)
   return table.concat(counts, ' ') .. output.replaced
 end
 
--- Notes `count` pieces for the effect of the operation at this argument.
+-- Plans to add `count` pieces, for the effect of the operation at this argument.
 local function plan_pieces(output, at, pieces, count)
   local size = #pieces - (count - 1) + OUTPUT_PIECE_BYTES * count
   output.last, output.bytes = output.last + count, output.bytes + size
   found[at] = { id = digits(output.last) .. '-0', pieces = pieces, size = size }
 end
 
--- If an output has more than this, it takes only the answers of clients: one for a question, when it comes.
+-- Beyond the reserve an output takes only the answers of clients, one for each question.
 local function is_beyond_reserve(output)
   return output.bytes > OUTPUT_BYTES_MAX + OUTPUT_RESERVE_BYTES
 end
 
--- Whether the writer comes back although another writes: a call of a process that is gone comes late.
+-- Whether a replaced writer wants to begin again while another writes. That is a late call of an earlier
+-- process.
 local function is_replaced(output, writer)
   return writer ~= '' and output.writer ~= ''
     and string.find(output.replaced .. PIECE_SEPARATOR, PIECE_SEPARATOR .. writer .. PIECE_SEPARATOR, 1, true)
 end
 
--- The writers that may not begin again once another one has, the last one first, each behind a separator.
+-- Returns the replaced writers after another writer has begun: the last one first, each after a separator.
 local function list_replaced(output)
   if output.writer == '' then
     return output.replaced
@@ -74,7 +75,7 @@ local function list_replaced(output)
   return all
 end
 
--- Nothing changes if it is the present writer; a task without output has none.
+-- Checks that a writer may begin. Nothing changes if the writer is the present one.
 local function check_writer(at)
   local output, writer = find_output(), ARGV[at]
   if writer == output.writer then
@@ -92,15 +93,16 @@ local function check_writer(at)
   end
 end
 
--- Bytes of all output, and how many there may be; this script has read them once and counts on.
+-- The bytes of all output, and their limit. The script reads both once, then counts itself.
 local output_bytes, output_bytes_max
 
--- Bytes that this script has added and not written yet.
+-- The bytes that this script has added but not written yet.
 local function added_bytes()
   return increments.meta and increments.meta.outputBytes or 0
 end
 
--- Whether all output together may have these bytes more. Settled tasks lose theirs first.
+-- Returns nothing if all output together may grow by `size` bytes. Otherwise returns `removing` while settled
+-- tasks still have output to remove, or `full`.
 local function find_no_room(size)
   if not output_bytes then
     local stored = redis.call('HMGET', PREFIX .. 'meta', 'outputBytes', 'outputBytesMax')
@@ -111,7 +113,7 @@ local function find_no_room(size)
   end
 end
 
--- Without empty pieces, and how many are left.
+-- Returns the pieces without empty ones, and how many are left.
 local function drop_empty(pieces)
   local kept = {}
   for piece in string.gmatch(pieces, '[^' .. PIECE_SEPARATOR .. ']+') do
@@ -173,7 +175,7 @@ function check_output(letter, at)
   return check_writer(at)
 end
 
--- The checks of all operations have made the output what it is behind the commit.
+-- The checks have already planned the output as the commit leaves it.
 function apply_output(at)
   local output, planned = task.output, found[at]
   if planned then
@@ -186,7 +188,7 @@ function apply_output(at)
   end
   output.is_changed = false
   set_field('w', output_text(output))
-  -- Watchers of the output are notified of the task's state anyway.
+  -- The topic of the task also notifies the watchers of its output.
   if not is_noted[task.ref] then
     note_topic('output:' .. task.id)
   end
@@ -195,7 +197,7 @@ function apply_output(at)
   end
 end
 
--- How the output stands behind a commit, as its result has it.
+-- Returns how the output stands after the commit, as text for the result.
 function describe_output()
   local output = commit.output or find_output()
   return digits(output.next) .. ' ' .. digits(output.last) .. ' ' .. output.flag

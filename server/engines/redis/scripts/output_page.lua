@@ -1,8 +1,8 @@
--- Reads a page of output. ARGV[3] is the task, ARGV[4] the number behind which the page begins, ARGV[5] how
--- many pieces at most. Returns the revision of the task, how its output stands, and of each write the number
+-- Reads a page of output. ARGV[3] is the task, ARGV[4] the number after which the page begins, ARGV[5] how
+-- many pieces at most. Returns the revision of the task, how its output stands, and for each write the number
 -- of its last piece and its pieces.
 
--- The first slice is short, because four entries may fill a page; each next one has twice as many.
+-- The first slice is short, because four entries may fill a page. Each next slice has twice as many entries.
 local ENTRIES_MIN, ENTRIES_MAX = 4, 128
 
 local function read_entries(key, after, limit)

@@ -1,14 +1,14 @@
--- Opens every script: the name of the store. KEYS[1] is what the names of all keys begin with (in braces, so
--- that all live in one slot), ARGV[1] the epoch that the caller knows, ARGV[2] the time (`time.lua`).
+-- The beginning of every script. KEYS[1] is the prefix of all keys (in braces, so that all are in one slot of
+-- a cluster), ARGV[1] the epoch that the caller knows, ARGV[2] the time (`time.lua`).
 
 local PREFIX = KEYS[1]
 
--- A whole number as text: Lua would write a large one with an exponent.
+-- Writes a whole number as text. Lua would write a large number with an exponent.
 local function digits(number)
   return string.format('%.0f', number)
 end
 
--- A time and an id as one text that sorts by both.
+-- Writes a time and an id as one text, which sorts by both.
 local function position_of(ms, id)
   return string.format('%014.0f', ms) .. '/' .. id
 end

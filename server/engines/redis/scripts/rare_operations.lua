@@ -1,21 +1,21 @@
 -- The operations that few commits have. `operations.lua` explains the table.
 --
 --   letter  arguments            checks                    effect
---   J       agent                -                         the due entry that follows is that of this agent
---   N       tags                 that no agent is free     -
---   C       agent, time          no contact after it       -
---   A       number, most         the agents                -
---   K       key, value, keep     that there is none        the idempotency key, for that long
+--   J       agent                -                         the next due entry is that of this agent
+--   N       tags                 no agent is free          -
+--   C       agent, time          no later contact          -
+--   A       number, most         number of agents          -
+--   K       key, value, keep     the key is absent         stores the idempotency key for that long
 --   B       agent, revision, registration, limit, tags, record
---                                its revision              its record
---   D       agent, revision      its revision              removes its record
---   w p     tags                 -                         joins or leaves the waiting tasks
---   f       tags                 -                         the task found no agent for them
---   y t     details, or none     -                         the task has these details, or none any more
---   r       agent, member, keep  -                         is listed as unreported for that long
+--                                the agent's revision      stores the record
+--   D       agent, revision      the agent's revision      removes the record
+--   w p     tags                 -                         the task joins or leaves the waiting tasks
+--   f       tags                 -                         counts a task that found no agent with them
+--   y t     details, or none     -                         stores or removes the task's details
+--   r       agent, member, keep  -                         lists the task as unreported for that long
 
--- Joins the waiting tasks, or leaves them. Written at once, unlike other sets: if it were deferred, a check
--- would miss that a task waits.
+-- Adds the task to the waiting tasks, or removes it. These sets are written at once, because later checks
+-- read whether a task waits.
 local function change_waiting(joins, tags)
   begin_step()
   local command = joins and { 'ZADD', '', 0, task.position } or { 'ZREM', '', task.position }
@@ -30,7 +30,7 @@ local function change_waiting(joins, tags)
       redis.call('SREM', PREFIX .. 'waiting-tags', tag)
     end
   end
-  -- They have changed, so the reads before are outdated.
+  -- What was read of the waiting tasks is outdated now.
   waiting = {}
 end
 
@@ -63,7 +63,7 @@ local function remove_agent(id)
   note_topic('agent:' .. id)
 end
 
--- If several agents are free, Redis chooses which is named.
+-- If several agents are free, Redis names any of them.
 local function find_free_agent(tags)
   write_deferred()
   for _, tag in ipairs(cjson.decode(tags)) do
@@ -74,7 +74,7 @@ local function find_free_agent(tags)
   end
 end
 
--- When sweeping resumes, each agent counts as if it had a contact.
+-- The moment when sweeping resumed counts as a contact of each agent.
 local function check_contact(id, ms)
   local resumed = redis.call('HGET', PREFIX .. 'meta', 'resumed')
   local contact = redis.call('HGET', PREFIX .. 'agent:' .. id, 'cm')

@@ -1,8 +1,8 @@
 -- Reads one value. ARGV[3] is how many bytes it may have, ARGV[4] its kind and ARGV[5] its id. Returns the
--- value and its revision, or nothing; the bytes of a value that is larger. Of the kind `status` it returns
--- when sweeping resumed and the status of the agent.
+-- value and its revision; nothing if there is no value; only its size if the value is larger. For the kind
+-- `status` it returns when sweeping resumed, and the status of the agent.
 
--- By kind: where the value and its revision are. The rest of the key is the id.
+-- By kind: the beginning of the key (the rest is the id), and the fields of the value and its revision.
 local FIELDS = { task = { 'task:', 's', 'r' }, input = { 'task:', 'i', 'ir' }, agent = { 'agent:', 'v', 'r' },
   key = { 'key:', 'v', 'r', 'e' }, details = { 'task:', 'p', 'r' } }
 
@@ -13,7 +13,7 @@ end
 
 local fields = FIELDS[kind]
 local key = PREFIX .. fields[1] .. id
--- Asked for first: Lua looks at every byte of a text that it gets.
+-- The size is read first, because Lua looks at every byte of a text that it gets.
 local size = redis.call('HSTRLEN', key, fields[2])
 if size > bytes_max then
   return size

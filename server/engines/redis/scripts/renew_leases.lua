@@ -1,5 +1,5 @@
--- Hides entries for another lease, each only if the named lease is still its own. ARGV[3] and on are ref,
--- lease, ref, lease … Returns the time until which they are hidden.
+-- Renews leases: hides each entry that still has the named lease. From ARGV[3] on come ref, lease, ref, lease
+-- … Returns the time until which the entries are hidden.
 
 for index = 3, #ARGV, 2 do
   if redis.call('HGET', PREFIX .. 'leases', ARGV[index]) == ARGV[index + 1] then

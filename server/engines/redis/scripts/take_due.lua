@@ -1,12 +1,11 @@
--- Takes what is due. ARGV[3] is how many entries at most of those due for longest, ARGV[4] what the
--- names of the leases begin with, ARGV[5] how many at most of those due last, ARGV[6] when the caller began;
--- it is empty if the call may be late.
--- Each call is a sweep; after a long gap without one, or a step of the clock, it notes when sweeping resumed,
--- because no agent's contact counts as older than that. Returns the time, that of the next entry (empty
--- without one), then each ref and its lease. A call that was on its way for so long that leases may have run
--- out meanwhile takes nothing: their holders could not renew them either.
+-- Takes due entries. ARGV[3] is how many of the earliest at most, ARGV[4] the beginning of the leases' names,
+-- ARGV[5] how many of the latest at most, ARGV[6] when the caller began (empty if the call may be late). Each
+-- call is a sweep. After a long pause, or a step of the clock, it notes when sweeping resumed, because no
+-- agent's contact counts as older than that. A call that was on its way for long takes nothing: leases may
+-- have run out because their holders could not renew them either. Returns the time, the time of the next
+-- entry (empty without one), and each ref with its lease.
 
--- The time of a sweep is noted no more often than this, because every note is a write.
+-- A sweep notes its time at most once in this time, because every note is a write.
 local SWEEP_NOTE_MS = 1000
 
 local lease_prefix = ARGV[4]

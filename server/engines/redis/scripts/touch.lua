@@ -1,9 +1,10 @@
--- Notes a contact of an agent. ARGV[3] is the agent, ARGV[4] the kind of contact; of a push, ARGV[5] says
--- whether it is a contact, and ARGV[6] is its outcome (both empty for others). Only pushes count as a change
--- of the agent: ranking reads no other statistic. Returns the time of the agent's last contact, its record
--- and the revision of that; nothing where it has no record.
+-- Notes a contact of an agent. ARGV[3] is the agent, ARGV[4] the kind of contact. For a push, ARGV[5] says
+-- whether the push is a contact, and ARGV[6] is its outcome; else both are empty. Only the outcome of a push
+-- counts as a change of the agent, because ranking reads nothing else here. Returns the time of the agent's
+-- last contact, its record and the record's revision; nothing without a record.
 
--- Every note is a write, which may wait for the disk; a second one within `CONTACT_GRAIN_MS` adds nothing.
+-- Every note is a write, which may wait for the disk. So a second contact within `CONTACT_GRAIN_MS` is not
+-- noted.
 
 local function note_contact(id, kind, is_contact)
   local key = PREFIX .. 'agent:' .. id

@@ -1,13 +1,14 @@
--- One slice of retention: settled tasks by their age, what expires on its own, output where there is too
--- much, sessions with too many events. ARGV[3] is how long settled tasks are kept, ARGV[4] how many events a
+-- Runs one slice of retention. It removes old settled tasks, expired entries, output above its limit, and
+-- events of sessions with too many. ARGV[3] is how long settled tasks are kept, ARGV[4] how many events a
 -- session may have, ARGV[5] how many things may be removed, ARGV[6] how many bytes all output may have.
--- Returns how many were removed, whether some sessions were not checked, and what it found damaged.
+-- Returns how many things were removed, whether some sessions were not checked, and the names of damaged
+-- entries.
 
 local SESSIONS_PER_SLICE = 100
 
 local keep_ms, events_max, limit = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local remaining = limit
--- Tasks that succeeded and were removed.
+-- How many removed tasks had succeeded.
 local succeeded = 0
 
 local function is_later(cursor, other)
@@ -20,8 +21,8 @@ local function is_later(cursor, other)
 end
 
 -- Raises the session's high-water mark, by which readers learn that events are missing. A reader may come
--- with an old cursor when no event is left, so the mark of an empty session is kept for as long again as its
--- tasks were.
+-- with an old cursor when no event is left. So the mark of an empty session is kept for the retention time of
+-- tasks.
 local function note_trimmed(session, cursor)
   local high_water_mark = redis.call('GET', PREFIX .. 'trimmed:' .. session)
   if not high_water_mark or is_later(cursor, high_water_mark) then
@@ -33,7 +34,7 @@ local function note_trimmed(session, cursor)
   end
 end
 
--- Removes the entries that a task has when it is settled, by `domain/projection.ts`.
+-- Removes the entries that `domain/projection.ts` says a settled task has.
 local function unlist_task(id, created, session, assignees, outcome)
   local position = position_of(created, id)
   redis.call('ZREM', PREFIX .. 'all', position)
@@ -48,8 +49,8 @@ local function unlist_task(id, created, session, assignees, outcome)
   end
 end
 
--- Removes the output of a settled task. Returns its bytes, and what is left of `w`; nil where `w` is damaged
--- or gone: then its bytes are not known, and still count.
+-- Removes the output of a settled task. Returns its bytes and the new `w`. If `w` is damaged or gone, it
+-- returns 0 and nil: the bytes are unknown and still count.
 local function remove_output(id, output)
   local next, last, bytes, writer = string.match(output or '', '^(%d+) (%d+) (%d+) %S (.*)$')
   redis.call('UNLINK', PREFIX .. 'output:' .. id)
@@ -99,7 +100,7 @@ local function trim_task(id)
   redis.call('ZREM', PREFIX .. 'ended', id)
 end
 
--- Those of the last ended that are not stored any more: they ended before the others.
+-- Drops the oldest of the last ended tasks if they are no longer stored.
 local function trim_ended()
   local key = PREFIX .. 'last-ended'
   local oldest = redis.call('LINDEX', key, -1)
@@ -110,7 +111,7 @@ local function trim_ended()
   end
 end
 
--- `expired` is a member of the expiry index. A session may have got events again since it was added.
+-- `expired` is a member of the expiry index. A session may have events again by now.
 local function trim_expired(expired)
   local kind, name = string.sub(expired, 1, 2), string.sub(expired, 3)
   if kind == 'k:' then
