@@ -19,8 +19,8 @@ import { createLog, type RunningLog } from './system/log.ts';
 const LAST_LINES_MS = 50;
 
 /**
- * Starts the gateway with the settings of an environment, or ends the process. `words` are those behind the
- * command; there should be none. Only tests set `limits`.
+ * Starts the gateway with the settings of an environment, or ends the process. `words` stand behind the
+ * command, where nothing should stand. Only tests set `limits`.
  */
 export async function startProcess(
   env: NodeJS.ProcessEnv,

@@ -148,8 +148,8 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
         ...createExplainTask(shared),
         ...createPreviewMatch(shared),
       }),
-      // Operations that may take long, or that report an outage themselves, have no time limit as a whole.
-      // Each of their reads has one.
+      // Operations that may take long, or report an outage themselves, have no time limit as a whole. Each of
+      // their reads has one.
       ...createGetTask(shared),
       ...createReadOutput(shared),
       ...createClaimAnswer(shared),

@@ -141,7 +141,7 @@ const DOCS_DOCUMENTS = ['openapi.3.2.json', 'openapi.admin.json'];
 
 /**
  * The page may load scripts and styles of its own origin and call it; its styles contain images. Inline
- * scripts, evaluation and frames of other pages are forbidden.
+ * scripts and evaluation are forbidden, and no other page may frame this one.
  */
 const DOCS_HEADERS = {
   'Content-Security-Policy': [

@@ -171,9 +171,9 @@ function classifyPosition(last: ServerResponse | undefined): 'alone' | 'behind' 
 }
 
 /**
- * Stops listening and closes the connections. A call is lost if it is on its way on an idle connection that
- * closes, or if its connection still waits to be accepted, because the kernel resets that. With `keepsIdle`
- * both are rare: proxies reuse idle connections, and each closes behind its next response.
+ * Stops listening and closes the connections. A call is lost if its idle connection closes while it is on its
+ * way, or if its connection still waits to be accepted, because the kernel resets such connections. With
+ * `keepsIdle` both are rare: proxies reuse idle connections, and each closes behind its next response.
  */
 async function close(
   server: Server,

@@ -1,8 +1,7 @@
 /**
- * The log that a person reads when a task does not run. At `info`, bounded by `log-limit.ts`, it says that an
- * agent came, went or was drained, that pushes do not reach an agent, that no agent serves a tag, that tasks
- * failed or were lost with their agent, and that a secret was refused. At `debug` it has each step of each
- * task, each push and each request.
+ * The log that a person reads when a task does not run. At `info`, bounded by `log-limit.ts`, it has agents
+ * that come, go or are drained, pushes that do not reach their agent, tags without an agent, failed and lost
+ * tasks, and refused secrets. At `debug` it has each step of each task, each push and each request.
  *
  * No line has a payload, a result, an agent's error, a query or an endpoint.
  */

@@ -1,8 +1,8 @@
 /**
- * Which addresses a push may go to. Private and loopback addresses are allowed, because agents run there.
- * Always forbidden are addresses at which no agent can listen, and those that give credentials to any caller
- * inside the network. The socket connects to the validated address itself, so a host name that resolves to
- * another address later cannot bypass the rules.
+ * Which addresses a push may go to. Private and loopback addresses are allowed, because agents run there. Two
+ * kinds are always forbidden: addresses at which no agent can listen, and addresses that give credentials to
+ * any caller inside the network. The socket connects to the validated address itself, so a host name that
+ * resolves to another address later cannot bypass the rules.
  */
 import { isIP } from 'node:net';
 import { buildNetworkList, containsAddress, extractIpv4Addresses, unmapAddress } from '../net/networks.ts';

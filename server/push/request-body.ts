@@ -1,7 +1,7 @@
 /**
  * The body of a push as it is written to the connection. undici keeps the body until the response is
- * complete, which may be five minutes later. So a body that is not short is a stream that drops bytes once
- * they are taken:
+ * complete, which may be five minutes later. So a long body is a stream that drops its bytes once they are
+ * taken:
  *
  *   up to 4 KiB    the buffer itself; the socket and its parser cost more
  *   longer         a stream of 64 KiB parts; each part is taken after the one before has left the process

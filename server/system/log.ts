@@ -82,7 +82,7 @@ function openStandardOutput(): { write: (line: string) => void; flush: () => voi
   };
 }
 
-/** Replaces a line that cannot be cleaned by a fixed line that reports it. */
+/** Replaces a line that cannot be cleaned by a fixed line, which reports it. */
 function cleanOrReplace(clean: (line: string) => string, line: string): string {
   try {
     return clean(line);

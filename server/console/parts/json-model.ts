@@ -52,8 +52,8 @@ function cutText(text: string): JsonNode {
 }
 
 /**
- * Writes a text as JSON does, without quotes. Invisible characters, and those that change the direction of
- * what follows, are written as their codes.
+ * Writes a text as JSON does, without quotes. Characters that are invisible, or change the direction of what
+ * follows, are written as their codes.
  */
 export function escapeText(text: string): string {
   return escapeHidden(JSON.stringify(text).slice(1, -1));

@@ -1,4 +1,4 @@
-/** The button that shows the rows that wait. Its space is kept while there are none. */
+/** The button that shows waiting rows. Its space is kept while there are none. */
 import type { VNode } from 'preact';
 import { formatNumber } from './format.ts';
 

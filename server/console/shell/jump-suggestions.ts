@@ -1,7 +1,6 @@
 /**
- * Suggests names while a person types into the field at the top: tags and types that are known here, and
- * agents and tasks that the gateway finds. It shows at most three of a kind. Names that begin with the text
- * come first.
+ * Suggests names while a person types into the field at the top. Tags and types are known here; the gateway
+ * finds agents and tasks. At most three of a kind are shown. Names that begin with the text come first.
  */
 import type { ConsoleClient } from '../gateway/client.ts';
 import type { Read } from '../gateway/polling.ts';

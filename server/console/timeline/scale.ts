@@ -94,7 +94,7 @@ function findCuts(whole: number, { moments, waits }: Course, widthPx: number): r
     const restPx = ((remaining - seconds) / remaining) * freePx;
     const gainsPx = (seconds / remaining) * freePx > CUT_PX;
     if (seconds <= LONG_SHARE * remaining || restPx >= REST_SHARE * widthPx || !gainsPx) break;
-    // If too little remains, a cut helps nothing.
+    // If too little remains outside the gap, cutting the gap helps nothing.
     if (remaining - seconds < whole * (cuts.length === 0 ? REST_MIN : SECOND_REST_MIN)) break;
     cuts.push(gap);
     remaining -= seconds;

@@ -1,7 +1,7 @@
 /**
  * A task's time as a drawing: a lane for each agent, bars for waiting, not taken and running, and marks for
  * what happened. Screen readers skip it, because the table below has the same, exactly. Marks that are too
- * near to each other become one button that lists them.
+ * near to each other become one button, which lists them.
  */
 import type { VNode } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';

@@ -1,6 +1,6 @@
 /**
- * The tasks assigned to an agent: lists them, acknowledges those that the agent names, and lists those that
- * it should drop.
+ * The tasks assigned to an agent: lists them, acknowledges the tasks that the agent names, and lists the
+ * tasks to drop.
  */
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { AgentRecord } from '../../domain/agent.ts';
@@ -73,7 +73,7 @@ export async function makeUnacknowledgedDue(
 
 /**
  * Acknowledges the named tasks that are assigned to the agent, and ignores the others. Costs a read for each
- * task that the agent has, and a commit for each that becomes acknowledged.
+ * assigned task, and a commit for each newly acknowledged one.
  */
 export async function acknowledgeNamed(
   deps: { store: Store; commits: TaskCommits },

@@ -16,7 +16,7 @@ const COMPARED_MAX = 100;
 export type UntakenTasks = {
   /** Notes that a task was assigned, taken, moved or settled. */
   noteStep(step: TaskStep): void;
-  /** Notes that the agent has taken the task, even if the commit of that still waits. */
+  /** Notes that the agent has taken the task. Its commit may still wait. */
   noteTaken(request_id: string): void;
   /** Notes when a task that was not taken is pushed again. */
   noteRetry(request_id: string, atMs: number): void;

@@ -65,8 +65,8 @@ function listQuestions(state: TaskState, details: TaskDetails): TaskExplanation[
 }
 
 /**
- * The match of an abandoned task is the one that the decision saw; a waiting task is matched now. All other
- * tasks have none.
+ * An abandoned task has the match that the decision saw; a waiting task is matched now. All other tasks have
+ * none.
  */
 async function findMatch(deps: Deps, state: TaskState): Promise<TaskMatch | null> {
   if (state.seenMatch) return await readSeenMatch(deps, decodeMatch(state.seenMatch, state.task_tags));

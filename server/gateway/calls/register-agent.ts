@@ -143,7 +143,7 @@ async function writeRegistration(
 }
 
 /**
- * Disowns tasks that were sent to the agent before this registration and that it does not name: they are
+ * Disowns tasks that were sent to the agent before this registration, unless the agent names them: they are
  * pushed again. Such a task may be acknowledged, or its push may still be under way, because that push may
  * reach the earlier process. The push keeps its lease, so that no second push runs beside it. For example, an
  * agent crashes with three tasks and registers again with `request_ids: []`: it gets all three once more.

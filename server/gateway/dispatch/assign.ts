@@ -37,7 +37,7 @@ export type AssignDeps = {
   readonly pushes: Pushes;
   readonly sweepTimes: SweepTimes;
   readonly tracing: Tracing;
-  /** Looks by agent: whether a task waits that the agent may take. */
+  /** Shared looks, by agent: does a task wait that the agent may take? */
   readonly waitingLooks: SharedReads<boolean>;
   readonly keepPace: KeepPace;
 };
@@ -139,8 +139,8 @@ export function commitAssignment(
 }
 
 /**
- * Commits a step that allows a push, then starts the push with exactly the state that was written. If the
- * agent has registered again since its record was read, nothing is committed.
+ * Commits a step that allows a push, then starts the push with exactly the written state. If the agent has
+ * registered again since its record was read, nothing is committed.
  */
 export async function commitAndPush(
   deps: AssignDeps,

@@ -1,7 +1,7 @@
 /**
- * Fails running tasks of agents that registered with `lost_after`. A task is lost once its agent has had no
- * contact for that long and the task was assigned that long ago. For example, with a `lost_after` of 60 s, a
- * task that was assigned 20 s after the last contact fails 80 s after that contact.
+ * Fails running tasks of agents that registered with `lost_after`. A task is lost once this time has passed
+ * since the agent's last contact and since the task's assignment. For example, with a `lost_after` of 60 s, a
+ * task assigned 20 s after the last contact fails 80 s after the contact.
  *
  * An agent's oldest assignments are looked at first. A look costs a page of the agent's tasks, however many
  * it has. All looks together commit a bounded number of losses at a time, so that other due work runs in

@@ -139,9 +139,9 @@ function goneAtMs(record: AgentRecord, resumedMs: number): number {
 }
 
 /**
- * The earliest time at which missing contact could have a new consequence. Until the agent is offline, it is
- * looked at at least every 90 s: more frequent heartbeats, or pushes that begin to fail, may make it offline
- * 90 s later.
+ * The earliest time at which missing contact could have a new consequence. Until the agent is offline, it
+ * gets a look every 90 s or sooner: heartbeats may become more frequent, or pushes begin to fail, and then it
+ * is offline 90 s later.
  */
 function nextLookMs({ record, contact }: AgentStatus, { nowMs, resumedMs }: Times): number {
   if (record.unregisteredMs !== null) return goneAtMs(record, resumedMs);

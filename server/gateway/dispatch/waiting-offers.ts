@@ -84,9 +84,9 @@ type LookDeps = {
 };
 
 /**
- * Whether a task waits that the agent may take now. Left out are its own tasks, tasks it was busy for lately,
- * and tasks that their present agent may have unless that agent is gone. New tasks of one tick share the
- * look.
+ * Whether a task waits that the agent may take now. Left out are the agent's own tasks, tasks it was busy for
+ * lately, and tasks that may be with another agent, unless that agent is gone. New tasks of one tick share
+ * the look.
  */
 export async function hasWaitingFor(
   deps: LookDeps & { readonly waitingLooks: SharedReads<boolean> },

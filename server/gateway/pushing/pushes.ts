@@ -213,7 +213,7 @@ async function renewLeases(deps: Deps, running: ReadonlySet<RunningPush>): Promi
   await runInSlices(over, (push) => giveBackLease(deps, push));
 }
 
-/** Creates the function that spreads tasks that were turned away over time. */
+/** Creates the function that spreads the returns of tasks over time. */
 function createRetryPace(): (nowMs: number) => number {
   let lastMs = 0;
   return (nowMs) => {

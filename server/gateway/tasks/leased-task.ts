@@ -52,7 +52,7 @@ export async function rescheduleLeased(
   noneFree?: readonly string[],
 ): Promise<CommitResult> {
   const ref = taskRef(request_id);
-  // The two objects are equal, but have two types: an entry that is re-timed, and one that keeps its lease.
+  // Two equal objects with two types: one re-times the entry, the other keeps its lease.
   const due = atMs === 'held' ? { ref, atMs, lease } : { ref, atMs, lease };
   return await commits.reschedule([due], noneFree);
 }

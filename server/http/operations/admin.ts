@@ -72,7 +72,7 @@ async function* renderAgents(
       separator = ',';
     }
     if (page.next_cursor === null) break;
-    // A page is found without a pause, so other work runs before the next page.
+    // Finding a page runs without a pause, so other work gets a turn before the next page.
     await yieldToEventLoop();
     page = await gateway.listAgents({ ...query, cursor: page.next_cursor });
   }

@@ -1,8 +1,8 @@
 /**
  * Loads the whole document once: the operations in the form that the server works with, and the validators of
- * their requests. openapi-backend loads the document and compiles validators; a request runs only those.
- * Compiling takes longer than all else at the start, so an operation's validators are compiled when the
- * operation is first used, or by `prepare()`.
+ * their requests. openapi-backend loads the document and compiles the validators. A request runs only its
+ * operation's validators. Compiling takes longer than all else at the start, so it is done when an operation
+ * is first used, or by `prepare()`.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { operations } from '@task-gateway/contract';

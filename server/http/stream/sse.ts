@@ -153,7 +153,7 @@ class EventStream extends Readable {
   }
 
   override _read(): void {
-    // `push()` of a ping or of the end calls `_read()` too, while a frame is awaited.
+    // A ping or the end may be pushed while a frame is awaited. Then `_read()` is called once more.
     if (!this.#isReading) void this.#readFrames();
   }
 

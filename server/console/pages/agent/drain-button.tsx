@@ -1,4 +1,4 @@
-/** The button that drains an agent, or ends that. It asks nothing, because the same button undoes it. */
+/** The button that drains an agent or undrains it. It asks nothing, because the same button undoes it. */
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { useConsole } from '../../gateway/console.ts';

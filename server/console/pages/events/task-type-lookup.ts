@@ -32,7 +32,7 @@ export async function readTypes(
   return types;
 }
 
-/** The known types of the tasks with these ids; null for a type that was not found. */
+/** Returns the known types of these tasks by id; null for a type that was not found. */
 export function useTaskTypes(session: string, ids: readonly string[]): ReadonlyMap<string, string | null> {
   const { client } = useConsole();
   const types = useSignal<ReadonlyMap<string, string | null>>(new Map());

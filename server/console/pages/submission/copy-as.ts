@@ -60,7 +60,7 @@ function writeCommand(submission: Submission, baseUrl: string): string {
 
 /**
  * Characters that would act on the terminal into which a text is pasted, or show it in another order: control
- * characters (ESC begins a command to the terminal), and those that end lines or change the direction.
+ * characters (ESC begins a command to the terminal), line ends, and changes of the direction.
  */
 const ACTING = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 

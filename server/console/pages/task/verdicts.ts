@@ -143,7 +143,7 @@ export function writeFormQuery(
   return `?${query}`;
 }
 
-/** Counts agents that a match does not list: those that share a tag, and those that share none. */
+/** Counts agents that a match does not list: `sharing` share a tag, `others` share none. */
 export function countUnlisted(match: {
   readonly agents_total: number;
   readonly sharing: { readonly agents: number };

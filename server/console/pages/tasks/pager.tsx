@@ -34,7 +34,7 @@ export function Pager({ tasks, tokens, cursor }: PagerProps): VNode {
     skipped === undefined || shown === 0
       ? `${formatNumber(shown)} rows`
       : `${formatNumber(skipped + 1)} to ${formatNumber(skipped + shown)}`;
-  /** The next page begins behind the rows that are shown, not behind those that were read. */
+  /** The next page begins behind the shown rows, not behind all rows that were read. */
   const showOlder = async (): Promise<void> => {
     setBusy(true);
     try {

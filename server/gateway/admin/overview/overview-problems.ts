@@ -55,10 +55,7 @@ export function describeStoreDown(sinceMs: number, error: string): OverviewProbl
 
 const URGENCY: readonly string[] = ['problem', 'warning', 'note'];
 
-/**
- * Lists all problems but `store_down`. Of equally urgent ones, those of agents and types precede those of
- * tags.
- */
+/** Lists all problems but `store_down`. Among equally urgent ones, agents and types come before tags. */
 export function listProblems(sources: ProblemSources): readonly OverviewProblem[] {
   const { nowMs, firstQuestion, counts } = sources;
   const byTrouble = Map.groupBy(sources.agentIndex.all(), rankTrouble);
@@ -145,7 +142,7 @@ function describeOffline(
   });
 }
 
-/** Describes an agent that went offline without tasks and without saying that it would stop. */
+/** Describes an agent that went offline without tasks and did not announce a stop. */
 function describeVanished(
   { record: { agent_id }, contact: { contactMs } }: Candidate,
   nowMs: number,

@@ -24,7 +24,7 @@ export type UntakenSlots = { readonly total: number; readonly byTag: ReadonlyMap
 export type TagTable = {
   /** Sorted by need. */
   readonly rows: readonly TagDemand[];
-  /** How many tags exist, including those that are left out of the rows. */
+  /** How many tags exist, whether or not they have a row. */
   readonly total: number;
 };
 

@@ -20,7 +20,7 @@ const UNSERVED_SHOWN_MAX = 5;
 const KEEPS_FAILING_MIN = 2;
 const KEEPS_FAILING_MS = 2 * 60_000;
 
-/** A task that ended without an agent, and those of its tags that no agent had. */
+/** A task that ended without an agent. `tags` are its tags that no agent had. */
 export type UnmatchedTask = {
   readonly request_id: string;
   readonly endedMs: number;

@@ -133,7 +133,7 @@ const ALL: readonly TaskStatus[] = [...OPEN, 'success', 'failed'];
 const FAILED_ALONE: readonly TaskStatus[] = ['failed'];
 const UNSUCCESSFUL = ['failed', 'cancelled', 'timeout', 'no_agent', 'agent_lost'] as const;
 
-/** Chooses the smallest listings that hold every task that may match. */
+/** Chooses the smallest listings that together hold every possible match. */
 export function chooseListings(filter: TaskFilter): readonly Listing[] {
   const range = toRange(filter);
   const mayMatch = filter.error === undefined ? ALL : FAILED_ALONE;
@@ -208,7 +208,7 @@ function pageNamed(ids: readonly string[], from: number, limit: number): Page<Li
   return { items, next: to < ids.length ? `${to}` : null };
 }
 
-/** Filters the tasks that ended last, by the fields that are kept of them. The newest comes first. */
+/** Filters the tasks that ended last. Only a few fields of each are kept. The newest task comes first. */
 function filterEnded(
   ended: readonly EndedTask[],
   { ended_after = 0, type, agent, id, outcome, error }: TaskFilter,

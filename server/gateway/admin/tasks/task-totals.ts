@@ -1,6 +1,6 @@
 /**
  * How many tasks match a filter. The store keeps counts by status, by outcome and by what tasks wait for. For
- * any other filter tasks are looked at, as many as one call may: first those that match, then those of all
+ * any other filter tasks are looked at, as many as one call may: first the matches, then the tasks of all
  * statuses.
  */
 import { isWaitingForAnswer } from '../../../domain/asking.ts';

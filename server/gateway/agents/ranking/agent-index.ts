@@ -46,9 +46,9 @@ export type AgentIndex = {
   /** Counts the agents and their slots. */
   figures(): AgentFigures;
   isServed(tag: string): boolean;
-  /** For each of these tags that no agent has: the most similar tag that an agent has, if there is one. */
+  /** For each of `tags` that no agent has: the most similar tag that an agent has, if there is one. */
   findSimilarTags(tags: readonly string[]): ReadonlyMap<string, string>;
-  /** Adds the most similar tag of an agent to each of these tags that no agent has. */
+  /** Adds the most similar tag of an agent wherever no agent has the tag. */
   addSimilarTags(tags: readonly MatchTag[]): readonly MatchTag[];
   /** The tags that agents have, with counts of these agents. */
   tags(): Iterable<IndexedTag>;

@@ -53,7 +53,7 @@ export function matchAgents(
   };
 }
 
-/** Adds the most similar tag of an agent to each of these tags that no agent has. */
+/** Adds the most similar tag of an agent wherever no agent has the tag. */
 export function addSimilarTags(agents: TaggedAgents, tags: readonly MatchTag[]): readonly MatchTag[] {
   const missing = tags.filter((one) => one.agents === 0).map(({ tag }) => tag);
   const similar = findSimilarTags(listServed(agents), missing);
@@ -103,7 +103,7 @@ function takeNearest(sharing: readonly Sharing[], max: number): readonly Candida
     .map(({ candidate }) => candidate);
 }
 
-/** Takes agents that share no tag, but have a tag similar to one that no agent has. */
+/** Takes agents that share no tag, but have one similar to a tag without agents. */
 function takeUnrelated(agents: TaggedAgents, tags: readonly MatchTag[]): readonly Candidate[] {
   const wanted = new Set(tags.map(({ tag }) => tag));
   const similar = tags.flatMap((one) => one.similar?.tag ?? []);
