@@ -25,7 +25,7 @@ const WAKE_EVERY_MS = 250;
 const TRIM_EVERY_MS = 1_000;
 const STOP_PUSHES_EVERY_MS = 1_000;
 const PAUSE_AFTER_ERROR_MS = 250;
-/** How many failures in a row are logged as an error: a call or two may fail just after the store is back. */
+/** So many failures in a row are logged as an error. A call or two may fail just after the store is back. */
 const UNSERVED_TIMES = 8;
 
 export type RunningDuties = {

@@ -51,7 +51,7 @@ export async function startProcess(
   }
 }
 
-/** Finds options that npm took: it passes an option before `--` on as a variable only. */
+/** Finds options that npm took for itself: npm passes an option before `--` on only as a variable. */
 function findSwallowed(env: NodeJS.ProcessEnv): readonly string[] {
   const swallowed = settingNames().filter((name) => env[`npm_config_${name.toLowerCase()}`] !== undefined);
   return swallowed.map(optionOf);
@@ -75,7 +75,7 @@ function explainOptions(words: readonly string[]): string {
 
 /** The first of these signals stops the gateway; a second one ends the process at once. */
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
-/** Without a terminal, SIGHUP is ignored, as `nohup` asks. Node resets that, so it is ignored again here. */
+/** Without a terminal, SIGHUP is ignored, as `nohup` asks. Node resets what `nohup` set. */
 const IGNORED_SIGNALS = [0, 1, 2].some((one) => isatty(one)) ? [] : (['SIGHUP'] as const);
 /**
  * Within this time a second signal is the same Ctrl-C: the terminal signals all processes, and npm passes it

@@ -111,8 +111,8 @@ export function readConfig(env: Environment, deps: ConfigDeps = realDeps): Confi
 }
 
 /**
- * Warns of lines that name another setting which is set nowhere. For example, the file of `GATEWAY_AUTH_FILE`
- * has a line `ADMIN_AUTH=…`.
+ * Warns of lines for another setting that is set nowhere. For example, the file of `GATEWAY_AUTH_FILE` has a
+ * line `ADMIN_AUTH=…`.
  */
 function findUnreadLines(env: Environment, texts: ReadonlyMap<string, string>): readonly string[] {
   const names = settingNames().filter((name) => settings[name].file);

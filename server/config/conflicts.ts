@@ -60,7 +60,7 @@ function listSecrets(values: Partial<Values>): readonly { name: SettingName; sec
   }));
 }
 
-/** Begins a message about one secret: `PUSH_SECRET: `, or `PUSH_SECRET: the first secret `. */
+/** Begins a message about a secret: `PUSH_SECRET: `, or `PUSH_SECRET: the first secret ` if there are two. */
 function describeSecret(name: SettingName, secrets: readonly string[], index: number): string {
   return `${name}: ${secrets.length === 1 ? '' : `the ${index === 0 ? 'first' : 'second'} secret `}`;
 }
@@ -115,7 +115,7 @@ function findStoreConflicts({ STORE: store, ADMIN_AUTH }: Partial<Values>): read
   ];
 }
 
-/** Finds a secret that is used for two purposes: who has it for one purpose would have both. */
+/** Finds a secret with two purposes. A person who has it for one purpose would have the other, too. */
 function findSharedSecrets(values: Partial<Values>): readonly string[] {
   const { STORE: store } = values;
   const password = store?.kind === 'redis' ? store.address.password : null;

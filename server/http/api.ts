@@ -118,7 +118,7 @@ const STORED_VALUES: Partial<Record<OperationId, string>> = {
 };
 
 /**
- * The type of a handler when the operation is not known here. Its exact types are checked at its definition.
+ * The type of a handler where the operation is not known. Its exact types are checked where it is defined.
  */
 type AnyHandler = (call: {
   path: Readonly<Record<string, string>>;

@@ -145,8 +145,8 @@ function requireHost({ ofEveryCall }: HostRule, openPaths: ReadonlySet<string>):
 }
 
 /**
- * Requires exactly one `Host`; in HTTP/1.0 it may be missing. Of two, a proxy may use one and the gateway the
- * other.
+ * Requires exactly one `Host`; in HTTP/1.0 it may be missing. If there were two, a proxy might use one and
+ * the gateway the other.
  */
 function requireOneHost({ req: { headers, httpVersion, rawHeaders } }: Context): void {
   let count = 0;

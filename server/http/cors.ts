@@ -26,7 +26,7 @@ export function createCors(origins: CorsOrigins, openPaths: ReadonlySet<string>)
     maxAge: 600,
     keepHeadersOnError: false,
   });
-  // `cors` would add `Vary: Origin` to every response, even where the header says nothing.
+  // `cors` would add `Vary: Origin` to every response, so it runs only where the origin matters.
   return (ctx, next) => {
     const isAsked = ctx.req.headers.origin !== undefined && (origins.length > 0 || openPaths.has(ctx.path));
     return isAsked ? answer(ctx, next) : next();

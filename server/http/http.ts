@@ -75,7 +75,7 @@ export type HttpDeps = {
 export type Http = {
   /** Starts to listen; resolves with the address. Port 0 selects a free one. */
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
-  /** Each compiles one part that is otherwise compiled when it is first needed. */
+  /** Each function compiles one part, which is otherwise compiled when it is first needed. */
   readonly preparations: readonly (() => void)[];
   /**
    * Makes readiness a 503, while calls are still answered. Open streams end and tell their readers when to

@@ -12,12 +12,15 @@ const HEADER_BYTES_MAX = 16 * 1024;
 /** How often requests are checked for taking too long. */
 const CHECK_MS = 1_000;
 /**
- * How long an idle connection is kept: longer than load balancers keep theirs (up to 60 s), so that none
- * sends a request while its connection closes. It is also longer than the time between two heartbeats.
+ * How long an idle connection is kept. Load balancers keep theirs for up to 60 s; the gateway keeps it
+ * longer, so that none sends a request while its connection closes. It is also longer than the time between
+ * two heartbeats.
  */
 const KEEP_ALIVE_MS = 75_000;
 const IDLE_CHECK_MS = 20;
-/** When a connection without traffic is closed: later than the longest poll and the longest ping interval. */
+/**
+ * A connection without traffic is closed after this long, which exceeds the longest poll and ping interval.
+ */
 const IDLE_MS = 300_000;
 
 export type ServerLimits = {
@@ -62,7 +65,7 @@ export function createServer(
     },
     (req, res) => {
       req.url = toOriginForm(req.url);
-      // Without a socket, earlier responses of the connection are not sent yet. Nothing is rendered before.
+      // Without a socket, earlier responses of the connection are not sent yet. Rendering waits for them.
       if (res.socket === null) res.once('socket', () => listener(req, res));
       else listener(req, res);
     },

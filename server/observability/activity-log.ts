@@ -82,7 +82,7 @@ function describeAgent(change: AgentChange, record: AgentRecord): object {
   }
 }
 
-/** Logs a task that failed: no agent took it, its agent reported that, or its agent was lost. */
+/** Logs a task that failed because no agent took it, its agent reported a failure, or its agent was lost. */
 function noteFailure(limit: LogLimit, { request_id, before, after, trigger }: TaskStep): void {
   const type = describeTags([after.task_type]);
   const agent_id = before.value.agent_id ?? after.agent_id ?? '';

@@ -10,8 +10,8 @@ import type { PushOutcome } from '../ports/pusher.ts';
 import { COMMIT_ENDS, METRICS, type MetricName, PUSH_OUTCOMES } from './metrics-table.ts';
 
 /**
- * The counts of a histogram: one for each bucket, and a last one above all bounds. For example, with the
- * bounds 0.1 and 1, the values 0.05, 0.5 and 7 are counted as 1, 1 and 1.
+ * The counts of a histogram: one for each bucket, and a last one for values above all bounds. For example,
+ * with the bounds 0.1 and 1, the values 0.05, 0.5 and 7 are counted as 1, 1 and 1.
  */
 export type Distribution = {
   readonly bounds: readonly number[];

@@ -42,7 +42,8 @@ export async function createNodeMetrics(
       const [measured, descriptors] = await Promise.all([register.getMetricsAsJSON(), countDescriptors()]);
       const lag = measured.find(({ name }) => name === DELAY)?.values[0]?.value ?? 0;
       const delaySeconds = Number.isFinite(lag) ? Math.max(0, lag - LOOK_EVERY_MS / 1_000) : 0;
-      // Otherwise the library would add up or leave out figures, as if they came from several processes.
+      // Without this the library would add up figures or leave them out, as if they came from several
+      // processes.
       const families = measured.map((family) => ({ ...family, aggregator: 'first' }));
       return { families: [...families, ...describeDescriptors(descriptors)], delaySeconds };
     },

@@ -32,8 +32,8 @@ type Deps = {
 };
 
 /**
- * When TCP keep-alive starts on a connection without traffic. It detects dead connections, and keeps routers
- * that translate addresses from dropping the connection.
+ * On a connection without traffic, TCP keep-alive starts after this long. It detects dead connections, and
+ * keeps routers that translate addresses from dropping the connection.
  */
 const KEEP_ALIVE_AFTER_MS = 60_000;
 /**

@@ -22,7 +22,7 @@ import { buildUntaken } from './response-outcome.ts';
 import { createSigner } from './signature.ts';
 import { createTraceparent } from './traceparent.ts';
 
-/** The longest time that an agent can ask for with `Keep-Alive: timeout`. */
+/** An agent may ask for at most this with `Keep-Alive: timeout`. */
 const IDLE_MAX_MS = 60_000;
 /** The size of all headers of one response. */
 const HEADER_BYTES_MAX = 16_384;

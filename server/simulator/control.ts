@@ -138,7 +138,7 @@ async function readBody(request: Request): Promise<Asked['body']> {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Asked['body'];
   } catch {
-    // The error below reports this too.
+    // The error below also covers a text that is no JSON.
   }
   throw new SimulatorProblem('malformed_body', 'The body is not a JSON object.');
 }

@@ -4,7 +4,7 @@ import type { Given, Schemas } from './document.ts';
 /** A fault to add, as the simulator's document defines it. */
 export type Fault = Given<Schemas['Fault']>;
 export type FaultName = Schemas['FaultName'];
-/** The operations of the gateway's document, which faults can affect. */
+/** The operations that a fault can affect: those of the gateway's document. */
 export type FaultyOperation = Schemas['OperationName'];
 /** An added fault, and how often it has happened. */
 export type AddedFault = Given<Schemas['AddedFault']>;

@@ -28,7 +28,7 @@ export type FaultStage = Faults & {
   surroundStore(store: Store): Store;
 };
 
-/** A fault that has not happened as often as it was added for. */
+/** A fault that was added and may still happen. */
 type Placed = { readonly fault: Fault; readonly id: string; happened: number };
 
 /** The faults of a world, the oldest first. */

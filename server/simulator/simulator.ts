@@ -151,8 +151,8 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
 }
 
 /**
- * Keeps each request as long as its signal. Once a request is collected as garbage, its signal would no
- * longer fire when the caller leaves.
+ * Keeps each request as long as its signal. A request that is collected as garbage would no longer fire its
+ * signal when the caller leaves.
  */
 const requestOf = new WeakMap<AbortSignal, Request>();
 

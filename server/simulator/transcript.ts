@@ -13,7 +13,7 @@ export type Transcript = {
   text(): string;
 };
 
-/** Beyond this length the oldest lines are dropped. The first line then says how many. */
+/** Beyond this length the oldest lines are dropped, and the first line says how many. */
 const CHARS_MAX = 8 * 1024 * 1024;
 
 /** Headers that differ between programs, or describe the connection. */

@@ -32,7 +32,7 @@ const REGISTRATION_BYTES = 12;
 
 /** The source of random numbers for ids. Default: the system's. */
 export type IdNumbers = {
-  /** A number in [0, below); `below` is a power of two of up to 48 bits. */
+  /** A number from 0 to below `below`, which is a power of two of up to 48 bits. */
   next(below: number): number;
   bytes(count: number): Buffer;
 };

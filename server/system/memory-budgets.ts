@@ -7,7 +7,7 @@ import { getHeapStatistics } from 'node:v8';
 
 /** Node adds this much to `--max-old-space-size` for new objects, unless `--max-semi-space-size` is set. */
 const YOUNG_BYTES = 192 * 2 ** 20;
-/** At least this share of the heap counts, even if the heap is hardly larger than `YOUNG_BYTES`. */
+/** At least this share of the heap counts, however small the heap is. */
 const OLD_SHARE_MIN = 1 / 4;
 const AGENTS_SHARE = 3 / 16;
 

@@ -3,8 +3,8 @@ import type { FunctionComponent, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
 /**
- * Creates a page from a function that loads it. Before, the page shows nothing. If it cannot be loaded, it
- * says so.
+ * Creates a page from a function that loads it. The page shows nothing until it is loaded. If it cannot be
+ * loaded, it says so.
  */
 export function loadLater<Props extends object>(
   load: () => Promise<FunctionComponent<Props>>,

@@ -9,7 +9,7 @@ type Segment<Value extends string> = {
   readonly icon: IconName;
   /** A class for the icon while the button is on: `t-wait`. */
   readonly tone: string;
-  /** Undefined until it is read. A text if it is only known to be over a number: "over 100,000". */
+  /** Undefined until it is read. A text such as "over 100,000" if the exact number is unknown. */
   readonly count: number | string | undefined;
 };
 

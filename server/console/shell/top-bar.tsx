@@ -69,7 +69,7 @@ export function TopBar(): VNode {
   );
 }
 
-/** Draws the number of present problems, as a link to them; nothing while that is not current. */
+/** Draws the number of present problems, as a link to them; nothing while data is not current. */
 function Problems(): VNode | null {
   const { overview, live } = useConsole();
   const problems = overview.value.value?.problems;

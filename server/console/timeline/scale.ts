@@ -33,7 +33,7 @@ const REST_MIN = 1e-9;
 const SECOND_REST_MIN = 0.005;
 const TICKS_MAX = 8;
 /**
- * The smallest distances between labels: to the next one, and to the last one. Labels of a minute or more are
+ * The smallest distances of a label to the next one and to the last one. Labels of a minute or more are
  * longer.
  */
 const LABEL_PX = { stepMin: 48, endMin: 60 };

@@ -94,8 +94,8 @@ type Registered = Pick<AgentRecord, 'agent_id' | 'registration'>;
 
 /**
  * Commits a step for each task while the agent keeps the registration of `of`. If the agent registers again,
- * the remaining steps are dropped, because they say nothing about its new process. A damaged task stops no
- * other.
+ * the remaining steps are dropped, because its new process may have other tasks. A damaged task does not stop
+ * the others.
  */
 export async function stepWhileRegistered(
   { store, commits }: { store: Store; commits: TaskCommits },

@@ -70,7 +70,9 @@ export function createRegisteredAgents({ store, commits, observer }: Deps): Regi
     return back.record;
   }
 
-  /** An unregistered agent may be touched too, because its record stays a while; that has no effect. */
+  /**
+   * An unregistered agent may be touched too, because its record stays a while. Such a touch has no effect.
+   */
   const noteContactIfRegistered: RegisteredAgents['noteContactIfRegistered'] = async (agent_id, touch) => {
     const record = await store.touch(agent_id, touch);
     if (!record || !isRegistered(record)) return undefined;

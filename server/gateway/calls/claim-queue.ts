@@ -130,7 +130,7 @@ async function serveQueue(deps: Deps, queue: Queue, close: () => void): Promise<
     queue.woken = Promise.withResolvers();
     nextLookMs = await lookOnce(deps, queue);
   }
-  // No other code runs between the end of the last claim and this line. A later claim opens a new queue.
+  // Nothing runs between the end of the last claim and this line. A later claim opens a new queue.
   close();
   ending.abort('empty');
 }

@@ -15,7 +15,7 @@ import { noteContactWhile } from './waiting-contact.ts';
 
 /** How many tasks of one agent are handed out side by side. */
 const HAND_OUTS_AT_ONCE = 16;
-/** When the next look comes if each claimable task changed before it could be handed out. */
+/** If each claimable task changed before it could be handed out, the next look comes after this long. */
 const LOOK_AGAIN_MS = 250;
 
 type Deps = {

@@ -77,7 +77,7 @@ async function findMatch(deps: Deps, state: TaskState): Promise<TaskMatch | null
   return await matchNow(deps, state.task_tags, { present: agent_id, refused });
 }
 
-/** Reads the match that the decision saw. It had no similar tags, so present ones are added. */
+/** Reads the match that the decision saw. That match has no similar tags, so the present ones are added. */
 async function readSeenMatch({ agentIndex }: Deps, match: TaskMatch): Promise<TaskMatch> {
   if (match.tags.every(({ agents }) => agents > 0)) return match;
   await agentIndex.refresh();

@@ -96,7 +96,7 @@ async function writeRegistration(
   const { agent_id } = registration;
   return await deps.commits.retryCommit(async (notAfterMs) => {
     const before = await store.getAgentStatus(agent_id);
-    // After a start the agents are still being read: until then their memory looks too small.
+    // After a start the agents are still being read, and until then their memory looks too small.
     await deps.agentIndex.whenRefreshed();
     requireMemory(deps, registration, before?.record);
     const slots = before?.slots ?? (await listAssigned(store, agent_id)).length;

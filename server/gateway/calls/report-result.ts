@@ -35,7 +35,8 @@ export function createReportResult(deps: Deps): Pick<Gateway, 'reportResult'> {
 
 async function applyReport(deps: Deps, report: Report): ReturnType<Gateway['reportResult']> {
   const { request_id } = report;
-  // Runs beside the commit. A report that is refused looks by itself whether the agent is registered.
+  // The contact is noted beside the commit. If the report is refused, the refusal itself checks the
+  // registration.
   const [, result] = await Promise.all([
     deps.agents.noteContactIfRegistered(report.agent_id, { by: 'call', mayBeLate: true }),
     commitReport(deps, report),

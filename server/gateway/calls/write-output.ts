@@ -103,7 +103,7 @@ type WriteCommit = {
   /** Questions that are not stored yet. */
   readonly questions: readonly WrittenQuestion[];
   readonly before: Stored<TaskState>;
-  /** How many pieces of this writer are stored; null if it begins. */
+  /** How many pieces of this writer are stored; null if the writer begins. */
   readonly stored: number | null;
 };
 

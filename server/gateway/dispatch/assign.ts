@@ -42,7 +42,7 @@ export type AssignDeps = {
   readonly keepPace: KeepPace;
 };
 
-/** When a task that gave way is looked at again. */
+/** After this long a task that gave way is looked at again. */
 const GIVE_WAY_MS = 50;
 
 /** Why a task is assigned. `agentGone`: its present agent is gone, so the task may move. */
@@ -171,7 +171,7 @@ export function pickAgent(
   );
 }
 
-/** Whether too many pushes are under way for another one to this endpoint. */
+/** Whether one more push to this endpoint would be too many. */
 export function isPushLimitReached({ pushes }: AssignDeps, endpoint: string): boolean {
   return !pushes.mayOpenConnection(endpoint);
 }

@@ -31,7 +31,7 @@ type RunningTask = {
 const PAGE = 100;
 /** How many losses are committed at a time, for all agents together. */
 const LOSSES_MAX = 500;
-/** When the agent is looked at again after a conflict, or when too many losses are under way. */
+/** After a conflict, or when too many losses are under way, the agent is looked at again after this long. */
 const LOOK_AGAIN_MS = 100;
 
 export function createLostTasks({ store, commits }: { store: Store; commits: TaskCommits }): LostTasks {

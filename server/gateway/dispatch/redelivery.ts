@@ -42,7 +42,7 @@ import {
   retryLater,
 } from './assign.ts';
 
-/** How often a task is looked at whose agent replied 410, in case the agent's return was missed. */
+/** A task whose agent replied 410 is looked at this often, in case the agent's return was missed. */
 const LOOK_FOR_RETURN_MS = 30_000;
 
 /** Decides what a due delivery needs, and does it. */
@@ -77,7 +77,8 @@ async function tryOwnAgent(
 ): Promise<LeasedResult> {
   const state: TaskState = task.before.value;
   const nowMs = deps.store.nowMs();
-  // A task is not offered to an agent that was busy for it lately. So it is due itself when that pause ends.
+  // A task is not offered to an agent that was busy for it lately. So the task itself is due when that pause
+  // ends.
   const restMs = state.waiting
     ? endOfRestMs(delivery, state.agent_id ?? '', nowMs)
     : Number.POSITIVE_INFINITY;
@@ -94,7 +95,10 @@ async function tryOwnAgent(
   return await pushAgain(deps, task, record);
 }
 
-/** When to look at a task whose agent gets no pushes. If the agent may have it: once the agent is gone. */
+/**
+ * When to look at a task whose agent gets no pushes. A task that the agent may have is looked at once the
+ * agent is gone.
+ */
 function nextLookWithoutPushMs(
   { store, sweepTimes }: AssignDeps,
   delivery: Delivery,

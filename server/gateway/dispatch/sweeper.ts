@@ -50,7 +50,7 @@ type Deps = {
 };
 type Parts = Deps & { readonly lostTasks: LostTasks; readonly offers: WaitingOffers };
 
-/** When the record of an agent without contact is removed. */
+/** After this long the record of an agent without contact is removed. */
 const FORGET_AFTER_MS = 24 * 3_600_000;
 const TRIM_LIMIT = 500;
 

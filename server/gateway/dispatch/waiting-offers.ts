@@ -17,9 +17,9 @@ import type { TaskCommits } from '../tasks/commit-step.ts';
 import { readIfWhole } from '../tasks/read-task.ts';
 import type { SweepTimes } from './sweep-times.ts';
 
-/** When an agent with free slots is looked at again while tasks wait for it. */
+/** While tasks wait for an agent with free slots, the agent is looked at again after this long. */
 const LOOK_AGAIN_MS = 1_000;
-/** When the next look continues, so that other agents are looked at in between. */
+/** The next look continues after this long, so that other agents are looked at in between. */
 const GO_ON_MS = 10;
 const TASKS_PER_LOOK = 50;
 /** How many waiting tasks a new task reads at once, oldest first. */

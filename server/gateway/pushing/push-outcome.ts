@@ -104,8 +104,8 @@ async function recordOutcome(deps: Deps, push: RunningPush, outcome: PushOutcome
     case 'untaken': {
       const nextMs = nowMs + retryPauseMs(attempt, deps.random(), outcome.retryAfterMs);
       const busyUntilMs = outcome.busy ? nowMs + BUSY_REST_MS : null;
-      // After "busy" or 410 the task is looked at again at once, because another agent may be free. So is a
-      // waiting task: it was offered to no agent during the attempt.
+      // After "busy" or 410 the task is looked at again at once, because another agent may be free. A waiting
+      // task is, too: it was offered to no agent during the attempt.
       const isDueNow = outcome.busy || outcome.leave || written.value.waiting;
       const options = isDueNow ? { dueAt: nowMs } : {};
       const trigger = { type: 'untaken', agent_id, attempt, nextMs, busyUntilMs, push: note } as const;

@@ -50,7 +50,7 @@ type Waiting = PushSize & {
 
 /** Creates the permits of one kind; `max` is what all pushes together may take. */
 export function createPushPermits(max: number): PushPermits {
-  /** The waiting pushes by origin and agent. The first of each map has the next turn. */
+  /** The waiting pushes by origin and agent. In each map the first entry has the next turn. */
   const waiting = new Map<string, Map<string, Waiting[]>>();
   const used = { all: 0, origins: createAmounts<string>(), agents: createAmounts<string>() };
 

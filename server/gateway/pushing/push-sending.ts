@@ -201,7 +201,8 @@ async function readInput(
   try {
     return (await store.get('input', request_id))?.value;
   } catch (error) {
-    // Only the first attempt is logged, because later ones say the same. The store itself reports an outage.
+    // Only the first attempt is logged, because later attempts would say the same. The store itself reports
+    // an outage.
     const isFirst = written.value.delivery?.attempts === 1 && store.health().ok;
     if (isFirst) log.error({ request_id, err: error }, 'a task cannot be read, so it is not pushed');
     return null;

@@ -64,7 +64,7 @@ export type Pushes = {
   mayOpenConnection(endpoint: string): boolean;
   /**
    * When to look again at a task that may not be pushed now. Each call returns a later time, up to 15 s from
-   * now; further calls return the same.
+   * now; then all calls return this limit.
    */
   nextRetryMs(): number;
   /** Renews the leases of the pushes under way, or gives them back at their deadline. Called every 0.4 s. */
@@ -95,11 +95,11 @@ type Deps = {
 
 /** How many leases one call of the store renews. The store serves no other call meanwhile. */
 const RENEW_AT_ONCE = 500;
-/** The shortest pause before a task that was turned away is looked at again. */
+/** A task that was turned away is looked at again after this long at the earliest. */
 const RETRY_AFTER_MS = 250;
-/** The pause between two such tasks. */
+/** Tasks that were turned away come back at this distance in time. */
 const RETRY_EVERY_MS = 4;
-/** The longest pause. */
+/** A task that was turned away is looked at again after this long at the latest. */
 const RETRY_WITHIN_MS = 15_000;
 
 export function createPushes(deps: Deps): Pushes {

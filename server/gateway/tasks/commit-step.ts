@@ -95,7 +95,7 @@ type Deps = {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
-  /** Finds the acknowledgement of the task that waits to be committed. */
+  /** Finds the acknowledgement of a task that waits to be committed, if there is one. */
   readonly findAwaited: (request_id: string) => AwaitedAcknowledgement | null;
   /** Called for each submission once its commit is durable, and before its step if it has one. */
   readonly noteSubmitted: (input: TaskInput, state: TaskState) => void;

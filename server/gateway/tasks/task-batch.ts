@@ -66,7 +66,7 @@ export function decideTransition(
   return { kind: 'transition', transition };
 }
 
-/** The conditions of a commit. If one does not hold, the commit is a conflict. */
+/** The conditions of a commit, and the time after which it must not be applied. */
 type Guards = Pick<Batch, 'noneFree' | 'noneWaiting' | 'noContactAfter' | 'notAfterMs'>;
 
 /** What a commit adds to its transition. */

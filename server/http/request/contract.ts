@@ -87,7 +87,7 @@ export async function loadContract(document: unknown): Promise<Contract> {
     definition: document as Document,
     quick: true,
     strict: true,
-    // The options of the Ajv that openapi-backend creates for each operation; `customizeAjv` replaces it.
+    // openapi-backend creates an Ajv with these options for each operation; `customizeAjv` replaces it.
     ajvOpts: { meta: false },
     customizeAjv: () => ajv,
   });

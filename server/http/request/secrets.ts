@@ -40,7 +40,7 @@ function isAmong(digests: readonly Buffer[], text: unknown): boolean {
   return isEqual;
 }
 
-/** Hashes to a text first, which takes Node a third of the time. */
+/** Hashes to a text first: Node needs only a third of the time for that. */
 function digest(text: string): Buffer {
   return Buffer.from(hash('sha256', text, 'binary'), 'binary');
 }

@@ -111,7 +111,7 @@ export function createStreams(deps: Deps): Streams {
   };
 }
 
-/** After this many frames of one stream, other work runs: a replay to a quick reader never waits. */
+/** After this many frames of one stream other work runs, because a quick reader's replay never waits. */
 const FRAMES_PER_TICK = 8;
 
 /** The frames of a source as a stream, whose reader sets the pace. */

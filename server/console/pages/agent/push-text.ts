@@ -40,13 +40,16 @@ export function adviseOnPush(error: string): string {
   return 'The agent’s log may say more.';
 }
 
-/** Attempts in a row that ended equally. */
+/** Attempts in a row with the same outcome. */
 export type FoldedAttempt = { readonly attempt: AgentPush; readonly count: number };
 
 /** How many attempts with the same outcome are shown one by one. Further ones become one row. */
 const SHOWN_ALONE = 5;
 
-/** Folds the attempts, newest first. A long run of equal ones ends in one row with their number. */
+/**
+ * Folds the attempts, newest first. Of a long run of equal attempts, the rest becomes one row with their
+ * number.
+ */
 export function foldAttempts(attempts: readonly AgentPush[]): readonly FoldedAttempt[] {
   const folded: FoldedAttempt[] = [];
   let equal = 0;

@@ -82,7 +82,7 @@ function lengthOf(text: string): number {
   return [...text].length;
 }
 
-/** Reads seconds; undefined for an empty field, null for a text that is no number of seconds. */
+/** Reads seconds; undefined for an empty field, null for a text that is no number. */
 function readSeconds(text: string): number | undefined | null {
   const typed = text.trim();
   if (typed === '') return undefined;

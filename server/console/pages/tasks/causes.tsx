@@ -8,7 +8,9 @@ import { readSegments } from './task-segments.ts';
 /** The filters that a group can answer. The two times become `ended=15m`. */
 const GROUPED_KEYS = 'type agent outcome status waiting waiting_for_answer since ended'.split(' ');
 
-/** Whether the filter shows only failed tasks and uses only these keys, so that its tasks can be grouped. */
+/**
+ * Whether the filter shows only failed tasks and has only `GROUPED_KEYS`, so that its tasks can be grouped.
+ */
 export function canGroup(tokens: readonly Token[]): boolean {
   const segments = readSegments(tokens);
   const isOfGroups = tokens.every(({ key }) => GROUPED_KEYS.includes(key));

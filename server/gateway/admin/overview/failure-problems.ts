@@ -163,7 +163,7 @@ function sumTallies(ofType: readonly EndedTally[]): EndedTally | null {
   };
 }
 
-/** Agents that are offline or unregistered are left out: no tasks fail at them now. */
+/** Whether the agent is registered and not offline. No tasks fail at other agents now. */
 function isOnline(agent_id: string | null, agentIndex: Pick<AgentIndex, 'find'>): boolean {
   const record = agent_id === null ? undefined : agentIndex.find(agent_id);
   return record !== undefined && record.offlineMs === null && record.unregisteredMs === null;

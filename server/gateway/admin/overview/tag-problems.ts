@@ -15,7 +15,7 @@ import { countOf, createProblem, describeSince } from './problem-words.ts';
 
 /** How many problems of one kind are shown. */
 const SHOWN_MAX = 10;
-/** How many tags that no task asks for are shown. */
+/** How many of the tags are shown that no task asks for. */
 const UNSERVED_SHOWN_MAX = 5;
 const KEEPS_FAILING_MIN = 2;
 const KEEPS_FAILING_MS = 2 * 60_000;
@@ -103,7 +103,10 @@ function nameTags(tags: readonly string[]): string {
   return names.length === 1 ? `the tag ${shown}` : `any of the tags ${shown}${more}`;
 }
 
-/** When the last task ended without an agent for the tag. If that task was not read, it is exact to 30 s. */
+/**
+ * When the last task ended without an agent for the tag. If that task was not read, the time is exact to 30
+ * s.
+ */
 function findLastMs({ unmatched, steps, nowMs }: TagProblemSources, tag: string): number {
   const known = unmatched.find(({ tags }) => tags.includes(tag))?.endedMs;
   return known ?? steps.findLast(({ noAgent }) => noAgent.has(tag))?.atMs ?? nowMs;
@@ -166,7 +169,7 @@ function describeFull(sources: TagProblemSources, row: TagDemand): OverviewProbl
   });
 }
 
-/** Describes a tag without eligible agents that no task asks for yet. */
+/** Describes a tag that no task asks for now and no eligible agent has. */
 function describeUnserved({ tag, agents }: TagDemand): OverviewProblem {
   const who = agents === 1 ? 'The one agent' : `All ${agents} agents`;
   const are = agents === 1 ? 'is' : 'are';

@@ -34,7 +34,10 @@ const CANCELLED_AT_ONCE = 50;
 
 type Deps = SearchDeps & { readonly commits: TaskCommits; readonly consoleMode: ConsoleMode };
 
-/** The result of one look at a task. `other`: the task does not match, or was submitted too late. */
+/**
+ * The result of one look at a task. `other`: the task does not match, or was submitted after
+ * `created_before`.
+ */
 type Ending = 'cancelled' | 'already_ended' | 'not_found' | 'other';
 type Receipt = { -readonly [K in keyof CancellationReceipt]: CancellationReceipt[K] };
 
@@ -114,7 +117,7 @@ async function cancelMatching(
   return { ...receipt, next_cursor: next === null ? null : writeCursor(next) };
 }
 
-/** Removes from the filter what only open tasks can match. */
+/** Removes the parts of the filter that ended tasks cannot match. */
 function forgetOpen(filter: TaskFilter): TaskFilter {
   const { status: _status, waiting: _waiting, waiting_for_answer: _waitsForAnswer, ...others } = filter;
   return others;
@@ -161,7 +164,7 @@ function cancelOne(
     if (dry_run) return 'cancelled';
     const result = await commits.commitStep(request_id, before, { type: 'cancel' }, { notAfterMs });
     if (result.kind !== 'conflict') return 'cancelled';
-    // The task has changed meanwhile.
+    // Read again, because the task has changed meanwhile.
     before = await store.get('task', request_id);
     return undefined;
   });

@@ -21,7 +21,7 @@ type Deps = {
 };
 
 /**
- * Finds the tasks whose id is `end` or ends with it; their positions are no places to continue from. Throws
+ * Finds the tasks whose id is `end` or ends with it. Their positions cannot be used as cursors. Throws
  * `validation_failed` if there are too many ids to compare, because the wanted task could be among the rest.
  */
 export async function findTaskIds(deps: Deps, end: string): Promise<readonly ListedTask[]> {
@@ -39,7 +39,7 @@ export async function findTaskIds(deps: Deps, end: string): Promise<readonly Lis
       found.push(...page.items.filter(({ request_id }) => request_id.endsWith(end)));
       left -= page.items.length;
       after = page.next;
-      // Pages may come from memory without a tick of the event loop, so the loop makes one.
+      // Pages may come from memory, so without this pause the loop would keep out other work.
       await yieldToEventLoop();
       if (left < 0) throw tooMany();
     } while (after !== null);

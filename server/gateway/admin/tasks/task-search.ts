@@ -28,9 +28,7 @@ export const LOOKED_AT_MAX = 1_000;
 const SLICE = 100;
 /** How many states are read side by side in one piece. */
 const READ_AT_ONCE = 25;
-/**
- * After this long, the searches of a call end with what they have. It is shorter than the limit of a call.
- */
+/** After this long, the searches of a call end with what they have. A call as a whole may take longer. */
 const SEARCH_WITHIN_MS = 2_000;
 
 export type SearchDeps = {
@@ -60,12 +58,10 @@ export type Search = {
   visit(found: readonly FoundTask[]): boolean | Promise<boolean>;
 };
 
-/** How far a search came. The next one continues at `next`; null if nothing is left. */
+/** How far a search came. The next search continues at `next`; null if nothing is left. */
 export type SearchEnd = { readonly next: string | null; readonly lookedAt: number };
 
-/**
- * Until when the searches of a call that begins now may run, by the monotonic clock. They share this time.
- */
+/** When the searches of a call that begins now must end, by the monotonic clock. They share this time. */
 export function endOfSearches(clock: Pick<Clock, 'monotonicMs'>): number {
   return clock.monotonicMs() + SEARCH_WITHIN_MS;
 }

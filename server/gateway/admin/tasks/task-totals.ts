@@ -23,8 +23,8 @@ type Classes = Record<'pending' | 'running' | 'waiting' | 'waitingForAnswer', nu
 };
 
 /**
- * Whether the store's counts suffice. It does not count how many waiting tasks are pending and how many run,
- * and not how many tasks that wait for an answer also wait for an agent.
+ * Whether the store's counts suffice. The store counts waiting tasks, but not how many of these are pending
+ * or run. Nor does it count the tasks that wait for an answer and for an agent.
  */
 function isByClassAlone({ status, outcome, waiting, waiting_for_answer, ...others }: TaskFilter): boolean {
   if (Object.values(others).some((value) => value !== undefined)) return false;

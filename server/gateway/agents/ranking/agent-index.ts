@@ -64,7 +64,7 @@ export type AgentIndex = {
    * example, of ten tasks in one tick, each sees the slots of the tasks before it.
    */
   noteGrant(agent_id: string, nowMs: number): void;
-  /** Counts a slot as released before the store reports the change. */
+  /** Takes a slot off the count before the store reports the change. */
   noteRelease(agent_id: string): void;
 };
 

@@ -74,9 +74,9 @@ function countSupply(all: TaggedAgents, tag: string): TagSupply {
 }
 
 /**
- * Counts the agents that share a tag. An agent that is not eligible for this task, such as its present one,
- * is not counted as eligible; if it is also full, draining or offline, it is counted there. All such agents
- * are among the named ones, because there are few.
+ * Counts the agents that share a tag. An agent may not be eligible for this task, such as its present one;
+ * then it is not counted as eligible. If it is full, draining or offline, it is counted there. All such
+ * agents are among the named ones, because there are few.
  */
 function countSharing(all: TaggedAgents, tags: readonly string[], named: readonly MatchAgent[]): MatchCounts {
   const { agents, free, full, draining, offline } = all.countSharing(tags);

@@ -46,11 +46,11 @@ export type TaggedAgents = {
   readonly counts: Readonly<Counts>;
   find(tag: string): IndexedTag | undefined;
   tags(): Iterable<IndexedTag>;
-  /** Agents that share a tag, those of the rarest tags first: of each freedom at most this many. */
+  /** Finds agents that share a tag, at most `max` of each freedom. Agents with the rarest tags come first. */
   look(names: readonly string[], freedoms: readonly Freedom[], max: number): readonly Sharing[];
   /**
-   * Counts the agents that have one of the tags. Agents with the most common tag are counted exactly. At most
-   * 20,000 of the other agents are looked at, so the counts may be too low beyond these.
+   * Counts the agents that have one of the tags. Agents with the most common tag are counted exactly. Of the
+   * other agents at most 20,000 are looked at, so with more of them the counts are too low.
    */
   countSharing(names: readonly string[]): Readonly<Counts>;
   bytes(): number;
