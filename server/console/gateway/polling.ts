@@ -29,8 +29,8 @@ export type Watch<Value> = {
   /** When the last read succeeded, even if it changed nothing. */
   readonly readAtMs: ReadonlySignal<number | undefined>;
   /**
-   * Reads now, even while paused. It waits for a read under way, which may be too old. Resolves when the new
-   * read has ended, even if it failed.
+   * Reads now, even while paused. If a read is under way, which may be too old, it waits for that first.
+   * Resolves when the new read has ended, even if it failed.
    */
   refresh(): Promise<void>;
   /** Ends the reads; the signals keep their values. */

@@ -32,8 +32,8 @@ export function createCancelPage(
     return (cursor) =>
       client.cancelTasks({ filter, request_ids: null, created_before, dry_run, cursor }, signal);
   }
-  // Ids are sent in parts. The cursor is where the next part begins, with the gateway's own cursor if there
-  // is one.
+  // Ids are sent in parts. The cursor says where the part begins and, if the gateway returned a cursor of its
+  // own, that too.
   return async (cursor) => {
     const [start = 0, inner = ''] =
       cursor === null ? [] : [Number(cursor.split(' ')[0]), cursor.split(' ')[1]];

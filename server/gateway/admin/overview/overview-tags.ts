@@ -120,7 +120,10 @@ export function lacksAgent({ waiting, no_agent, eligible }: TagDemand): boolean 
   return waiting + no_agent > 0 && eligible === 0;
 }
 
-/** Whether tasks wait for the tag, it has eligible agents, and none that takes its pushes has a free slot. */
+/**
+ * Whether tasks wait for the tag although it has eligible agents, because no agent that takes its pushes has
+ * a free slot.
+ */
 export function isTagFull({ waiting, eligible, free, unusable, not_taken }: TagDemand): boolean {
   return waiting > 0 && eligible > 0 && free - (unusable - not_taken) <= 0;
 }
