@@ -1,8 +1,7 @@
 /**
- * `npm run backup -- FILE`: copies the database of a gateway, which may run meanwhile, to a new file, and
- * checks the copy. `STORE` or `STORE_FILE` names the database, as for the gateway itself; the copy is its
- * owner's alone.
- * OPERATING.md says how to restore it.
+ * `npm run backup -- FILE`: copies the database of a gateway to a new file, and checks the copy. The gateway
+ * may run meanwhile. `STORE` or `STORE_FILE` names the database, as for the gateway. Only the owner can read
+ * the copy. OPERATING.md says how to restore it.
  */
 import { resolve } from 'node:path';
 import { messageOf } from './async/error-message.ts';
@@ -22,7 +21,7 @@ try {
   if (store.kind !== 'sqlite') {
     throw new Error('It copies the database of STORE=sqlite:FILE alone; a Redis has its own backups.');
   }
-  // npm runs a script in the folder of its package, and says where it was called.
+  // npm runs a script in the folder of its package, and puts the caller's folder into `INIT_CWD`.
   const copy = resolve(process.env.INIT_CWD ?? '.', file);
   const database = resolve(store.file);
   const { bytes, openTasks, agents } = copyDatabase(database, copy);

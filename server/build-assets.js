@@ -1,7 +1,7 @@
 /*
- * The second half of the server's build, behind the compiler: it copies the files that the compiler leaves
- * out, such as Lua scripts and the console. `dist/` has the folders of the repository (`dist/server`,
- * `dist/generated`), so that every file finds the others as it does there.
+ * The second half of the server's build, after the compiler: copies the files that the compiler leaves out,
+ * such as Lua scripts and the console. `dist/` has the folders of the repository (`dist/server`,
+ * `dist/generated`), so that files find each other as they do there.
  */
 import { cpSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';

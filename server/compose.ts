@@ -1,7 +1,6 @@
 /**
  * Composes a running gateway from its configuration: store, pusher, gateway, HTTP server and background
- * duties; and stops them in an order in which no accepted work is lost. This is the only file that knows all
- * the parts.
+ * duties. It stops them in an order in which no accepted work is lost. Only this file knows all the parts.
  */
 import { flushCompileCache } from 'node:module';
 import type { AddressInfo } from 'node:net';
@@ -30,27 +29,27 @@ import { loadTracing } from './system/tracing.ts';
 export type RunningGateway = {
   readonly address: AddressInfo;
   /**
-   * Serves all calls for the configured time, and meanwhile sends callers elsewhere: `/readyz` responds 503,
-   * and open event streams end with a time to reconnect. Connections stay open. Then stop it.
+   * Serves all calls for the configured time, while callers are sent elsewhere: `/readyz` responds 503, and
+   * open event streams tell their readers when to reconnect. Connections stay open. `stop()` comes next.
    */
   drain(): Promise<void>;
   /**
-   * Shuts down within the configured time: new connections are refused, each open one closes behind its next
-   * response, long polls get theirs, event streams end with a time to reconnect, pushes in progress get the
-   * grace period, and everything committed is written. Idempotent.
+   * Shuts down within the configured time. New connections are refused, and open ones close after their next
+   * response. Long polls return, event streams tell their readers when to reconnect, and pushes in progress
+   * get a grace period. Everything committed is written. Idempotent.
    */
   stop(): Promise<void>;
 };
 
-/** The share of a shutdown's time that requests and pushes in progress get to finish. */
+/** The share of the shutdown time for requests and pushes in progress. */
 export const GRACE_SHARE = 0.4;
 
-/** From the start until what it has left out is done, unless it is needed before. */
+/** How long after the start the rest is loaded, unless it is needed earlier. */
 const PREPARE_AFTER_MS = 1_000;
 
 /**
- * Opens the store and starts everything on it. Rejects with an error whose message is for people. `limits`
- * are those of a test.
+ * Opens the store and starts everything on it. Rejects with an error whose message is for people. Only tests
+ * set `limits`.
  */
 export async function composeGateway(
   config: Config,
@@ -79,7 +78,7 @@ async function openStore(
     case 'sqlite':
       return await openFileStore(store.file, { clock, log });
     case 'redis': {
-      // Only here: its client is a third of all modules.
+      // Imported only here, because the Redis client is a third of all modules.
       const { openRedisStore } = await import('./engines/redis/open.ts');
       const { outputEveryMs } = STORE_LIMITS;
       return await openRedisStore({ address: store.address, durability, clock, log, outputEveryMs });
@@ -88,9 +87,8 @@ async function openStore(
 }
 
 /**
- * Loads and compiles in pieces what the first calls have not needed, once they are served. After each piece
- * calls have as much time as it took. A piece that fails is logged; the next call that needs it loads it
- * again.
+ * Loads and compiles what the first calls have not needed, piece by piece. After each piece, calls get as
+ * much time as the piece took. A failure is logged, and the next call that needs the piece loads it again.
  */
 async function prepareLater(
   clock: Clock,
@@ -159,7 +157,7 @@ async function startOnStore(
   });
   const address = await http.listen({ host: config.host, port: config.port });
   const runningDuties = startDuties({ duties, store, clock, log });
-  // If the process is killed, the next one has what this one compiled, too.
+  // The compile cache is written soon, so that the next process has it even if this one is killed.
   void prepareLater(clock, log, [
     pusher.prepare,
     ...http.preparations,
@@ -170,7 +168,7 @@ async function startOnStore(
   async function stop(): Promise<void> {
     const graceMs = config.shutdownMs * GRACE_SHARE;
     const drained = http.drain({ graceMs, keepsIdle: config.drainMs > 0 });
-    // At once: it renews the leases of the pushes that it awaits, which the duties no longer do.
+    // Started first, because it renews the leases of the pushes it waits for, and the duties no longer do.
     const pushed = duties.drainPushes(graceMs);
     await runningDuties.stop();
     await Promise.all([drained, pushed]);
@@ -193,13 +191,11 @@ async function startOnStore(
   };
 }
 
-/** The settings as the overview shows them. */
 function selectOverviewSettings(config: Config): OverviewSettings {
   const { consoleMode, isSecretPublic, isMetricsPublic } = config;
   return { storeKind: config.store.kind, consoleMode, isSecretPublic, isMetricsPublic };
 }
 
-/** The settings of the HTTP server. */
 function selectHttpSettings(
   config: Config,
   limits: Partial<HttpLimits>,

@@ -5,13 +5,13 @@
  *   wake       wakes it every 250 ms too, with or without a notification
  *   dispatch   takes due entries until there are none, then waits to be woken
  *   renew      renews the leases of pushes in progress
- *   stop       stops pushes whose agents are gone, every second; so many may be stopped that it may take
- *              longer than the leases of the others last, so these do not wait for it
+ *   stop       stops pushes whose agents are gone, every second. It may take longer than a lease lasts, so
+ *              `renew` is a loop of its own
  *   trim       removes what is past its retention, every second
  *
- * An error pauses its loop for 250 ms. An outage of the store, and its end, are for the store to report; a
- * duty that fails for want of a store that reports none is logged once, and once when that is over. Any other
- * error is a defect and is logged each time.
+ * An error pauses its loop for 250 ms. The store reports its own outages. If a duty fails again and again
+ * while the store reports none, this is logged once, and once when the duty succeeds again. Other errors are
+ * defects and are logged each time.
  */
 import { yieldToEventLoop } from './async/waiting.ts';
 import type { Duties } from './gateway/gateway.ts';
@@ -20,26 +20,25 @@ import { STORE_LIMITS } from './ports/limits.ts';
 import type { Log } from './ports/log.ts';
 import { type Store, StoreDamaged, StoreUnavailable } from './ports/store.ts';
 
-/** Also the longest pause between two sweeps when a replica has nothing to do. */
+/** Also the longest pause between two sweeps if a replica has nothing to do. */
 const WAKE_EVERY_MS = 250;
 const TRIM_EVERY_MS = 1_000;
 const STOP_PUSHES_EVERY_MS = 1_000;
 const PAUSE_AFTER_ERROR_MS = 250;
-/** A call may fail although the store is back already; if calls fail so often in a row, it is not. */
+/** So many failures in a row are logged as an error. A call or two may fail just after the store is back. */
 const UNSERVED_TIMES = 8;
 
 export type RunningDuties = {
-  /** Stops all loops; resolves when the work in progress is finished. Idempotent. */
+  /** Stops all loops. Resolves when the work in progress is finished. Idempotent. */
   stop(): Promise<void>;
 };
 
-/** Starts the loops. */
 export function startDuties(deps: { duties: Duties; store: Store; clock: Clock; log: Log }): RunningDuties {
   const { duties, store, clock, log } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   let woken = Promise.withResolvers<void>();
-  /** The duties that the store has not served at their last try although it was well, with how often. */
+  /** How often in a row each duty has failed for want of the store, although the store reported no outage. */
   const unserved = new Map<string, number>();
 
   async function watchStore(): Promise<void> {
@@ -52,7 +51,7 @@ export function startDuties(deps: { duties: Duties; store: Store; clock: Clock; 
 
   async function dispatch(): Promise<void> {
     while (!signal.aborted) {
-      // Renewed before the work: a notification that arrives during the work is not lost.
+      // Replaced before the pass, so that a notification during the pass is not lost.
       woken = Promise.withResolvers<void>();
       const taken = (await runOrPause('taking due entries', () => duties.runDuePass())) ?? 0;
       if (taken > 0) continue;
@@ -67,7 +66,7 @@ export function startDuties(deps: { duties: Duties; store: Store; clock: Clock; 
     }
   }
 
-  /** Returns what the work returns; after an error logs it, pauses and returns undefined. */
+  /** Returns the result of `work`. After an error, logs it, pauses and returns undefined. */
   async function runOrPause<T>(name: string, work: () => Promise<T>): Promise<T | undefined> {
     try {
       const result = await work();
@@ -107,7 +106,7 @@ export function startDuties(deps: { duties: Duties; store: Store; clock: Clock; 
   };
 }
 
-/** Trims in bounded steps until nothing is past its retention, and lets other work run between the steps. */
+/** Trims in bounded steps until nothing is past its retention. Other work runs between the steps. */
 async function trimAll(duties: Duties, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && (await duties.trim()) > 0) await yieldToEventLoop();
 }

@@ -1,6 +1,6 @@
 /**
- * The server's entry: what must be set before anything is loaded, then the rest. `npm start` has preloaded
- * the first part; without that it is done here.
+ * The server's entry. It sets what must be set before anything else is loaded, then loads the rest. `npm
+ * start` has preloaded the first part already.
  */
 import { getCompileCacheDir } from 'node:module';
 import './process-setup.js';

@@ -1,6 +1,6 @@
 /*
- * Preloaded before anything else: when Node is too old to run the gateway, prints so in one sentence and
- * exits, before the first .ts file is read. Written in a syntax that every version of Node can parse.
+ * Preloaded before anything else. If Node is too old to run the gateway, it prints one sentence and exits,
+ * before the first .ts file is read. Written in a syntax that every version of Node can parse.
  */
 (function checkNodeVersion() {
   var needed = [24, 18];

@@ -1,12 +1,11 @@
-/** Why a gateway did not start, for the person who started it: what was wrong, and what to write instead. */
+/** Explains to a person why a gateway did not start: what was wrong, and what to write instead. */
 import { messageOf } from './async/error-message.ts';
 
-/** Where the gateway was to listen. */
 type ListenAddress = { readonly host: string; readonly port: number };
 
 /**
- * The sentence for an error that ended the start. If it is an error of listening (`EADDRINUSE`, for example),
- * the sentence says what to do; if not, it is the error's message.
+ * Describes an error that ended the start. For an error of listening, such as `EADDRINUSE`, the sentence says
+ * what to do; else it is the error's message.
  */
 export function describeStartFailure(error: unknown, { host, port }: ListenAddress): string {
   switch (readListenCode(error)) {
@@ -28,7 +27,7 @@ export function describeStartFailure(error: unknown, { host, port }: ListenAddre
   }
 }
 
-/** The code of an error of listening or of looking its host up; null for any other error. */
+/** The code of an error of listening or of looking up the host; null for any other error. */
 function readListenCode(error: unknown): string | null {
   if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return null;
   return error.syscall === 'listen' || error.syscall === 'getaddrinfo' ? String(error.code) : null;

@@ -1,6 +1,6 @@
 /**
- * The process from its start to its end: it reads the settings, starts the gateway, prints where it listens,
- * and stops it on SIGTERM or SIGINT. When settings are wrong it prints every mistake at once and starts
+ * The process from its start to its end. It reads the settings, starts the gateway, prints where that
+ * listens, and stops it on SIGTERM or SIGINT. If settings are wrong, it prints all mistakes and starts
  * nothing.
  */
 import { setTimeout } from 'node:timers/promises';
@@ -15,12 +15,12 @@ import { describeStartFailure } from './start-failure.ts';
 import { buildStartupMessage } from './startup-message.ts';
 import { createLog, type RunningLog } from './system/log.ts';
 
-/** Time for the last lines of the log to be written in the background, or to fail. */
+/** How long the last log lines may take to be written in the background. */
 const LAST_LINES_MS = 50;
 
 /**
- * Starts the gateway with the settings of an environment; ends the process when it cannot. `words` are those
- * behind the command, which takes none; `limits` those of a test.
+ * Starts the gateway with the settings of an environment, or ends the process. `words` stand behind the
+ * command, where nothing should stand. Only tests set `limits`.
  */
 export async function startProcess(
   env: NodeJS.ProcessEnv,
@@ -51,18 +51,18 @@ export async function startProcess(
   }
 }
 
-/** npm keeps an option that stands before `--`, and passes it on as a variable alone. */
+/** Finds options that npm took for itself: npm passes an option before `--` on only as a variable. */
 function findSwallowed(env: NodeJS.ProcessEnv): readonly string[] {
   const swallowed = settingNames().filter((name) => env[`npm_config_${name.toLowerCase()}`] !== undefined);
   return swallowed.map(optionOf);
 }
 
-/** How a person who expects options would write a setting. */
+/** Writes a setting as the option that a person might expect. */
 function optionOf(name: string): string {
   return `--${name.toLowerCase().replaceAll('_', '-')}`;
 }
 
-/** Of an option only its name is repeated: its value may be a secret. */
+/** Repeats only the name of an option, because its value may be a secret. */
 function explainOptions(words: readonly string[]): string {
   const [name = ''] = words.filter((word) => word.startsWith('--')).map((word) => word.replace(/=.*/s, ''));
   const setting = settingNames().find((one) => optionOf(one) === name);
@@ -73,11 +73,14 @@ function explainOptions(words: readonly string[]): string {
   );
 }
 
-/** A person or a supervisor sends one of these to stop it; a second one ends it at once. */
+/** The first of these signals stops the gateway; a second one ends the process at once. */
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
-/** Without a terminal SIGHUP is ignored, as `nohup` asks: Node does not keep that setting. */
+/** Without a terminal, SIGHUP is ignored, as `nohup` asks. Node resets what `nohup` set. */
 const IGNORED_SIGNALS = [0, 1, 2].some((one) => isatty(one)) ? [] : (['SIGHUP'] as const);
-/** npm passes on a signal that the terminal has sent to all: so soon, a second one is the same Ctrl-C. */
+/**
+ * Within this time a second signal is the same Ctrl-C: the terminal signals all processes, and npm passes it
+ * on.
+ */
 const SAME_PRESS_MS = 2_000;
 
 async function startGateway(
@@ -94,7 +97,7 @@ async function startGateway(
     logger: false as const,
     skip: [...STOP_SIGNALS, ...IGNORED_SIGNALS],
   };
-  // Before the address is printed: a reader of the address may stop the gateway at once.
+  // Set before the address is printed: a reader of the address may stop the gateway at once.
   const grace = closeWithGrace(options, async ({ signal = asked?.signal, err }) => {
     asked ??= { signal: `${signal}`, atMs: performance.now() };
     if (err) log.error({ err }, 'the gateway stops because of an unexpected error');
@@ -120,7 +123,7 @@ async function startGateway(
   if (process.stdout.isTTY) log.writeText(message.terminalText);
   else {
     log.info(message.logFields, 'listening');
-    // As it is: the redactor would remove the secret.
+    // Written without the log, whose redactor would remove the secret.
     if (message.adminSecretLine !== null) log.writeText(`${message.adminSecretLine}\n`);
   }
 }

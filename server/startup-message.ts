@@ -1,4 +1,6 @@
-/** The message when the gateway has started: its URL, its document, and a command to submit a first task. */
+/**
+ * The message when the gateway has started: its URL, its document, and a command that submits a first task.
+ */
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import type { Config } from './config/config.ts';
@@ -6,18 +8,18 @@ import { DEFAULT_GATEWAY_AUTH } from './config/settings.ts';
 import { describeAddress } from './engines/redis/client/address.ts';
 
 export type StartupMessage = {
-  /** For a terminal. Contains the administrator's secret when it was generated for this run. */
+  /** For a terminal. Contains the administrator's secret if it was generated for this run. */
   readonly terminalText: string;
   /** For the log. Contains no secret. */
   readonly logFields: { readonly url: string; readonly openapi: string; readonly curl: string };
-  /** One line of JSON with the generated secret of the administrator; null when the secret was configured. */
+  /** A line of JSON with the administrator's secret if it was generated; null if it was configured. */
   readonly adminSecretLine: string | null;
 };
 
 /**
- * Builds the message. The curl command works in any terminal of the same user; a secret of the environment it
- * reads from there, and says so when the variable is not set. `secretFile` is the file with the gateway
- * secret, if it comes from one.
+ * Builds the message. The curl command works in any terminal of the same user. It reads a configured secret
+ * from the environment, and complains if the variable is not set there. `secretFile` is the file that holds
+ * the gateway secret, if there is one.
  */
 export function buildStartupMessage(
   config: Config,
@@ -67,22 +69,22 @@ function describeStore(store: Config['store']): string {
   }
 }
 
-/** The host for a URL on this machine: the loopback address when the gateway listens on all addresses. */
+/** The host for a URL on this machine: loopback if the gateway listens on all addresses. */
 function describeHost(host: string, { family }: AddressInfo): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
   return family === 'IPv6' && host.includes(':') ? `[${host}]` : host;
 }
 
-/** The text for which a shell inserts the secret into a JSON text in single quotes. */
+/** The shell text that inserts the secret into a JSON text in single quotes. */
 function readSecretInShell(config: Config, file: string | undefined): string {
   const {
     gatewayAuth: [secret = ''],
   } = config;
   if (file === undefined && secret === DEFAULT_GATEWAY_AUTH) return secret;
-  // In JSON a backslash stands before these two characters.
+  // In JSON these two characters need a backslash.
   const escaping = /["\\]/.test(secret) ? ` | sed 's/["\\\\]/\\\\&/g'` : '';
-  // The first of two secrets.
+  // Of two secrets, the first is used.
   const shaping = `${config.gatewayAuth.length > 1 ? ` | cut -d ' ' -f 1` : ''}${escaping}`;
   if (file !== undefined) {
     const path = quoteForShell(resolve(file));

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /*
- * The command of the package: starts the gateway, or with the word `backup` copies its database. In a
- * checkout it runs the sources, elsewhere what is compiled. Nothing but a check of Node is loaded before Node
- * has the flags it needs.
+ * The command of the package: starts the gateway, or copies its database if the word is `backup`. In a
+ * checkout it runs the sources, elsewhere the compiled files. Until Node has the flags it needs, only a check
+ * of Node is loaded.
  */
 import { existsSync } from 'node:fs';
 
@@ -11,8 +11,9 @@ const isCheckout = existsSync(new URL('main.ts', sources));
 const folder = isCheckout ? sources : new URL('../dist/server/', import.meta.url);
 await import(new URL('node-version.js', folder));
 
-// V8 takes the size of its young generation when the process begins, and with its own the gateway would need
-// twice the memory: the process is replaced by one with this flag, under the same id. Windows cannot do that.
+// V8 takes the size of its young generation when the process begins. With V8's own size the gateway would
+// need twice the memory, so the process is replaced by one with this flag, under the same id. Windows cannot
+// do that.
 const FLAG = '--max-semi-space-size=16';
 const isSet = [...process.execArgv, process.env.NODE_OPTIONS].some((text) =>
   /max.semi.space/.test(text ?? ''),
@@ -25,7 +26,8 @@ if (!isSet && process.platform !== 'win32') {
   ]);
 }
 
-// npm passes a signal on to the shell alone in which it runs this command: the shell's end is the signal.
+// npm passes a signal only to the shell in which it runs this command, so the end of the shell counts as the
+// signal.
 if (process.env.npm_command !== undefined) {
   const shell = process.ppid;
   const timer = setInterval(() => {

@@ -1,7 +1,7 @@
 /**
- * Reads all settings from the environment at once: the result is either a configuration, or every mistake
- * that was made, each as "NAME: what is wrong; what to write instead". Only this file and the entry read the
- * environment. No message contains a secret.
+ * Reads all settings from the environment at once. The result is a configuration, or all mistakes, each as
+ * "NAME: what is wrong; what to write instead". Only this file and the entry read the environment. No message
+ * contains a secret.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -25,14 +25,17 @@ export type Config = {
   readonly host: string;
   readonly port: number;
   readonly gatewayAuth: readonly string[];
-  /** The file of the gateway secret has it in a line with its name. */
+  /** Whether the file of the gateway secret has it in a line `GATEWAY_AUTH=…`. */
   readonly isGatewayAuthNamed: boolean;
   readonly adminAuth: readonly string[];
-  /** The administrator's secret was generated for this run. The entry prints it once, not through the log. */
+  /**
+   * Whether the administrator's secret was generated for this run. The entry prints it once, not through the
+   * log.
+   */
   readonly isAdminAuthRandom: boolean;
   /** Whether heartbeats, reports and unregistering must carry the gateway secret. */
   readonly isAgentAuthRequired: boolean;
-  /** Whether other machines may call for agents without the secret, so that such calls must learn nothing. */
+  /** Whether other machines may call for agents without the secret. Such calls must learn nothing. */
   readonly areStrangersServed: boolean;
   readonly push: {
     readonly secrets: readonly string[];
@@ -40,14 +43,14 @@ export type Config = {
     readonly deny: readonly string[];
   };
   readonly corsOrigins: readonly string[];
-  /** Networks of proxies whose word on the caller's address counts. */
+  /** Networks of proxies that are believed when they name the caller's address. */
   readonly trustedProxies: readonly string[];
-  /** Whether a gateway secret is the default one, which is public. */
+  /** Whether a gateway secret is the public default. */
   readonly isSecretPublic: boolean;
-  /** Names that the gateway may be called by while its secret is public. */
+  /** More host names that the gateway may be called by; `http/host-rule.ts` says when this matters. */
   readonly allowedHosts: readonly string[];
   readonly store: StoreChoice;
-  /** When a commit counts as durable, if the store is a Redis. */
+  /** When a commit counts as durable, if the store is Redis. */
   readonly redisDurability: Durability;
   /** Whether `/metrics` needs no secret. */
   readonly isMetricsPublic: boolean;
@@ -62,7 +65,7 @@ export type Config = {
   readonly outputBytesMax: number;
   readonly drainMs: number;
   readonly shutdownMs: number;
-  /** Every text that the redactor must remove. The default gateway secret is public and not included. */
+  /** All texts that the redactor must remove. The default gateway secret is public and not among them. */
   readonly secrets: readonly string[];
 };
 
@@ -72,11 +75,11 @@ export type ConfigResult =
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reading the settings takes these beside the environment. */
+/** What is needed beside the environment to read the settings. */
 type ConfigDeps = {
-  /** Reads the file of a setting; throws when it cannot be read. */
+  /** Reads the file of a setting; throws if the file cannot be read. */
   readonly readText: (file: string) => string;
-  /** Generates the administrator's secret when none is set. */
+  /** Generates the administrator's secret if none is set. */
   readonly newSecret: () => string;
 };
 
@@ -99,7 +102,8 @@ export function readConfig(env: Environment, deps: ConfigDeps = realDeps): Confi
     settingNames().map((name) => [name, readSetting(name, reading)]),
   ) as Values;
   mistakes.push(...findConflicts(values));
-  // Alone they end no start: a variable may be another program's. Beside a mistake they may be its cause.
+  // These alone are warnings, because a variable may be another program's. Beside a mistake they may be its
+  // cause.
   const unread = [...findUnreadLines(env, texts), ...findTypos(env, listVariables())];
   if (mistakes.length > 0) return { ok: false, mistakes: [...mistakes, ...unread] };
   const config = buildConfig(values, deps, reading.named);
@@ -107,8 +111,8 @@ export function readConfig(env: Environment, deps: ConfigDeps = realDeps): Confi
 }
 
 /**
- * Warns of lines for a setting that is set nowhere, in files read for others: for example, when the file of
- * `GATEWAY_AUTH_FILE` has a line `ADMIN_AUTH=…`.
+ * Warns of lines for another setting that is set nowhere. For example, the file of `GATEWAY_AUTH_FILE` has a
+ * line `ADMIN_AUTH=…`.
  */
 function findUnreadLines(env: Environment, texts: ReadonlyMap<string, string>): readonly string[] {
   const names = settingNames().filter((name) => settings[name].file);
@@ -124,7 +128,7 @@ function findUnreadLines(env: Environment, texts: ReadonlyMap<string, string>): 
   });
 }
 
-/** Reads where tasks are kept, alone. Throws an error whose message is for people. */
+/** Reads only the setting that says where tasks are kept. Throws an error whose message is for people. */
 export function readStore(env: Environment): StoreChoice {
   const mistakes: string[] = [];
   const store = readSetting('STORE', { env, deps: realDeps, mistakes, named: new Set() });
@@ -132,7 +136,7 @@ export function readStore(env: Environment): StoreChoice {
   return store as StoreChoice;
 }
 
-/** The sources of the settings, and the findings while they are read. */
+/** The sources of the settings, and what is found while they are read. */
 type Reading = {
   readonly env: Environment;
   readonly deps: ConfigDeps;
@@ -141,7 +145,7 @@ type Reading = {
   readonly named: Set<SettingName>;
 };
 
-/** Returns one setting's value; undefined when it is absent, or wrong, which adds to the mistakes. */
+/** Reads one setting. Returns undefined if it is absent or wrong; a wrong one is added to the mistakes. */
 function readSetting(name: SettingName, reading: Reading): unknown {
   const { env, mistakes } = reading;
   const setting: Setting<unknown> = settings[name];
@@ -152,7 +156,7 @@ function readSetting(name: SettingName, reading: Reading): unknown {
     return text === null ? undefined : setting.parse(text);
   } catch (error) {
     if (!(error instanceof Mistake)) throw error;
-    // A file may have a secret where none belongs, so its text is not quoted.
+    // The file may hold a secret by mistake, so its text is not quoted.
     const message = isFromFile ? error.message.replace(quote(text ?? ''), 'its text') : error.message;
     const repeats = !setting.secret && repeatsSecret(env[name] ?? '', env);
     mistakes.push(
@@ -164,14 +168,14 @@ function readSetting(name: SettingName, reading: Reading): unknown {
   }
 }
 
-/** If a value is empty, it counts as absent; if a secret is empty, it is a mistake. */
+/** An empty value counts as absent, but an empty secret is a mistake. */
 function readFromVariable(name: SettingName, env: Environment): string | null {
   if (settings[name].secret && env[name] === '')
     throw new Mistake('is empty; write a secret or leave it out');
   return env[name] || settings[name].default;
 }
 
-/** The file holds the value and nothing else, or lines with names of secrets, as for `--auth-file`. */
+/** Reads a file that holds only the value, or lines that name secrets, as for `--auth-file`. */
 function readFromFile(name: SettingName, { env, deps, named }: Reading): string {
   if (settings[name].secret ? env[name] !== undefined : env[name])
     throw new Mistake(`${name} is set as well; leave one of the two out`);
@@ -202,7 +206,7 @@ function describeContent(name: SettingName): string {
   return settings[name].secret ? 'a secret' : 'the address of a store';
 }
 
-/** Whether a text that a message would quote contains the value of a secret. */
+/** Whether a text contains the value of a secret, so that a message must not quote it. */
 function repeatsSecret(text: string, env: Environment): boolean {
   return settingNames().some((name) => {
     const secrets = settings[name].secret ? (env[name] ?? '').split(' ') : [];
@@ -210,7 +214,7 @@ function repeatsSecret(text: string, env: Environment): boolean {
   });
 }
 
-/** A shorter secret occurs in many texts by coincidence. */
+/** Shorter secrets are not searched for, because they occur in many texts by coincidence. */
 const SEARCHED_SECRET_CHARS_MIN = 6;
 
 function fileName(name: SettingName): string {
@@ -259,18 +263,18 @@ function buildConfig(values: Values, deps: ConfigDeps, named: ReadonlySet<Settin
   };
 }
 
-/** Returns the password of a Redis as it is, and as it is written in a URL. */
+/** Lists the password of a Redis in both its forms: plain, and as a URL has it. */
 function listPasswords(store: StoreChoice): readonly string[] {
   const password = store.kind === 'redis' ? store.address.password : null;
   return password === null ? [] : [password, encodeURIComponent(password)];
 }
 
-/** A signing key is a secret without its prefix, too. */
+/** The signing key without its prefix is a secret too. */
 function removeKeyPrefix(secret: string): string {
   return secret.replace(/^whsec_/, '');
 }
 
-/** The names of all variables the gateway reads. */
+/** Lists the names of all variables that the gateway reads. */
 function listVariables(): readonly string[] {
   return settingNames().flatMap((name) => [name, ...(settings[name].file ? [fileName(name)] : [])]);
 }

@@ -1,20 +1,20 @@
 /**
- * The rules that concern several settings: which combinations are mistakes, and which work but deserve a
- * warning. Every message is "NAME: what is wrong; what to write instead", and none contains a secret.
+ * Rules about several settings together: which combinations are mistakes, and which deserve a warning. Each
+ * message is "NAME: what is wrong; what to write instead", and none contains a secret.
  */
 import { isLoopback } from '../net/networks.ts';
 import { INSIDE_WORDS_CHARS_MIN } from '../system/redactor.ts';
 import { DEFAULT_GATEWAY_AUTH, type SettingName, type Values } from './settings.ts';
 
 /**
- * Returns the mistakes between values, each of which is valid alone: for example, the same secret for two
- * purposes. If a value could not be parsed, it is undefined here.
+ * Finds mistakes between values that are valid alone: for example, the same secret for two purposes. Values
+ * that could not be parsed are undefined here.
  */
 export function findConflicts(values: Partial<Values>): readonly string[] {
   return [...findPublicSecrets(values), ...findStoreConflicts(values), ...findSharedSecrets(values)];
 }
 
-/** Returns a warning for each value that works but should not stay. */
+/** Finds values that work but should be changed. */
 export function findWarnings(values: Values): readonly string[] {
   const found: string[] = [];
   if (values.GATEWAY_AUTH.includes(DEFAULT_GATEWAY_AUTH)) {
@@ -42,12 +42,12 @@ export function findWarnings(values: Values): readonly string[] {
   return found;
 }
 
-/** Whether agents must send the secret with every call: by default where other machines can call. */
+/** Whether agents must send the secret with every call. Default: if other machines can call. */
 export function isAgentAuthRequired({ AGENT_AUTH, HOST }: Values): boolean {
   return AGENT_AUTH === undefined ? !isLoopback(HOST) : AGENT_AUTH === 'required';
 }
 
-/** Whether the calls of agents that need no secret come from other machines too. */
+/** Whether other machines may call for agents without the secret. */
 export function areStrangersServed(values: Values): boolean {
   return !isAgentAuthRequired(values) && !isLoopback(values.HOST);
 }
@@ -60,12 +60,12 @@ function listSecrets(values: Partial<Values>): readonly { name: SettingName; sec
   }));
 }
 
-/** The beginning of a message about a secret of a setting: `PUSH_SECRET: `, or which of two it is. */
+/** Begins a message about a secret: `PUSH_SECRET: `, or `PUSH_SECRET: the first secret ` if there are two. */
 function describeSecret(name: SettingName, secrets: readonly string[], index: number): string {
   return `${name}: ${secrets.length === 1 ? '' : `the ${index === 0 ? 'first' : 'second'} secret `}`;
 }
 
-/** If a secret is shorter, it gets a warning. */
+/** Shorter secrets get a warning. */
 const SHORT_SECRET_CHARS = 16;
 
 function findShortSecrets(values: Values): readonly string[] {
@@ -82,7 +82,7 @@ function findShortSecrets(values: Values): readonly string[] {
   );
 }
 
-/** Secrets that libraries for Standard Webhooks read as another key than the gateway signs with. */
+/** Finds push secrets that libraries for Standard Webhooks would read as a key other than the gateway's. */
 function findUnreadablePushSecrets({ PUSH_SECRET: secrets = [] }: Values): readonly string[] {
   return secrets.flatMap((secret, index) => {
     if (secret.startsWith('whsec_')) return [];
@@ -98,7 +98,7 @@ function findUnreadablePushSecrets({ PUSH_SECRET: secrets = [] }: Values): reado
   });
 }
 
-/** The default secret, where other machines can reach the gateway. */
+/** Finds the default secret of a gateway that other machines can reach. */
 function findPublicSecrets({ HOST: host, GATEWAY_AUTH: secrets = [] }: Partial<Values>): readonly string[] {
   if (host === undefined || isLoopback(host) || !secrets.includes(DEFAULT_GATEWAY_AUTH)) return [];
   return [
@@ -107,7 +107,7 @@ function findPublicSecrets({ HOST: host, GATEWAY_AUTH: secrets = [] }: Partial<V
   ];
 }
 
-/** The settings a shared store requires. */
+/** Finds settings that a shared store requires. */
 function findStoreConflicts({ STORE: store, ADMIN_AUTH }: Partial<Values>): readonly string[] {
   if (store?.kind !== 'redis' || ADMIN_AUTH !== undefined) return [];
   return [
@@ -115,7 +115,7 @@ function findStoreConflicts({ STORE: store, ADMIN_AUTH }: Partial<Values>): read
   ];
 }
 
-/** Two purposes with the same secret: having one secret must not give access to another purpose. */
+/** Finds a secret with two purposes. A person who has it for one purpose would have the other, too. */
 function findSharedSecrets(values: Partial<Values>): readonly string[] {
   const { STORE: store } = values;
   const password = store?.kind === 'redis' ? store.address.password : null;

@@ -1,6 +1,6 @@
 /**
- * Every setting of the gateway, once, as data: name, unit, default, description and parser. The table
- * of SETTINGS.md has the same. `config.ts` builds the configuration from the parsed values.
+ * All settings of the gateway as data: name, unit, default, description and parser. SETTINGS.md has the same
+ * table. `config.ts` builds the configuration from the parsed values.
  */
 import { fileURLToPath } from 'node:url';
 import { DURABILITIES } from '../engines/redis/client/durability.ts';
@@ -19,12 +19,15 @@ import {
 export type Setting<T> = {
   /** The unit of a number, which is also the last word of the name; null for counts and texts. */
   readonly unit: string | null;
-  /** As it would be written in the environment; null when there is no default. */
+  /** The default as a variable would have it; null if there is none. */
   readonly default: string | null;
   readonly description: string;
-  /** No message contains a secret. There may be two, the newest first, separated by a space. */
+  /**
+   * Whether the value is a secret, which no message may contain. It may hold two secrets, the newest first,
+   * separated by a space.
+   */
   readonly secret: boolean;
-  /** It may also come from a file, whose path is `<NAME>_FILE`. So may each secret. */
+  /** Whether the value may come from the file that `<NAME>_FILE` names. All secrets may. */
   readonly file: boolean;
   /** Throws `Mistake`. */
   readonly parse: (text: string) => T;
@@ -33,10 +36,10 @@ export type Setting<T> = {
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** When no secret is configured, this one is valid. It is public, so it works on a loopback address only. */
+/** The gateway secret if none is configured. It is public, so it is refused if other machines can call. */
 export const DEFAULT_GATEWAY_AUTH = 'task-gateway-default-secret';
 
-/** Where a person finds the page with the table: beside the sources, or beside what is compiled of them. */
+/** Where a person finds the page with the table: beside the sources, or beside the compiled files. */
 export const SETTINGS_PAGE = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../SETTINGS.md' : '../../../SETTINGS.md', import.meta.url),
 );
@@ -60,7 +63,7 @@ export const settings = {
       ['optional', 'required'],
       'optional',
       'Whether heartbeats, results and unregistering must carry the gateway secret. By default optional on a loopback HOST, required on any other.',
-      // The name suggests a secret, so a wrong value may be one: it is not quoted.
+      // The name suggests a secret, so a wrong value may be one and is not quoted.
       () => 'this word',
     ),
     default: null,
@@ -176,7 +179,7 @@ export function settingNames(): readonly SettingName[] {
   return Object.keys(settings) as SettingName[];
 }
 
-/** The parsed values; undefined when a setting is absent and has no default. */
+/** The parsed values; undefined if a setting is absent and has no default. */
 export type Values = {
   readonly [K in SettingName]:
     | ReturnType<(typeof settings)[K]['parse']>

@@ -1,24 +1,25 @@
 /**
- * Finds variables without effect that a person most likely set for the gateway: for example, a name that is
- * almost a setting's (`LOG_LEVL`), or one with the prefix of the client's variables
- * (`TASK_GATEWAY_LOG_LEVEL`).
+ * Finds variables without effect that were probably meant for the gateway: a name that is almost a setting's
+ * (`LOG_LEVL`), or a name with the prefix of the client's variables (`TASK_GATEWAY_LOG_LEVEL`).
  */
 import { editDistance } from '../domain/edit-distance.ts';
 import { SETTINGS_PAGE } from './settings.ts';
 
 const PREFIX = 'TASK_GATEWAY_';
 
-/** The variables of the SDK and the command, without the prefix: often set in the same environment. */
+/**
+ * The variables of the SDK and the command, without the prefix. They are often set in the same environment.
+ */
 const OF_CLIENTS = [
   ...['URL', 'AUTH', 'ADMIN_AUTH', 'AGENT_ID', 'PUSH_SECRET', 'CONFIG', 'CONTEXT', 'HEADERS', 'LOG'],
   ...['TIMEOUT_MS', 'MAX_RETRIES', 'MAX_RESPONSE_BYTES'],
 ];
 
-/** Kubernetes sets these when a service has the name task-gateway; its port is `tcp://10.0.0.1:8080`. */
+/** Variables that Kubernetes sets for a service named task-gateway. Its port is `tcp://10.0.0.1:8080`. */
 const OF_KUBERNETES = /^(SERVICE_|PORT_|PORT=tcp:)/;
 
 /**
- * Returns one warning for each variable with almost the name of a setting, with the nearest one.
+ * Returns one warning for each such variable, with the nearest setting.
  *
  * @param env the environment
  * @param settings the variables that the gateway reads
@@ -48,8 +49,8 @@ function findNearest(name: string, settings: readonly string[]): string | undefi
 }
 
 /**
- * The typing errors in a name: one at most, two in a long name, else infinite. None where it only lacks the
- * last word or words of the setting.
+ * Counts the typing errors in a name: at most one, or two in a long name; else infinity. A name that lacks
+ * only the last words of the setting has none.
  */
 function countErrors(name: string, setting: string): number {
   if (name.includes('_') && setting.startsWith(`${name}_`)) return 0;

@@ -1,7 +1,6 @@
 /**
- * Parsers for the settings with values other than plain words or numbers, such as an address with a prefix
- * (`10.0.0.0/8`). They are strict; each returns the value or throws a `Mistake` that says what to write
- * instead.
+ * Parsers of settings, such as addresses with a prefix (`10.0.0.0/8`). They are strict: each returns the
+ * value, or throws a `Mistake` that says what to write instead.
  */
 import { isIP } from 'node:net';
 import {
@@ -21,7 +20,6 @@ export class Mistake extends Error {
   override readonly name = 'Mistake';
 }
 
-/** Where tasks are kept. */
 export type StoreChoice =
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'redis'; readonly address: RedisAddress }
@@ -40,7 +38,7 @@ export function parseHost(text: string): string {
   );
 }
 
-/** Reads one secret, or two while one is being changed: the newest first, separated by a space. */
+/** Reads one secret, or two while a secret is being changed: the newest first, separated by a space. */
 export function parseSecrets(text: string, parse: (text: string) => string): readonly string[] {
   const [newest = '', previous, ...more] = text.split(' ');
   if (more.length > 0)
@@ -48,7 +46,7 @@ export function parseSecrets(text: string, parse: (text: string) => string): rea
   return previous === undefined ? [parse(newest)] : [parse(newest), parse(previous)];
 }
 
-/** Secrets are sent in JSON, queries and headers; printable ASCII without spaces is valid in all of them. */
+/** Reads a secret. Printable ASCII without spaces is valid in JSON, queries and headers. */
 export function parseSecret(text: string): string {
   if (!/^[\x21-\x7e]{1,512}$/.test(text)) {
     throw new Mistake(
@@ -97,7 +95,7 @@ export function parseStore(text: string): StoreChoice {
   );
 }
 
-/** Quotes a text for a message: short, on one line, without the credentials that a URL may contain. */
+/** Quotes a text for a message: short, on one line, and without the credentials of a URL. */
 export function quote(text: string): string {
   const plain = text.replace(/\/\/.*@/, '//…@');
   return JSON.stringify(plain.length > 60 ? `${plain.slice(0, 60)}…` : plain);

@@ -11,7 +11,7 @@ import { loadLater } from './parts/load-later.tsx';
 import { address, type Route } from './routing/routes.ts';
 import { Frame } from './shell/frame.tsx';
 
-// A page is loaded when a reader opens it.
+// Each page is loaded when a reader opens it.
 const OverviewPage = loadLater(() => import('./pages/overview.tsx').then((part) => part.OverviewPage));
 const TasksPage = loadLater(() => import('./pages/tasks.tsx').then((part) => part.TasksPage));
 const TaskPage = loadLater(() => import('./pages/task.tsx').then((part) => part.TaskPage));
@@ -22,13 +22,11 @@ const SubmitPage = loadLater(() => import('./pages/submit.tsx').then((part) => p
 
 const route = computed(() => address.value.route);
 
-/** The whole console. */
 export function App(): VNode {
   const found = secrets.value;
   return found ? <SignedIn key={`${found.admin}\n${found.gateway}`} secrets={found} /> : <SignIn />;
 }
 
-/** The console of a reader whose secret was accepted. */
 function SignedIn(props: { readonly secrets: Secrets }): VNode {
   const console = useMemo(() => createConsole(props.secrets), [props.secrets]);
   useEffect(() => () => console.stop(), [console]);
@@ -41,7 +39,7 @@ function SignedIn(props: { readonly secrets: Secrets }): VNode {
   );
 }
 
-/** The page of a route. A page of another task or agent begins anew. */
+/** Draws the page of a route. Another task or agent gets a fresh page. */
 function Page({ route }: { readonly route: Route }): VNode {
   switch (route.page) {
     case 'overview':

@@ -1,4 +1,4 @@
-/** The console's entry: finds the folder it lies in and shows the console. */
+/** The console's entry: finds the folder it is in and shows the console. */
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { startRouting } from './routing/routes.ts';

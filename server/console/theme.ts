@@ -1,14 +1,14 @@
-/** Light or dark: as the system has it, until a person chooses; the choice lasts as long as the tab. */
+/** Light or dark: as the system has it, until a person chooses. The choice lasts as long as the tab. */
 
 const KEY = 'task-gateway.theme';
 
-/** Applies the choice of before, or the system's. */
+/** Applies the earlier choice, or the system's. */
 export function applyTheme(): void {
   const chosen = sessionStorage.getItem(KEY);
   if (chosen === 'light' || chosen === 'dark') document.documentElement.dataset.theme = chosen;
 }
 
-/** Changes from light to dark, or from dark to light. */
+/** Switches between light and dark. */
 export function toggleTheme(): void {
   const { dataset } = document.documentElement;
   const isDark = dataset.theme

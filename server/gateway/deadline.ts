@@ -1,6 +1,6 @@
 /**
- * One time limit for all store calls and retries of a call: then the call rejects with `StoreUnavailable`, so
- * that a 503 leaves within `TIME_BUDGETS.responseWithinMs` whatever the store does.
+ * One time limit for all store calls and retries of a call. When it is over, the call rejects with
+ * `StoreUnavailable`, so that a 503 is sent within `TIME_BUDGETS.responseWithinMs` whatever the store does.
  */
 import { createDeadlineSet } from '../async/deadline-set.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -9,10 +9,7 @@ import { StoreUnavailable } from '../ports/store.ts';
 
 type Calls = Record<string, (...args: never[]) => Promise<unknown>>;
 
-/**
- * Wraps each function so that its promise rejects when the work takes longer than
- * `TIME_BUDGETS.callWithinMs`.
- */
+/** Wraps each function so that its promise rejects after `TIME_BUDGETS.callWithinMs`. */
 export function limitTime<T extends Calls>(clock: Clock, calls: T): T {
   const underWay = createDeadlineSet({
     clock,

@@ -1,5 +1,5 @@
 /**
- * The gateway, put together: the operations for callers, and the background duties. The server drives the
+ * Puts the gateway together: the operations for callers, and the background duties. The server runs the
  * duties on the real clock (`duties.ts`); tests call them one by one.
  */
 
@@ -58,30 +58,30 @@ export type GatewayDeps = {
   readonly limits: TaskLimits & {
     readonly agentsMax: number;
     readonly pushesMax: number;
-    /** Bytes that all agents may take of this process's memory. Default: any number. */
+    /** How many bytes all agents may take of this process's memory. Default: any number. */
     readonly agentBytesMax?: number;
   };
   readonly retention: Retention;
   readonly largeWork: LargeWork;
-  /** The pace of what is due. Default: a few milliseconds of CPU in a tick. */
+  /** The pace of due work. Default: a few milliseconds of CPU in a tick. */
   readonly keepPace?: KeepPace;
   /** Default: nothing is traced. */
   readonly tracing?: Tracing;
-  /** The gateway itself as the overview shows it. */
+  /** What the overview says of the gateway itself. */
   readonly overviewSettings?: OverviewSettings;
 };
 
-/** The background duties. None of them throws anything but what the store throws. */
+/** The background duties. They throw only what the store throws. */
 export type Duties = {
   /** Takes a bounded number of due entries and does what each needs; returns how many it took. */
   runDuePass(): Promise<number>;
-  /** Renews the leases of the pushes under way. Notes for administrators how the store is. */
+  /** Renews the leases of the pushes under way. Also notes the store's health for the overview. */
   renewLeases(): Promise<void>;
-  /** Stops the pushes under way whose task may move because its agent is gone. */
+  /** Stops pushes under way whose task may move because its agent is gone. */
   stopMovablePushes(): Promise<void>;
   /** Runs one bounded pass of retention; returns how much was removed. */
   trim(): Promise<number>;
-  /** Waits at most this long for the pushes under way, then abandons them. */
+  /** Waits for the pushes under way, at most this long, then abandons the rest. */
   drainPushes(graceMs: number): Promise<void>;
 };
 
@@ -92,9 +92,8 @@ const OVERVIEW_SETTINGS: OverviewSettings = {
   isMetricsPublic: false,
 };
 
-/** Puts the gateway together over its ports. */
 export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: Duties; figures: Figures } {
-  // From here on every touch and event passes through `seen`, which notes it for administrators.
+  // From here on, every touch and event passes through `seen`, which notes it for administrators.
   const seen = createSeen(given.store);
   const store = noteTouches(given.store, seen.contactStrips);
   const observer = noteEvents(given.observer, store, seen);
@@ -149,8 +148,8 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
         ...createExplainTask(shared),
         ...createPreviewMatch(shared),
       }),
-      // If a call may take long, or reports itself that the store is out, it has no deadline as a whole; each
-      // of its reads is bounded.
+      // Operations that may take long, or report an outage themselves, have no time limit as a whole. Each of
+      // their reads has one.
       ...createGetTask(shared),
       ...createReadOutput(shared),
       ...createClaimAnswer(shared),
@@ -176,7 +175,7 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
   };
 }
 
-/** The agent whose slot the task has no more; null if there is none. */
+/** Finds the agent whose slot the task no longer holds; null if there is none. */
 function findReleased(before: TaskState, after: TaskState): string | null {
   const isReleased = before.status === 'running' && (isSettled(after) || after.agent_id !== before.agent_id);
   return isReleased ? before.agent_id : null;

@@ -1,6 +1,6 @@
 /**
- * The operations of the document as routes. Each checks a request in one order, and the first failure is the
- * response; nothing behind it is looked at:
+ * Registers the operations of the document as routes. Each request is checked in one order. The first failure
+ * is the response, and nothing behind it is checked:
  *
  *   secret in query or header → body → secret in the body → agent_id → all that the document requires
  *   → handler
@@ -51,11 +51,11 @@ export type ApiLimits = JsonLimits &
   OutputLimits &
   StreamLimits & {
     readonly bodyBytesMax: number;
-    /** Of `writeOutput`. */
+    /** The largest body of `writeOutput`. */
     readonly outputBodyBytesMax: number;
   };
 
-/** The limits of the contract that no socket has a part in. */
+/** The limits of the contract that do not depend on a socket. */
 export const API_LIMITS: ApiLimits = {
   bodyBytesMax: 1024 * 1024,
   bodiesBytesMax: 64 * 1024 * 1024,
@@ -69,7 +69,7 @@ export const API_LIMITS: ApiLimits = {
   streamsOfOneMax: 100,
 };
 
-/** Stands around the operations: the simulator's faults. */
+/** Hooks around the operations, with which the simulator makes them fail. */
 export type Surroundings = {
   /** Runs an operation by `next`, or fails in its place. */
   readonly call: (operation: OperationId, ctx: Context, next: () => Promise<void>) => Promise<void>;
@@ -88,7 +88,7 @@ export type ApiDeps = {
   readonly clock: Clock;
   readonly largeWork: LargeWork;
   readonly streams: Streams;
-  /** Counts what readers have not taken. */
+  /** Counts the bytes that readers have not taken. */
   readonly readers?: Readers;
   readonly requireHost: RequireHost;
   /** Fires when the server drains. */
@@ -96,7 +96,7 @@ export type ApiDeps = {
   readonly surroundings?: Surroundings;
 };
 
-/** Operations that respond 400 when the body has no `agent_id`, before the schema is looked at. */
+/** Operations whose missing `agent_id` is a 400, reported before the schema is checked. */
 const AGENT_ID_FIRST: ReadonlySet<OperationId> = new Set([
   'heartbeatAgent',
   'reportResult',
@@ -107,8 +107,8 @@ const AGENT_ID_FIRST: ReadonlySet<OperationId> = new Set([
 ]);
 
 /**
- * Values that are stored as they were sent. Their bodies count until the response; of all others little is
- * left once the fields that the document does not declare are dropped.
+ * Fields that are stored as they were sent. A body with such a field counts until the response. Of other
+ * bodies little is left once undeclared fields are dropped.
  */
 const STORED_VALUES: Partial<Record<OperationId, string>> = {
   submitTask: 'payload',
@@ -118,8 +118,7 @@ const STORED_VALUES: Partial<Record<OperationId, string>> = {
 };
 
 /**
- * A handler as it is called here, where the operation is one of many. Its types are checked where it is
- * written.
+ * The type of a handler where the operation is not known. Its exact types are checked where it is defined.
  */
 type AnyHandler = (call: {
   path: Readonly<Record<string, string>>;
@@ -133,14 +132,14 @@ type AnyHandler = (call: {
 type AnyReply = {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** One of these four, or none. */
+  /** At most one of these four is set. */
   readonly body?: object;
   readonly rendered?: Buffer;
   readonly parts?: AsyncIterable<string>;
   readonly events?: EventSource;
 };
 
-/** Registers every operation. Throws when one has no handler. */
+/** Registers every operation. Throws if an operation has no handler. */
 export function registerOperations(router: Router, deps: ApiDeps): void {
   const { contract, gateway, settings, limits, surroundings } = deps;
   const handlers: Handlers = {
@@ -164,7 +163,7 @@ export function registerOperations(router: Router, deps: ApiDeps): void {
       checkRequest(deps, operation, bytesMax),
       callHandler(deps, operation, handler),
     ];
-    // Composed once: the router would do it at each call.
+    // Composed once, because the router would compose the chain at each call.
     router.register(path, [method], compose(chain), { name });
   }
 }
@@ -199,7 +198,7 @@ const checkAgentId: Middleware = (ctx, next) => {
   return next();
 };
 
-/** If a body is large, each pass over it is a piece of the large work. */
+/** Each pass over a large body is a piece of the large work. */
 function checkRequest({ limits, largeWork }: ApiDeps, operation: Operation, bytesMax: number): Middleware {
   const stored = STORED_VALUES[operation.operationId];
   const check = (ctx: Context): void => {
@@ -214,7 +213,7 @@ function checkRequest({ limits, largeWork }: ApiDeps, operation: Operation, byte
   };
 }
 
-/** Returns the parts of a valid request; throws a 422 that lists everything that is wrong. */
+/** Returns the parts of a valid request; throws a 422 that lists all errors. */
 function requireValid(operation: Operation, ctx: Context, limits: JsonLimits): RequestParts {
   const { query, errors: queryErrors } = operation.readQuery(ctx.state.query);
   const { body } = ctx.request;
@@ -236,7 +235,7 @@ function requireValid(operation: Operation, ctx: Context, limits: JsonLimits): R
   return parts;
 }
 
-/** One error for each place: a parameter that can't be decoded is not reported as missing as well. */
+/** Keeps one error for each place: a parameter that cannot be decoded is not reported as missing too. */
 function keepFirst(errors: readonly FieldError[]): readonly FieldError[] {
   const byPointer = new Map<string, FieldError>();
   for (const error of errors) if (!byPointer.has(error.pointer)) byPointer.set(error.pointer, error);
@@ -274,13 +273,13 @@ function callHandler(deps: ApiDeps, operation: Operation, handler: AnyHandler): 
   };
 }
 
-/** Characters that are rendered before everything else goes on: about a millisecond. */
+/** Rendering this many characters takes about a millisecond; then other work runs. */
 const PART_CHARS = 131_072;
 
 /**
- * Joins pieces to a body in parts, which its reader takes at its own pace: memory holds two of them, however
- * long the body is. If it fits into the first part, it is returned whole. Rejects when the first part can't
- * be rendered.
+ * Joins pieces to parts of a body, which its reader takes at its own pace. Memory holds two parts, however
+ * long the body is. A body that fits into one part is returned whole. Rejects if the first part cannot be
+ * rendered.
  */
 async function streamParts(pieces: AsyncIterable<string>): Promise<Readable | string> {
   const parts = joinShort(pieces);

@@ -1,6 +1,6 @@
 /**
- * The gateway as a Koa application, without a socket: `http.ts` gives it one, the simulator calls it in
- * process. A request passes these middlewares in this order:
+ * The gateway as a Koa application, without a socket: `http.ts` serves it, the simulator calls it in process.
+ * A request passes these middlewares in this order:
  *
  *   observe → headers → problems → host → cors → 304 → readers ─┬─► operations of the documents (`api.ts`)
  *                                                               ├─► pages, probes, metrics
@@ -23,7 +23,7 @@ import { matchesTag } from './response/entity-tag.ts';
 export type Page = {
   readonly path: string;
   readonly middleware: Middleware;
-  /** Whether any web page may read it, under every name. */
+  /** Whether any web page may read it, under any host name. */
   readonly isOpen?: boolean;
 };
 
@@ -38,10 +38,10 @@ export type AppDeps = Omit<ApiDeps, 'requireHost'> & {
   readonly trustedProxies: readonly string[];
 };
 
-/** Puts the application together. Throws when an operation of the document has no handler. */
+/** Puts the application together. Throws if an operation of the document has no handler. */
 export function createApp(deps: AppDeps): Koa {
   const { contract, pages, log, hostRule, readers, draining } = deps;
-  // Two, since each looks at all its routes for each request.
+  // Two routers, because a router looks at all its routes for each request.
   const [operationRouter, pageRouter] = [createRouter(), createRouter()];
   registerOperations(operationRouter, { ...deps, requireHost: hostRule.withoutSecret });
   for (const { path, middleware } of pages) pageRouter.get(path, middleware);
@@ -62,7 +62,7 @@ export function createApp(deps: AppDeps): Koa {
   return app;
 }
 
-/** Paths are compared as they are written, slash by slash. */
+/** Paths are case-sensitive, and a slash at the end makes a difference. */
 const createRouter = () => new Router({ sensitive: true, strict: true });
 
 /** Notes each request once its response is decided, for the log and the metrics. */
@@ -84,7 +84,6 @@ function observe({ clock, observer, trustedProxies }: AppDeps): Middleware {
   };
 }
 
-/** The headers of every response. */
 export function describeHeaders(version: string): Readonly<Record<string, string>> {
   return {
     'Task-Gateway-Version': version,
@@ -103,7 +102,7 @@ function setHeaders(headers: Readonly<Record<string, string>>, draining: AbortSi
   };
 }
 
-/** Responds with the problem that an error is. The log gets the cause of an unexpected one. */
+/** Responds with the problem for an error. The cause of an unexpected error is logged. */
 function turnErrorsIntoProblems(log: Pick<Log, 'error'>): Middleware {
   return async (ctx, next) => {
     try {
@@ -128,7 +127,7 @@ function turnErrorsIntoProblems(log: Pick<Log, 'error'>): Middleware {
   };
 }
 
-/** Resolves when the response has closed: nothing is sent any more. */
+/** Destroys the connection, and resolves once the response has closed. */
 async function cutOff(res: ServerResponse, error: Error): Promise<void> {
   if (res.destroyed) return;
   const closed = new Promise<void>((resolve) => res.once('close', resolve));
@@ -136,7 +135,7 @@ async function cutOff(res: ServerResponse, error: Error): Promise<void> {
   await closed;
 }
 
-/** Refuses a call under an unknown name or origin, while everybody knows the secret. */
+/** Refuses a call under an unknown name or origin while the secret is the public default. */
 function requireHost({ ofEveryCall }: HostRule, openPaths: ReadonlySet<string>): Middleware {
   return (ctx, next) => {
     requireOneHost(ctx);
@@ -145,7 +144,10 @@ function requireHost({ ofEveryCall }: HostRule, openPaths: ReadonlySet<string>):
   };
 }
 
-/** HTTP/1.0 may have none. With several, a proxy may go by another one than the gateway does. */
+/**
+ * Requires exactly one `Host`; in HTTP/1.0 it may be missing. If there were two, a proxy might use one and
+ * the gateway the other.
+ */
 function requireOneHost({ req: { headers, httpVersion, rawHeaders } }: Context): void {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -159,8 +161,8 @@ function requireOneHost({ req: { headers, httpVersion, rawHeaders } }: Context):
 }
 
 /**
- * Responds 304 to a caller that has the body already. Not by `ctx.fresh`: browsers send `Cache-Control:
- * no-cache` with an `If-None-Match` that a page sets, and `fresh` then ignores the tag.
+ * Responds 304 to a caller that has the body already. `ctx.fresh` cannot be used: it ignores the tag of
+ * browsers, which send `Cache-Control: no-cache` with an `If-None-Match` that a page sets.
  */
 const omitKnownBodies: Middleware = async (ctx, next) => {
   await next();
@@ -170,7 +172,10 @@ const omitKnownBodies: Middleware = async (ctx, next) => {
   ctx.body = null;
 };
 
-/** Responds to OPTIONS with the methods of the path. Throws a 405 with them, or a 404 where it has none. */
+/**
+ * Responds to OPTIONS with the methods of the path. Throws a 405 with these methods, or a 404 if there are
+ * none.
+ */
 const answerOtherMethods: Middleware = (ctx) => {
   const layers: readonly { readonly methods: readonly string[] }[] = ctx.matched ?? [];
   const methods = new Set(layers.flatMap((layer) => layer.methods));
@@ -188,7 +193,7 @@ const answerOtherMethods: Middleware = (ctx) => {
   ctx.status = 204;
 };
 
-/** Half a body must not look like a whole one: Koa has ended the connection. */
+/** Logs a response that was cut. Koa has ended the connection, so that half a body does not look whole. */
 function noteCutResponse(log: Log, error: NodeJS.ErrnoException, ctx: Context | undefined): void {
   const fields = { err: error, operation: ctx?.routerName };
   const hasLeft = error instanceof CallerGone || error.code === 'ERR_STREAM_PREMATURE_CLOSE';

@@ -1,11 +1,16 @@
-/** Which web pages may read responses: those of the configured origins, and any page what is open to all. */
+/**
+ * Which web pages may read responses: pages of the configured origins, and any page where the path is open to
+ * all.
+ */
 import cors from '@koa/cors';
 import type { Middleware } from 'koa';
 
 /** Origins that may call. A `*` among them allows all; an empty list allows none. */
 export type CorsOrigins = readonly string[];
 
-/** Creates the middleware. Off by default: without its headers a browser refuses to read a response. */
+/**
+ * Creates the middleware. Without configured origins it adds nothing, and browsers refuse to read a response.
+ */
 export function createCors(origins: CorsOrigins, openPaths: ReadonlySet<string>): Middleware {
   const isAll = origins.includes('*');
   const answer = cors({
@@ -21,7 +26,7 @@ export function createCors(origins: CorsOrigins, openPaths: ReadonlySet<string>)
     maxAge: 600,
     keepHeadersOnError: false,
   });
-  // It adds `Vary: Origin` to every response, also where that says nothing.
+  // `cors` would add `Vary: Origin` to every response, so it runs only where the origin matters.
   return (ctx, next) => {
     const isAsked = ctx.req.headers.origin !== undefined && (origins.length > 0 || openPaths.has(ctx.path));
     return isAsked ? answer(ctx, next) : next();

@@ -1,41 +1,39 @@
 /**
- * Which names the gateway may be called by. A web page can give a name of its own the gateway's address (DNS
- * rebinding): the browser then sends the page's calls here as calls to its own site. Such calls carry the
- * page's name in `Host` and its origin in `Origin`. So both must belong to this machine or be configured
- * where no secret of one's own stops the page: in a call that needs none and has none, and in every call
- * while the secret is the public default one. The probes and documents, which anyone may read, ask for
- * neither.
+ * Which names the gateway may be called by. A web page can give its own name the gateway's address (DNS
+ * rebinding): the browser then takes calls of the page for calls to its own site. Such calls carry the page's
+ * name in `Host` and its origin in `Origin`. Where no private secret stops the page, both must belong to this
+ * machine or be configured: in calls without a secret, and in all calls while the secret is the public
+ * default. Probes and documents are not checked, because anyone may read them.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { isLoopback } from '../net/networks.ts';
 import type { CorsOrigins } from './cors.ts';
 import { Problem } from './problems.ts';
 
-/** Throws a `Problem` (421 or 403) for a request that must not be served under its `Host` or `Origin`. */
+/** Throws a `Problem` (421 or 403) if a request must not be served under its `Host` or `Origin`. */
 export type RequireHost = (headers: IncomingHttpHeaders) => void;
 
-/** Which calls must come under a known `Host` and `Origin`. */
 export type HostRule = {
-  /** Asked of each, before anything else is known of it. */
+  /** Applied to each call before anything else is checked. */
   readonly ofEveryCall: RequireHost;
-  /** Asked of one that needs no secret and has none. */
+  /** Applied to calls that need no secret and have none. */
   readonly withoutSecret: RequireHost;
 };
 
 type KnownNames = {
-  /** Further names and addresses that the gateway may be called by, without ports. */
+  /** More names and addresses that the gateway may be called by, without ports. */
   readonly allowedHosts: readonly string[];
   readonly corsOrigins: CorsOrigins;
 };
 
 type HostSettings = KnownNames & {
-  /** Whether one of the gateway secrets is the default one, which everybody knows. */
+  /** Whether a gateway secret is the public default. */
   readonly isSecretPublic: boolean;
 };
 
 const pass: RequireHost = () => {};
 
-/** The sentences with which a call is refused. */
+/** The error details of refused calls. */
 type Refusals = { readonly misdirected: string; readonly origin_not_allowed: string };
 
 const REMEDY = 'set GATEWAY_AUTH to a secret of your own';
@@ -50,14 +48,14 @@ const NO_SECRET: Refusals = {
     'To web pages of other origins the gateway serves no call without a secret. Send the secret, or add the origin to CORS_ORIGINS.',
 };
 
-/** Creates the rule. A request of HTTP/1.0 needs no `Host`, and none needs an `Origin`. */
+/** Creates the rule. A missing `Origin` is allowed, and so is a missing `Host`. */
 export function createHostRule({ isSecretPublic, ...known }: HostSettings): HostRule {
   return isSecretPublic
     ? { ofEveryCall: createRequireHost(known, PUBLIC_SECRET), withoutSecret: pass }
     : { ofEveryCall: pass, withoutSecret: createRequireHost(known, NO_SECRET) };
 }
 
-/** Creates what refuses calls under other names and origins than the known ones. */
+/** Creates the check that refuses calls under unknown names and origins. */
 export function createRequireHost({ allowedHosts, corsOrigins }: KnownNames, says: Refusals): RequireHost {
   const allowed = new Set(allowedHosts.map(normalizeHost));
   const isAllowed = (host: string): boolean => allowed.has(host) || isLoopback(host);
@@ -78,12 +76,12 @@ export function createRequireHost({ allowedHosts, corsOrigins }: KnownNames, say
   };
 }
 
-/** The host of `host:port`; an IPv6 address keeps its brackets. */
+/** Removes the port of `host:port`; an IPv6 address keeps its brackets. */
 function removePort(host: string): string {
   return host.replace(/:\d*$/, '');
 }
 
-/** Lower case, without the brackets of an IPv6 address and the dot of a complete name. */
+/** Lowers the case, and removes the brackets of an IPv6 address and the dot at the end of a name. */
 function normalizeHost(host: string): string {
   return host
     .replace(/^\[(.*)\]$/, '$1')

@@ -1,6 +1,6 @@
 /**
- * Puts the gateway's HTTP together: the application of `app.ts` with the pages of the process, on the server
- * of `server.ts`.
+ * Puts the gateway's HTTP together: the application of `app.ts` with all its pages, on the server of
+ * `server.ts`.
  */
 import type { AddressInfo } from 'node:net';
 import type { LargeWork } from '../async/large-work.ts';
@@ -38,26 +38,28 @@ export const HTTP_LIMITS: HttpLimits = {
 export type HttpSettings = {
   /** Whether heartbeat, report and unregister must carry the secret. */
   readonly isAgentAuthRequired: boolean;
-  /** Whether other machines may call for agents without the secret: then such calls learn of no task. */
+  /**
+   * Whether other machines may call for agents without the secret. Responses to such calls then name no task.
+   */
   readonly areStrangersServed?: boolean;
   readonly corsOrigins: CorsOrigins;
   /** Networks of proxies that name the caller in `X-Forwarded-For` or `Forwarded`; default none. */
   readonly trustedProxies?: readonly string[];
-  /** Whether a gateway secret is the public default one; see `host-rule.ts`. By default it is not. */
+  /** Whether a gateway secret is the public default (`host-rule.ts`). Default: no. */
   readonly isSecretPublic?: boolean;
-  /** Names that calls without a secret of the gateway's own may come under, beside those of its machine. */
+  /** More host names that calls without a gateway secret may use, beside names of this machine. */
   readonly allowedHosts?: readonly string[];
   /** Time between two pings of an event stream; default 15 s. */
   readonly pingIntervalMs?: number;
-  /** Whether `/metrics` needs no secret; by default it needs that of the administrator. */
+  /** Whether `/metrics` needs no secret. Default: it needs the administrator's secret. */
   readonly isMetricsPublic?: boolean;
-  /** Whether the console is served; by default it is. */
+  /** Whether the console is served, and what it may do. Default: `on`. */
   readonly console?: ConsoleMode;
 };
 
 export type HttpDeps = {
   readonly gateway: Gateway;
-  /** The secrets that are accepted: two of each while one is being changed, else one. */
+  /** The accepted secrets: two of each kind while a secret is being changed, else one. */
   readonly secrets: { readonly gateway: readonly string[]; readonly admin: readonly string[] };
   readonly limits: HttpLimits;
   readonly settings: HttpSettings;
@@ -66,33 +68,33 @@ export type HttpDeps = {
   readonly log: Log;
   readonly observer: Pick<Observer, 'noteRequest'>;
   readonly largeWork: LargeWork;
-  /** Renders the metrics; see `probes.ts`. */
+  /** Renders the metrics (`probes.ts`). */
   readonly renderMetrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
 };
 
 export type Http = {
   /** Starts to listen; resolves with the address. Port 0 selects a free one. */
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
-  /** Each compiles a piece of what has not been needed yet. */
+  /** Each function compiles one part, which is otherwise compiled when it is first needed. */
   readonly preparations: readonly (() => void)[];
   /**
-   * From now on readiness is a 503, and all calls are answered. Open streams end with a time to reconnect;
-   * later ones go on. Idempotent.
+   * Makes readiness a 503, while calls are still answered. Open streams end and tell their readers when to
+   * reconnect; later streams go on. Idempotent.
    */
   announceEnd(): void;
   /**
-   * Stops accepting connections: those that are open close after their next response, and all that are
-   * left after `graceMs`. Long polls return at once, and streams end with a time to reconnect.
-   * Resolves when every connection has closed. Idempotent.
+   * Stops accepting connections. Open connections close after their next response; the rest is closed after
+   * `graceMs`. Long polls return at once, and streams tell their readers when to reconnect. Resolves when
+   * every connection has closed. Idempotent.
    */
   drain(options: DrainOptions): Promise<void>;
   /** How many event streams are open. */
   streamCount(): number;
-  /** The version of the contract, which is the gateway's. */
+  /** The version of the contract, which is also the gateway's. */
   readonly version: string;
 };
 
-/** Assembles the server; it does not listen yet. Throws when an operation of the document has no handler. */
+/** Assembles the server without listening. Throws if an operation of the document has no handler. */
 export async function createHttp(deps: HttpDeps): Promise<Http> {
   const { limits, settings, log } = deps;
   const { trustedProxies = [], corsOrigins, pingIntervalMs } = settings;
@@ -139,11 +141,9 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
 }
 
 type Shared = Pick<Parameters<typeof createApp>[0], 'contract' | 'secrets' | 'hostRule'> & {
-  /** Fires when the server's end is announced. */
   readonly ending: AbortSignal;
 };
 
-/** The pages beside the operations. */
 function listPages(
   { gateway, settings, renderMetrics }: HttpDeps,
   { contract, secrets, hostRule, ending }: Shared,

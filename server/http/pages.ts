@@ -1,7 +1,7 @@
 /**
- * The pages beside the operations: the documents of the contract, an index of them at `/`, and the page at
- * `/docs`: the two documents, rendered by Swagger UI, and the files it loads. Those are generated, and are
- * read with the first request for each: most gateways are never asked for them.
+ * The pages beside the operations: the documents of the contract, an index of them at `/`, and `/docs`, where
+ * Swagger UI shows the documents. Their files are generated, and read with the first request for each,
+ * because most gateways are never asked for them.
  */
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import type { Context, Middleware } from 'koa';
 import { loadOnce } from '../async/load-once.ts';
 import { buildTag } from './response/entity-tag.ts';
 
-/** A page that does not change while the server runs. */
+/** A page that stays the same while the server runs. */
 export type Page = {
   readonly path: string;
   readonly contentType: string;
@@ -30,12 +30,12 @@ const DOCUMENTS = [
 
 type Route = { readonly path: string; readonly middleware: Middleware };
 
-/** Reads the whole document, which is not served: the operations and their validators are made of it. */
+/** Reads the whole document. It is not served; operations and validators are built from it. */
 export function readWholeDocument(): unknown {
   return JSON.parse(readFileSync(findDocument('openapi.whole.json'), 'utf8'));
 }
 
-/** The routes of the published documents; each is read with its first request. */
+/** Lists the routes of the published documents. Each document is read with its first request. */
 export function listDocumentRoutes(): readonly Route[] {
   return DOCUMENTS.map((document) => {
     const load = loadOnce(() => readDocument(document));
@@ -50,7 +50,7 @@ export function listDocumentRoutes(): readonly Route[] {
   });
 }
 
-/** Reads a document as it is served: JSON in one line and without code samples, which `/docs` shows. */
+/** Reads a document as it is served: JSON in one line, without the code samples, which only `/docs` shows. */
 async function readDocument({ path, file, contentType }: (typeof DOCUMENTS)[number]) {
   const text = await readFile(findDocument(file), 'utf8');
   const isJson = contentType === 'application/json';
@@ -79,8 +79,7 @@ export function buildIndex(version: string): Page {
 }
 
 /**
- * The folder of the files that are generated for a page and served as they are. A package of the server has
- * the folders of the repository, so that they are found in the same place.
+ * Finds the folder of a page's generated files. The server's package has the same folders as the repository.
  */
 export function findServedFiles(page: 'console' | 'docs'): URL {
   return new URL(`../../generated/${page}/`, import.meta.url);
@@ -95,12 +94,12 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-/** The type of such a file, by the end of its name; of any other it is text. */
+/** Finds the content type by the end of the file's name; any other file is text. */
 export function findContentType(file: string): string {
   return CONTENT_TYPES[file.split('.').at(-1) ?? ''] ?? 'text/plain; charset=utf-8';
 }
 
-/** Builds a page; its ETag changes with its content. */
+/** Builds a page with an ETag over its content. */
 export function buildPage(path: string, contentType: string, body: Buffer): Page {
   return { path, contentType, body, etag: buildTag(body) };
 }
@@ -110,7 +109,7 @@ export function respondWithPage(ctx: Context, page: Page, headers: Readonly<Reco
   ctx.body = page.body;
 }
 
-/** Sends a caller to another address, given relative to its own. */
+/** Redirects to a location that is relative to the request's path. */
 export function redirectTo(status: 302 | 308, location: string): Middleware {
   return (ctx) => {
     ctx.status = status;
@@ -121,7 +120,7 @@ export function redirectTo(status: 302 | 308, location: string): Middleware {
 
 const OPEN_HEADERS = {
   'Access-Control-Allow-Origin': '*',
-  // A copy may be kept, and is used once the gateway says that it is current.
+  // A browser may keep a copy, but must ask whether it is current.
   'Cache-Control': 'no-cache',
 };
 
@@ -137,12 +136,12 @@ const DOCS_FILES = [
   ...['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt'],
 ];
 
-/** The documents that the page shows, with their code samples. */
+/** The documents that `/docs` shows, with their code samples. */
 const DOCS_DOCUMENTS = ['openapi.3.2.json', 'openapi.admin.json'];
 
 /**
- * Scripts, styles and calls of the page's own origin alone; images are part of its styles. Nothing inline,
- * nothing evaluated, and no other page may frame it.
+ * The page may load scripts and styles of its own origin and call it; its styles contain images. Inline
+ * scripts and evaluation are forbidden, and no other page may frame this one.
  */
 const DOCS_HEADERS = {
   'Content-Security-Policy': [
@@ -150,11 +149,13 @@ const DOCS_HEADERS = {
     ...["connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
   ].join('; '),
   'Cross-Origin-Opener-Policy': 'same-origin',
-  // A copy may be kept, and is used once the gateway says that it is current.
   'Cache-Control': 'no-cache',
 };
 
-/** The routes of the page and its files. With a slash at its end its relative addresses would be wrong. */
+/**
+ * Lists the routes of the page and its files. `/docs/` is redirected, because there its relative addresses
+ * would be wrong.
+ */
 export function listDocsRoutes(): readonly Route[] {
   const routes = [...DOCS_FILES, ...DOCS_DOCUMENTS].map((file) => {
     const path = file === 'index.html' ? '/docs' : `/docs/${file}`;

@@ -9,13 +9,13 @@ import type { RequireHost } from './host-rule.ts';
 import { RETRY_AFTER_SECONDS } from './problems.ts';
 import { hasAdminSecret, requireAdminSecret, type Secrets } from './request/secrets.ts';
 
-/** Where the two are: liveness, readiness. Every page may read them, under every name. */
+/** The paths of liveness and readiness. Every web page may read them, under any host name. */
 export const PROBE_PATHS = ['/livez', '/readyz'] as const;
 
 /**
- * `/livez` is 200 as long as the process responds; `/readyz` is 503, with the reason in general words, while
- * calls would fail. A warning leaves it 200: calls succeed, and a load balancer must not take the gateway
- * out.
+ * Creates the probes. `/livez` is 200 as long as the process responds. `/readyz` is 503, with a general
+ * reason, while calls would fail. A warning keeps it 200: calls succeed, so load balancers must not take the
+ * gateway out.
  */
 export function createProbes(
   gateway: Pick<Gateway, 'health'>,
@@ -44,7 +44,7 @@ function respondJson(ctx: Context, status: number, body: object): void {
   ctx.body = JSON.stringify(body);
 }
 
-/** Why the gateway is not ready, as everybody may read it. The store's own message is in the log alone. */
+/** The reasons that everybody may read. The store's own message is only logged. */
 export const REASONS: Readonly<Record<OutageKind, string>> = {
   silent: 'The store does not reply.',
   full: 'The store is full.',
@@ -62,15 +62,15 @@ type MetricsPageDeps = {
   readonly secrets: Secrets;
   /** Whether no secret is needed. */
   readonly isPublic: boolean;
-  /** Asked of a call that needs no secret and has none. */
+  /** Checks the host of a call that needs no secret and has none. */
   readonly requireHost: RequireHost;
-  /** Renders the metrics of this moment; bounded in time and in how often it does so. */
+  /** Renders the present metrics. It limits how long that takes and how often it happens. */
   readonly render: () => Promise<{ readonly contentType: string; readonly text: string }>;
 };
 
 /**
- * Creates `/metrics`: the metrics as Prometheus text, for the administrator or, if that is set, for every
- * caller under a known name. It throws a 401 for a missing or wrong secret.
+ * Creates `/metrics`: the metrics as Prometheus text, for the administrator. If `isPublic`, every caller
+ * under a known name may read them. Throws a 401 for a missing or wrong secret.
  */
 export function createMetricsRoute({ secrets, isPublic, requireHost, render }: MetricsPageDeps): Middleware {
   return async (ctx) => {

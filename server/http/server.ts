@@ -1,6 +1,6 @@
 /**
- * The node:http server: sizes and times of headers and requests, connections, and a problem as the response
- * to bytes that are not valid HTTP. It is started once and ended once.
+ * The node:http server: limits on headers, requests and connections, and a problem as the response to bytes
+ * that are not valid HTTP. It is started once and ended once.
  */
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
@@ -9,47 +9,45 @@ import { http } from './node-http.ts';
 import { describeProblem, Problem } from './problems.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
-/** Time between two checks for requests that take too long. */
+/** How often requests are checked for taking too long. */
 const CHECK_MS = 1_000;
 /**
- * Longer than proxies keep an idle connection (load balancers expect more than 60 s), so that none sends a
- * request while it is closed, and than the time between two heartbeats.
+ * How long an idle connection is kept. Load balancers keep theirs for up to 60 s; the gateway keeps it
+ * longer, so that none sends a request while its connection closes. It is also longer than the time between
+ * two heartbeats.
  */
 const KEEP_ALIVE_MS = 75_000;
 const IDLE_CHECK_MS = 20;
 /**
- * A connection without traffic for this long is closed: longer than the longest poll and the longest ping
- * interval.
+ * A connection without traffic is closed after this long, which exceeds the longest poll and ping interval.
  */
 const IDLE_MS = 300_000;
 
 export type ServerLimits = {
   readonly connectionsMax: number;
-  /** Time for the headers of a request, from its first byte. */
+  /** How long the headers of a request may take, from its first byte. */
   readonly headersMs: number;
-  /** Time for a whole request. */
+  /** How long a whole request may take. */
   readonly requestMs: number;
-  /** The address whose share a connection counts for; null for none. */
+  /** The address under which a connection is counted; null if it is not counted by address. */
   readonly addressOf: (socket: Socket) => string | null;
 };
 
 export type DrainOptions = {
   /** After this long every connection is closed. */
   readonly graceMs: number;
-  /** Whether an idle connection stays until then, for a call that may be on its way. */
+  /** Whether idle connections stay open until then, because a call may be on its way on them. */
   readonly keepsIdle: boolean;
 };
 
 export type HttpServer = {
-  /** Starts to listen; resolves with the address. Port 0 selects a free one. */
+  /** Starts to listen, and resolves with the address. Port 0 selects a free one. */
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
-  /**
-   * Stops listening, calls `onStop`, and waits until every connection has closed. Idempotent.
-   */
+  /** Stops listening, calls `onStop`, and waits until every connection has closed. Idempotent. */
   drain(options: DrainOptions, onStop: () => void): Promise<void>;
 };
 
-/** Creates the server around a listener; `headers` are those of the responses that it sends by itself. */
+/** Creates the server around a listener. `headers` are for the responses that the server sends by itself. */
 export function createServer(
   listener: RequestListener,
   limits: ServerLimits,
@@ -62,12 +60,12 @@ export function createServer(
       requestTimeout: limits.requestMs,
       connectionsCheckingInterval: Math.min(CHECK_MS, limits.headersMs, limits.requestMs),
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // The application answers as it refuses everything else.
+      // The application itself refuses requests without `Host`.
       requireHostHeader: false,
     },
     (req, res) => {
       req.url = toOriginForm(req.url);
-      // Behind another response of its connection nothing is rendered until that one has been sent.
+      // Without a socket, earlier responses of the connection are not sent yet. Rendering waits for them.
       if (res.socket === null) res.once('socket', () => listener(req, res));
       else listener(req, res);
     },
@@ -75,10 +73,10 @@ export function createServer(
   server.maxConnections = limits.connectionsMax;
   limitConnections(server, limits);
   server.timeout = IDLE_MS;
-  // Other expectations of a caller are ignored, as HTTP allows; Node would refuse them with a bare 417.
+  // Other expectations are ignored, as HTTP allows. Node would refuse them with a bare 417.
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   server.on('checkContinue', (req, res) => {
-    // Behind another response of its connection Node would write this line between that one's head and body.
+    // Without a socket, an earlier response is not finished, and Node would write this line into it.
     if (res.socket !== null) res.writeContinue();
     server.emit('request', req, res);
   });
@@ -104,8 +102,8 @@ export function createServer(
 }
 
 /**
- * The request target in origin form: an absolute form loses its authority, any other text becomes an unknown
- * path.
+ * Turns the request target into origin form: an absolute URL loses its authority, and any other text becomes
+ * an unknown path.
  */
 function toOriginForm(url = '/'): string {
   if (url.startsWith('/')) return url;
@@ -114,8 +112,8 @@ function toOriginForm(url = '/'): string {
 }
 
 /**
- * Closes a connection at once when its remote address has half of all connections already. If the address
- * says nothing about its caller (null), only the number of all bounds it.
+ * Closes a new connection if its remote address has half of all connections already. Addresses that do not
+ * identify a caller (null) are only bounded by the number of all connections.
  */
 function limitConnections(server: Server, { connectionsMax, addressOf }: ServerLimits): void {
   const open = createAmounts<string>();
@@ -133,8 +131,8 @@ function limitConnections(server: Server, { connectionsMax, addressOf }: ServerL
 }
 
 /**
- * Responds to bytes that are no request, behind the last response of their connection, and closes it. Where
- * the bytes cut a request or a response, it only closes the connection.
+ * Responds to invalid bytes after the last response of their connection, then closes the connection. If the
+ * bytes cut a request or a response, the connection is only closed.
  */
 function respondToInvalid(
   server: Server,
@@ -164,22 +162,21 @@ function respondToInvalid(
 }
 
 /**
- * Where the invalid bytes stand on their connection, by the last response there: `alone` when nothing else
- * waits for a response, `behind` a complete request whose response is still to come, `within` a request or
- * response that they cut.
+ * Where invalid bytes stand on their connection. `alone`: nothing else waits for a response. `behind`: a
+ * complete request waits for its response. `within`: they cut a request or a response.
  */
 function classifyPosition(last: ServerResponse | undefined): 'alone' | 'behind' | 'within' {
   if (!last || last.writableFinished) return 'alone';
   if (last.req.complete && (last.writableEnded || !last.headersSent)) return 'behind';
   if (last.headersSent) return 'within';
-  // A response has no socket until the responses before it have been sent.
+  // A response gets its socket once the responses before it have been sent.
   return last.socket === null ? 'within' : 'alone';
 }
 
 /**
- * When a process stops listening, the kernel resets the connections that still wait to be accepted, and when
- * it closes an idle one, a call may be on its way there. A proxy keeps connections for its next calls, so few
- * wait while those are left open; afterwards each closes behind a response, or is closed by the proxy.
+ * Stops listening and closes the connections. A call is lost if its idle connection closes while it is on its
+ * way, or if its connection still waits to be accepted, because the kernel resets such connections. With
+ * `keepsIdle` both are rare: proxies reuse idle connections, and each closes behind its next response.
  */
 async function close(
   server: Server,
@@ -187,10 +184,10 @@ async function close(
   onStop: () => void,
 ): Promise<void> {
   if (!server.listening) return;
-  // The close() of node:http would close the idle connections, too.
+  // The close() of node:http would close idle connections too.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   onStop();
-  // A connection becomes idle only when its last response has been sent.
+  // A connection counts as idle only after its last response has been sent.
   const idle = keepsIdle ? undefined : setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const grace = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
@@ -210,7 +207,7 @@ function renderInvalid(problem: Problem, common: Readonly<Record<string, string>
   return `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
 }
 
-/** The problem of an invalid request, by the code of Node's error. */
+/** Builds the problem of an invalid request from the code of Node's error. */
 function buildInvalidProblem(code: string | undefined, { headersMs, requestMs }: ServerLimits): Problem {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':

@@ -1,10 +1,9 @@
 /**
- * The log that a person reads when a task does not run. At `info`, bounded by `log-limit.ts`, it says when an
- * agent comes, goes or is drained, when pushes do not reach one, when no agent serves a tag, when agents
- * report tasks as failed or are lost with them, when a secret is refused. At `debug` it has each step of each
- * task, each push and each request.
+ * The log that a person reads when a task does not run. At `info`, bounded by `log-limit.ts`, it has agents
+ * that come, go or are drained, pushes that do not reach their agent, tags without an agent, failed and lost
+ * tasks, and refused secrets. At `debug` it has each step of each task, each push and each request.
  *
- * No line has a payload, a result, an error that an agent reported, a query or an endpoint.
+ * No line has a payload, a result, an agent's error, a query or an endpoint.
  */
 import { createBoundedMap } from '../async/bounded-map.ts';
 import { type AgentRecord, PULL_ENDPOINT } from '../domain/agent.ts';
@@ -16,11 +15,11 @@ import { createLogLimit, type LogLimit } from './log-limit.ts';
 
 export type ActivityLog = {
   readonly observer: Partial<Observer>;
-  /** Logs what was only counted so far. */
+  /** Logs what has only been counted so far. */
   flush(): void;
 };
 
-/** Creates it. While debug lines are not written, nothing is built for them. */
+/** Creates the log. It builds debug lines only if they are written. */
 export function createActivityLog(deps: { readonly log: Log; readonly clock: Clock }): ActivityLog {
   const limit = createLogLimit(deps);
   const failures = createPushFailures(limit, deps.clock);
@@ -83,7 +82,7 @@ function describeAgent(change: AgentChange, record: AgentRecord): object {
   }
 }
 
-/** Logs a task that ended for want of an agent, by its agent's report, or with its agent. */
+/** Logs a task that failed because no agent took it, its agent reported a failure, or its agent was lost. */
 function noteFailure(limit: LogLimit, { request_id, before, after, trigger }: TaskStep): void {
   const type = describeTags([after.task_type]);
   const agent_id = before.value.agent_id ?? after.agent_id ?? '';
@@ -114,19 +113,21 @@ function noteRefusedSecret(limit: LogLimit, { peer, operation, path }: ServedReq
   limit.note('a request was refused: its secret is missing or wrong', address, fields);
 }
 
-/** So many characters of tags, or of a type, are logged: if there are more, the rest is left out. */
+/** Longer lists of tags, and longer types, are cut to this length. */
 const TAG_CHARS_MAX = 200;
 
 function describeTags(tags: readonly string[]): string {
-  // No more than what may fit is joined: an agent may have very many.
+  // Cut before joining, because an agent may have very many tags.
   const text = tags.slice(0, TAG_CHARS_MAX).join(', ');
   return text.length > TAG_CHARS_MAX ? `${text.slice(0, TAG_CHARS_MAX)}… (${tags.length} tags)` : text;
 }
 
-/** Agents whose failing pushes are remembered; of others the next failure counts as the first. */
+/**
+ * How many agents with failing pushes are remembered. A forgotten agent's next failure counts as the first.
+ */
 const FAILING_MAX = 10_000;
 
-/** Logs the first push to an agent that fails, and the first one that succeeds again. */
+/** Logs the first failing push to an agent, and the first that succeeds again. */
 function createPushFailures(limit: LogLimit, clock: Clock) {
   const failing = createBoundedMap<string, { readonly sinceMs: number; count: number }>(FAILING_MAX);
 
@@ -149,7 +150,7 @@ function createPushFailures(limit: LogLimit, clock: Clock) {
   }
 
   return {
-    /** When an agent is busy, it has replied: this is no failure. */
+    /** An agent that is busy has replied, so it is reached. */
     note(push: EndedPush): void {
       const { agent_id, outcome } = push;
       if (agent_id === null) return;
@@ -167,7 +168,7 @@ function createPushFailures(limit: LogLimit, clock: Clock) {
   };
 }
 
-/** The 32 digits of the trace; undefined when the task was submitted without one. */
+/** The 32 digits of the trace; undefined if the task was submitted without one. */
 function findTraceId(trace: TraceContext | undefined): string | undefined {
   return trace?.traceparent.split('-')[1];
 }

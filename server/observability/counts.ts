@@ -1,6 +1,6 @@
 /**
- * The counters and histograms of this process: plain numbers that hot paths increment. They are counted from
- * the start, whether they are read or not, so one costs some ten nanoseconds and nothing is loaded for it.
+ * The counters and histograms of this process: plain numbers that hot paths increment. Counting begins at the
+ * start, even if nobody reads the counts, and costs some ten nanoseconds each time.
  */
 import { outcomeOf } from '../domain/history.ts';
 import { OUTCOMES, type TaskOutcome } from '../domain/history-record.ts';
@@ -10,8 +10,8 @@ import type { PushOutcome } from '../ports/pusher.ts';
 import { COMMIT_ENDS, METRICS, type MetricName, PUSH_OUTCOMES } from './metrics-table.ts';
 
 /**
- * The counts of a histogram: for each bucket the values in it alone, in the last one those above all bounds.
- * For example, with the bounds 0.1 and 1, the values 0.05, 0.5 and 7 are counted as 1, 1 and 1.
+ * The counts of a histogram: one for each bucket, and a last one for values above all bounds. For example,
+ * with the bounds 0.1 and 1, the values 0.05, 0.5 and 7 are counted as 1, 1 and 1.
  */
 export type Distribution = {
   readonly bounds: readonly number[];
@@ -25,10 +25,8 @@ export type Sample = {
   readonly value: number | Distribution;
 };
 
-/** The series of each metric, if it has any. */
 export type Samples = Partial<Record<MetricName, readonly Sample[]>>;
 
-/** The names of the histograms. */
 type HistogramName = {
   [N in MetricName]: (typeof METRICS)[N] extends { readonly buckets: readonly number[] } ? N : never;
 }[MetricName];
@@ -88,7 +86,7 @@ export function createCounts(): Counts {
   };
 }
 
-/** Buckets are few, so the right one is found by looking at one after the other. */
+/** There are few buckets, so a linear search is fast enough. */
 function createHistogram(name: HistogramName): Histogram {
   const { buckets: bounds } = METRICS[name];
   const counts = new Float64Array(bounds.length + 1);
@@ -105,7 +103,7 @@ function createHistogram(name: HistogramName): Histogram {
   };
 }
 
-/** By operation and status: as many as the contract has operations with their statuses. */
+/** Histograms by operation and status. There is one for each status of the contract's operations. */
 function createRequestHistograms(): {
   find(operation: string, status: number | null): Histogram;
   read(): readonly Sample[];
@@ -137,12 +135,12 @@ function read(histogram: Histogram): Distribution {
   return histogram.read();
 }
 
-/** A metric without labels. */
+/** The sample of a metric without labels. */
 export function single(value: number | Distribution): readonly Sample[] {
   return [{ labels: {}, value }];
 }
 
-/** A metric with one label, whose values are the keys. */
+/** The samples of a metric with one label. The keys are the label's values. */
 export function labelled<K extends string, V>(
   label: string,
   values: Readonly<Record<K, V>>,
@@ -154,7 +152,7 @@ export function labelled<K extends string, V>(
   }));
 }
 
-/** A value for each name. */
+/** Creates a value for each name. */
 function mapOf<K extends string, V>(names: readonly K[], create: () => V): Record<K, V> {
   return Object.fromEntries(names.map((name) => [name, create()])) as Record<K, V>;
 }

@@ -1,4 +1,4 @@
-/** The gauges: read when a scrape comes, from counts kept anyway. */
+/** The gauges. A scrape reads them from counts that are kept anyway. */
 import { waitAtMost } from '../async/waiting.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Figures, TaskFigures } from '../ports/figures.ts';
@@ -18,15 +18,15 @@ export type GaugeSources = {
   readonly storeKind: 'memory' | 'sqlite' | 'redis';
 };
 
-/** If the store has not replied by then, it counts as out for this scrape, which must not wait for it. */
+/** If the store takes longer to reply, a scrape counts it as out instead of waiting. */
 const STORE_WITHIN_MS = 2_000;
 
-/** The stage of a disk that takes no new tasks, agents and output. */
+/** The disk takes no new tasks, agents and output. */
 const STAGE_NEARLY_FULL = 1;
-/** The stage of a disk that takes no writes, while what it holds is read. */
+/** The disk takes no writes, but can be read. */
 const STAGE_READ_ONLY = 2;
 
-/** Reads all gauges. While the store is out, what it holds is left out. Never rejects. */
+/** Reads all gauges. During an outage, the figures of the store are left out. Never rejects. */
 export async function readGauges(sources: GaugeSources): Promise<Samples> {
   const { store, figures, streamCount, openTasksMax, version, storeKind } = sources;
   const tasks = await readTasks(sources);
@@ -57,7 +57,7 @@ async function readTasks({ clock, log, figures }: GaugeSources): Promise<TaskFig
     const tasks = await waitAtMost(clock, STORE_WITHIN_MS, figures.readTasks());
     return tasks === 'late' ? null : tasks;
   } catch (error) {
-    // An outage has its own line.
+    // The store logs its outage itself.
     if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'a scrape could not count the tasks');
     return null;
   }

@@ -1,27 +1,27 @@
 /**
- * Bounds what is logged of things that happen often: in a minute at most this many lines of one kind, and of
- * one key (an agent, an address, some tags) one alone. The rest is counted, and one line says at the end of
- * the minute how often each kind happened in addition and which key most often. For example, when an agent is
- * back 200 times in a minute, one line says so at once, and one at the end counts the other 199.
+ * Bounds the log lines about things that happen often. In a minute, each kind gets at most 5 lines, and each
+ * key of a kind (an agent, an address, some tags) one line. The rest is counted: one line at the end of the
+ * minute says how often each kind happened beyond that, and its most frequent key. For example, when an agent
+ * is back 200 times in a minute, one line says so at once, and the last line counts the other 199.
  */
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 
 export type LogLimit = {
-  /** Logs at `info`, or counts. `kind` is the message without its fields; `key` what it is about. */
+  /** Logs at `info`, or counts. `kind` is the message without fields; `key` is what the message is about. */
   note(kind: string, key: string, fields: object): void;
-  /** Logs what was counted so far. Called once more at the end of the process. */
+  /** Logs what has only been counted so far. Called once more at the end of the process. */
   flush(): void;
 };
 
 const WINDOW_MS = 60_000;
-/** Lines of one kind in a minute. */
+/** How many lines of one kind are logged in a minute. */
 const LINES_MAX = 5;
-/** This many keys of one kind are counted one by one; all others count as one. */
+/** How many keys of one kind are counted separately. All other keys are counted together. */
 const KEYS_MAX = 200;
 const OTHER_KEYS = 'others';
 
-/** One kind in this minute: how many lines were logged, how often each key came again. */
+/** What happened of one kind in this minute: the lines logged, and how often each key was repeated. */
 type Kind = { lines: number; readonly repeats: Map<string, number> };
 
 export function createLogLimit({ log, clock }: { readonly log: Log; readonly clock: Clock }): LogLimit {
@@ -36,7 +36,7 @@ export function createLogLimit({ log, clock }: { readonly log: Log; readonly clo
     if (counted.length > 0) log.info({ counted }, 'happened again in the last minute, not logged one by one');
   }
 
-  /** A minute begins with its first line, and has a timer only once something is counted. */
+  /** Starts a timer for the end of the minute. A minute in which nothing is counted needs none. */
   function flushAtEnd(): void {
     if (isTimed) return;
     isTimed = true;
@@ -69,7 +69,9 @@ export function createLogLimit({ log, clock }: { readonly log: Log; readonly clo
   };
 }
 
-/** `an agent is back: 120 more (worker-1: 80)`: how often, and its most frequent key; undefined for none. */
+/**
+ * Writes `an agent is back: 120 more (worker-1: 80)`, with the most frequent key; undefined without repeats.
+ */
 function describeRepeats(kind: string, repeats: ReadonlyMap<string, number>): string | undefined {
   let total = 0;
   let [mostKey, most] = ['', 0];

@@ -1,9 +1,9 @@
 /**
- * Every metric of the gateway, once, as data: name, type, labels, help and buckets. OPERATING.md has the same
- * table; a test compares them.
+ * All metrics of the gateway as data: name, type, labels, help and buckets. OPERATING.md has the same table;
+ * a test compares them.
  *
- * No label has unbounded values, such as a type, a tag, a session or an id. Each metric says whether it
- * speaks of this process alone or of the whole store:
+ * No label has unbounded values, such as a type, a tag, a session or an id. Each metric describes this
+ * process or the whole store:
  *
  *   process   what this process has done, or has now: add it up over the replicas
  *   store     what the store holds, the same from every replica: take any of them, never the sum
@@ -16,7 +16,7 @@ export const PUSH_OUTCOMES = [
   'unknown',
 ] as const satisfies readonly PushOutcome['kind'][];
 export const COMMIT_ENDS = ['applied', 'conflict', 'unavailable'] as const;
-/** One metric. `buckets` are the upper bounds of a histogram, in seconds, without the last one. */
+/** One metric. `buckets` are the upper bounds of a histogram, in seconds, without the last bucket. */
 export type Metric = {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly of: 'process' | 'store';

@@ -1,7 +1,6 @@
 /**
- * The metrics of the process and of Node, measured by the client library, but for those for which it would
- * scan at each scrape: for example, to count connections it lists all of them, and all open files while other
- * work waits.
+ * The metrics of the process and of Node, measured by the client library. Left out are metrics for which the
+ * library would scan at each scrape: for example, to count connections it lists them all.
  */
 import type { Registry } from '@prometheus-io/client';
 import type { Family } from './text-families.ts';
@@ -11,12 +10,12 @@ export type NodeMetrics = {
   readonly Registry: typeof Registry;
   read(): Promise<{
     readonly families: readonly object[];
-    /** How late the event loop was since the last reading, at its 99th percentile. */
+    /** How late the event loop was since the last reading: the 99th percentile. */
     readonly delaySeconds: number;
   }>;
 };
 
-/** Left out: their cost grows with the open connections. */
+/** Left out, because their cost grows with the open connections. */
 const SCANNING = [
   ...['nodejs_active_handles', 'nodejs_active_handles_total'],
   ...['nodejs_active_requests', 'nodejs_active_requests_total'],
@@ -24,7 +23,7 @@ const SCANNING = [
   'process_open_fds',
 ];
 
-/** How often the library looks at the event loop. Its figures include this time. */
+/** How often the library looks at the event loop. Its figures include this interval. */
 const LOOK_EVERY_MS = 20;
 const DELAY = 'nodejs_eventloop_lag_p99_seconds';
 
@@ -43,14 +42,15 @@ export async function createNodeMetrics(
       const [measured, descriptors] = await Promise.all([register.getMetricsAsJSON(), countDescriptors()]);
       const lag = measured.find(({ name }) => name === DELAY)?.values[0]?.value ?? 0;
       const delaySeconds = Number.isFinite(lag) ? Math.max(0, lag - LOOK_EVERY_MS / 1_000) : 0;
-      // The library would leave out, or add up, what it takes for the same figure of several processes.
+      // Without this the library would add up figures or leave them out, as if they came from several
+      // processes.
       const families = measured.map((family) => ({ ...family, aggregator: 'first' }));
       return { families: [...families, ...describeDescriptors(descriptors)], delaySeconds };
     },
   };
 }
 
-/** Under the name that the library gives it. */
+/** Describes the count of open files under the library's name for it. */
 function describeDescriptors(count: number | null): readonly Family[] {
   if (count === null) return [];
   const help = 'Number of open file descriptors.';

@@ -1,6 +1,6 @@
 /**
- * Puts together what observes the gateway: the counts and the log of what happens, and the metrics page that
- * is made of the counts and the gauges.
+ * Puts together what observes the gateway: the counts, the log of what happens, and the metrics page with
+ * counts and gauges.
  */
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
@@ -13,13 +13,13 @@ import { createScrape, type MetricsText } from './scrape.ts';
 
 export type Observability = {
   readonly observer: Observer;
-  /** Creates the function that renders all metrics, once there is something to read gauges from. */
+  /** Creates the function that renders all metrics. Called once the sources of the gauges exist. */
   createMetricsPage(
     sources: Omit<GaugeSources, 'clock' | 'log'> & {
       readonly countDescriptors: () => Promise<number | null>;
     },
   ): () => Promise<MetricsText>;
-  /** Logs what was only counted so far. Called when nothing more happens. */
+  /** Logs what has only been counted so far. Called when nothing more will happen. */
   flush(): void;
 };
 

@@ -1,13 +1,13 @@
 /**
- * Joins observers to one, and reports what happens behind two ports: when a commit of the store ends, and
- * when a push does.
+ * Joins several observers to one. It also wraps two ports, so that observers learn when a commit or a push
+ * ends.
  */
 import type { Clock } from '../ports/clock.ts';
 import type { CommitEnd, EndedPush, Observer } from '../ports/observer.ts';
 import type { Pusher, PushOutcome } from '../ports/pusher.ts';
 import type { Store } from '../ports/store.ts';
 
-/** One observer out of several, each of which observes what it has a method for. */
+/** Joins observers. Each part gets the calls that it has a method for. */
 export function joinObservers(parts: readonly Partial<Observer>[]): Observer {
   const listOf = <K extends keyof Observer>(name: K): readonly Observer[K][] =>
     parts.flatMap((part) => (part[name] ? [part[name]] : []));
@@ -37,7 +37,7 @@ export function joinObservers(parts: readonly Partial<Observer>[]): Observer {
 
 type Deps = { readonly clock: Clock; readonly observer: Pick<Observer, 'noteCommit' | 'notePush'> };
 
-/** The same store; how each commit ends is reported. */
+/** Wraps the store to report how each commit ends. */
 export function observeCommits(store: Store, { clock, observer }: Deps): Store {
   return {
     ...store,
@@ -55,9 +55,7 @@ export function observeCommits(store: Store, { clock, observer }: Deps): Store {
   };
 }
 
-/**
- * The same pusher; when an attempt ends by itself, it is reported. If it was stopped, its end says nothing.
- */
+/** Wraps the pusher to report how each attempt ends, except attempts that were stopped. */
 export function observePushes<P extends Pusher>(pusher: P, deps: Deps): P {
   return {
     ...pusher,
@@ -70,7 +68,9 @@ export function observePushes<P extends Pusher>(pusher: P, deps: Deps): P {
   };
 }
 
-/** Apart from the push, whose task must not stay in memory while the agent works on its response. */
+/**
+ * A function of its own, so that the closure does not keep the task while the agent works on its response.
+ */
 function createNoteEnd(
   { clock, observer }: Deps,
   ids: Pick<EndedPush, 'request_id' | 'agent_id' | 'trace'>,

@@ -1,7 +1,7 @@
 /**
- * Renders all metrics as Prometheus text. The client library is loaded for the first scrape: without one it
- * costs nothing, and what it measures of Node begins there. Scrapes within a second share one rendering, so
- * however many there are, they cost no more than one a second.
+ * Renders all metrics as Prometheus text. The first scrape loads the client library, and what that measures
+ * of Node begins there. Scrapes within a second share one rendering, so they never cost more than one a
+ * second.
  */
 import { loadOnce } from '../async/load-once.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -14,16 +14,16 @@ type ScrapeDeps = {
   readonly readCounts: () => Samples;
   /** Never rejects. */
   readonly readGauges: () => Promise<Samples>;
-  /** How many files and connections the process has open; null where the system does not say. */
+  /** How many files and connections the process has open; null if the system does not say. */
   readonly countDescriptors: () => Promise<number | null>;
 };
 
 export type MetricsText = { readonly contentType: string; readonly text: string };
 
-/** A text is returned again until it is so old. */
+/** How long a rendered text is returned again. */
 const KEEP_MS = 1_000;
 
-/** Creates the function that renders the metrics of this moment. */
+/** Creates the function that renders the present metrics. */
 export function createScrape(deps: ScrapeDeps): () => Promise<MetricsText> {
   const { clock } = deps;
   const loadNodeMetrics = loadOnce(() => createNodeMetrics(deps.countDescriptors));

@@ -1,15 +1,15 @@
-/** Writes samples as the plain objects that the client library renders: one family for each metric. */
+/** Turns samples into the plain objects that the client library renders: one family for each metric. */
 import type { Distribution, Sample, Samples } from './counts.ts';
 import { METRICS, type Metric, type MetricName } from './metrics-table.ts';
 
-/** A value of a family; `metricName` where it is not the family's. */
+/** A value of a family. `metricName` is set if it differs from the family's name. */
 type FamilyValue = {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
   readonly metricName?: string;
 };
 
-/** A metric with all its series, as the library has them in its own JSON. */
+/** A metric with all its series, in the JSON form of the library. */
 export type Family = {
   readonly name: string;
   readonly help: string;
@@ -17,7 +17,7 @@ export type Family = {
   readonly values: readonly FamilyValue[];
 };
 
-/** Returns the families of all metrics with samples, in the order of the table. */
+/** Returns the families of all metrics that have samples, in the order of the table. */
 export function describeFamilies(samples: Samples): readonly Family[] {
   return (Object.keys(METRICS) as MetricName[]).flatMap((name) => {
     const found = samples[name];
@@ -29,7 +29,7 @@ export function describeFamilies(samples: Samples): readonly Family[] {
   });
 }
 
-/** The help of a metric, and how the figures of several replicas belong together. */
+/** The help of a metric, with a sentence on what the figures of several replicas mean. */
 function describeHelp(name: MetricName): string {
   const { help, of }: Metric = METRICS[name];
   const scope = of === 'process' ? 'Of this process.' : 'Of the whole store: every replica says the same.';
@@ -40,7 +40,7 @@ function valuesOf(name: string, { labels, value }: Sample): readonly FamilyValue
   return typeof value === 'number' ? [{ labels, value }] : bucketsOf(name, labels, value);
 }
 
-/** Buckets count what is in them and in all smaller ones. */
+/** Turns counts into cumulative buckets: each counts its values and those of all smaller buckets. */
 function bucketsOf(
   name: string,
   labels: Sample['labels'],

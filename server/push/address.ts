@@ -1,16 +1,16 @@
 /**
- * Which addresses a push may go to. Private and loopback addresses are allowed, because agents run there.
- * Addresses at which no agent can listen, and addresses that give credentials to any caller inside the
- * network, are always forbidden; no setting allows them. The validated address is the one the socket connects
- * to, so a host name that resolves to another address later cannot bypass the rules.
+ * Which addresses a push may go to. Private and loopback addresses are allowed, because agents run there. Two
+ * kinds are always forbidden: addresses at which no agent can listen, and addresses that give credentials to
+ * any caller inside the network. The socket connects to the validated address itself, so a host name that
+ * resolves to another address later cannot bypass the rules.
  */
 import { isIP } from 'node:net';
 import { buildNetworkList, containsAddress, extractIpv4Addresses, unmapAddress } from '../net/networks.ts';
 
-/** Returns why an address is forbidden, in a few words, or null when a push may go there. */
+/** Returns why an address is forbidden, in a few words; null if a push may go there. */
 export type ValidateAddress = (address: string) => string | null;
 
-/** Always forbidden, whatever the allow list says. The first reason that matches is the one returned. */
+/** Networks that no setting can allow. The first match gives the reason. */
 const FORBIDDEN: readonly { readonly reason: string; readonly networks: readonly string[] }[] = [
   {
     reason: 'cloud metadata',
@@ -42,9 +42,9 @@ const forbiddenLists = FORBIDDEN.map(({ reason, networks }) => ({
 }));
 
 /**
- * Creates the validation for two lists of addresses and networks. An IPv6 address that carries an IPv4
- * address is validated as both. `deny` is checked before `allow`; a non-empty `allow` list forbids every
- * address outside it. Throws when an entry of a list cannot be parsed.
+ * Creates the validation from two lists of addresses and networks. An IPv6 address that carries an IPv4
+ * address is validated as both. `deny` is checked before `allow`. If `allow` is not empty, it forbids all
+ * addresses outside it. Throws if an entry cannot be parsed.
  */
 export function createAddressValidation(lists: {
   readonly allow: readonly string[];

@@ -5,12 +5,10 @@
  *      |                           |                         |                       |
  *      +-------------------------- failure, abort or timeout ------------------------+----------> over
  *
- * undici calls `onRequestStart` right before the first byte goes to a connected socket, and never for a
- * request that could not begin. So an attempt that fails while waiting was certainly not taken; one that
- * fails after it was written is unknown. An agent may respond late, but it must take the request: one that
- * takes its bytes more slowly than a least rate fails as unknown. The outcome is final with the status line;
- * the rest of the response is read only so that the connection can be used again. The outcome is resolved
- * once.
+ * undici calls `onRequestStart` right before the first byte goes to a connected socket. So an attempt that
+ * fails while it waits was certainly not taken; one that fails later is unknown. An agent may respond late,
+ * but must take the bytes of the request at a minimum rate. The outcome is final with the status line, and
+ * resolved once. The rest of the response is read only so that the connection can be used again.
  */
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../ports/clock.ts';
@@ -24,11 +22,11 @@ import {
   describeFailure,
 } from './response-outcome.ts';
 
-/** The error when an attempt was abandoned while the agent could not have seen it. */
+/** The error of an attempt that was abandoned before the agent could see it. */
 export const ABANDONED_EARLY = 'abandoned before anything was written';
 const bodyTooLong = () => new AttemptFailure('the rest of the response is too long');
 const TOO_MANY_INTERIM = 'too many interim responses';
-/** Interim responses (1xx) that one attempt may send; with more it fails. */
+/** How many interim responses (1xx) an attempt may get before it fails. */
 const INTERIM_MAX = 100;
 
 type AttemptDeps = {
@@ -40,13 +38,13 @@ type AttemptDeps = {
   readonly wallMs: () => number;
   /** Called once, with the outcome. */
   readonly resolve: (outcome: PushOutcome) => void;
-  /** Called when nothing of the request is left to send: it was written, or the attempt is over. */
+  /** Called when no more bytes of the request will be sent: it was written, or the attempt is over. */
   readonly onSent: () => void;
 };
 
 export function createAttempt(deps: AttemptDeps): Dispatcher.DispatchHandler {
   const { limits, signal, clock, wallMs, resolve, onSent } = deps;
-  /** Null while the attempt is waiting: nothing has been written. */
+  /** Null while the attempt waits, so nothing has been written. */
   let controller: Dispatcher.DispatchController | null = null;
   let resolved = false;
   const timeLimit = createTimeLimit((error) => controller?.abort(error));
@@ -64,13 +62,16 @@ export function createAttempt(deps: AttemptDeps): Dispatcher.DispatchHandler {
     resolve(outcome);
   }
 
-  /** While it waits, the outcome is certain at once; if a connection is being opened, it ends by itself. */
+  /**
+   * Ends the attempt. If nothing was written, the outcome is certain at once; a connection that is being
+   * opened ends by itself.
+   */
   function abandon(): void {
     if (controller) controller.abort(new AttemptFailure('abandoned before a response'));
     else finish(buildUntaken(ABANDONED_EARLY));
   }
 
-  /** The time to take the request grows with what was taken of it. */
+  /** Sets the time limit for sending, which grows with the bytes that the agent takes. */
   function limitSending(): void {
     const withinMs = sendWithinMs + (sentBytes / sendBytesPerSecond) * 1_000;
     timeLimit.begin(startedMs + withinMs - clock.monotonicMs(), 'the agent does not read the request');
@@ -79,7 +80,7 @@ export function createAttempt(deps: AttemptDeps): Dispatcher.DispatchHandler {
   signal.addEventListener('abort', abandon, { once: true });
   return {
     onRequestStart(started) {
-      // Abandoned in the meantime, or started a second time: nothing is written.
+      // The attempt was abandoned meanwhile, or is started a second time, so nothing is written.
       if (resolved || controller) return started.abort(new AttemptFailure(ABANDONED_EARLY));
       controller = started;
       startedMs = clock.monotonicMs();
@@ -120,7 +121,7 @@ export function createAttempt(deps: AttemptDeps): Dispatcher.DispatchHandler {
   };
 }
 
-/** One time limit after the other: each takes the place of the one before. */
+/** Creates the timer of an attempt. Each new limit replaces the one before. */
 function createTimeLimit(abort: (error: AttemptFailure) => void) {
   let timer: NodeJS.Timeout | undefined;
   return {

@@ -1,8 +1,8 @@
 /**
- * Opens the connections of pushes, to allowed addresses only. Three checks, in this order: a literal address
- * is validated before a socket exists (it needs no lookup); a host name is validated by the addresses it
- * resolves to now; and the socket's own remote address is validated again before anything is written. The
- * callback of a connection is called exactly once, within the time limit.
+ * Opens the connections of pushes, only to allowed addresses. There are three checks, in this order. A
+ * literal address is validated before a socket exists. A host name is validated by the addresses that it
+ * resolves to now. The socket's remote address is validated again before anything is written. The callback of
+ * a connection is called exactly once, within the time limit.
  */
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction, connect as openPlain, type Socket } from 'node:net';
@@ -18,28 +18,28 @@ export type Resolve = (
 ) => void;
 
 export type Connector = {
-  /** Opens one connection; undici calls it. Fails with an `AttemptFailure` or an error of Node. */
+  /** Opens one connection for undici. Fails with an `AttemptFailure` or an error of Node. */
   readonly connect: buildConnector.connector;
-  /** Ends every connection, also while it is still being opened. */
+  /** Ends every connection, even while it is being opened. */
   destroyAll(): void;
 };
 
 type Deps = {
   readonly validateAddress: ValidateAddress;
-  /** For lookup, connection and TLS handshake together. */
+  /** The limit for lookup, connection and TLS handshake together. */
   readonly connectWithinMs: number;
   readonly resolve: Resolve;
 };
 
 /**
- * TCP keep-alive starts after this long without traffic: it detects a dead connection, and routers that
- * translate addresses keep the connection open.
+ * On a connection without traffic, TCP keep-alive starts after this long. It detects dead connections, and
+ * keeps routers that translate addresses from dropping the connection.
  */
 const KEEP_ALIVE_AFTER_MS = 60_000;
 /**
- * A write to the socket is over when the operating system has taken it, so that "sent" means that this
- * process holds nothing more of a request. A TLS socket knows one size for reading and writing: up to this
- * may be left.
+ * Makes a write end when the operating system has taken the bytes, so that "sent" means that this process
+ * holds nothing of a request. A TLS socket has one size for reading and writing, so up to this much may be
+ * left.
  */
 const SEND_WITHOUT_BUFFER = { writableHighWaterMark: 1 };
 const TLS_BUFFER_BYTES = 16_384;
@@ -76,7 +76,7 @@ export function createConnector(deps: Deps): Connector {
       if (error) callback(error, null);
       else callback(null, socket);
     };
-    // The listener is never removed: an error event without a listener would end the process.
+    // The listener stays forever: an error event without a listener would end the process.
     socket.on('error', finish);
     socket.once('close', () => finish(new AttemptFailure(CLOSED_EARLY)));
     socket.once('connect', () => {
@@ -106,7 +106,7 @@ function openSocket(options: buildConnector.Options, lookup: LookupFunction): So
   return openTls({ host, port: Number(port || 443), lookup, ...tls });
 }
 
-/** Wraps a resolver so that it returns allowed addresses only. */
+/** Wraps a resolver so that it returns only allowed addresses. */
 function createAllowedLookup(validateAddress: ValidateAddress, resolve: Resolve): LookupFunction {
   return (hostname, options, done) => {
     resolve(hostname, (error, addresses) => {
@@ -120,7 +120,7 @@ function createAllowedLookup(validateAddress: ValidateAddress, resolve: Resolve)
   };
 }
 
-/** Why none of the addresses can be used: the reason of the first one, or that there are no addresses. */
+/** Says why no address can be used: the reason of the first one, or that there are none. */
 function describeNoAddress(validateAddress: ValidateAddress, addresses: readonly LookupAddress[]): string {
   const first = addresses[0];
   return first ? `forbidden address: ${validateAddress(first.address)}` : 'DNS: no address';

@@ -1,22 +1,26 @@
-/** The limits of a push, in one place. All have defaults; tests set small ones. */
+/** The limits of a push. All have defaults; tests set small ones. */
 import { PUSH_RESPONSE_WITHIN_MS } from '../domain/delivery.ts';
 
 export type PushLimits = {
-  /** For lookup, connection and TLS handshake together. */
+  /** The limit for lookup, connection and TLS handshake together. */
   readonly connectWithinMs: number;
   /**
-   * An agent must take the whole request within this time and a second more for this many bytes that it took.
+   * The agent must take the whole request within `sendWithinMs`, plus a second for each `sendBytesPerSecond`
+   * bytes that it has taken.
    */
   readonly sendWithinMs: number;
   readonly sendBytesPerSecond: number;
-  /** From the request's first byte to the status line: an agent may respond when its work is finished. */
+  /**
+   * From the request's first byte to the status line. It is long, because an agent may respond after its
+   * work.
+   */
   readonly responseWithinMs: number;
-  /** For the rest of the response, after its status line. */
+  /** The limit for the rest of the response, after its status line. */
   readonly bodyWithinMs: number;
   readonly bodyBytesMax: number;
-  /** An unused connection is kept for this long, unless the agent asks for less. */
+  /** How long an unused connection is kept, unless the agent asks for less. */
   readonly idleMs: number;
-  /** Origins with a connection at once; an origin without a connection does not count. */
+  /** How many origins may have connections at once. */
   readonly originsMax: number;
 };
 

@@ -1,6 +1,6 @@
 /**
- * The request of a push, in plain values: the task as JSON under the headers of Standard Webhooks. The pusher
- * sends it over the network, the simulator to the agents of a test.
+ * Builds the request of a push: the task as JSON under the headers of Standard Webhooks. The pusher sends it
+ * over the network; the simulator gives it to the agents of a test.
  */
 import { renderJson } from '../domain/json-text.ts';
 import type { Push } from '../ports/pusher.ts';
@@ -8,15 +8,14 @@ import type { Signer } from './signature.ts';
 
 export type PushRequest = {
   readonly method: 'POST';
-  /** Names in lower case and values, one after the other. */
+  /** Names in lower case and values, alternating. */
   readonly headers: string[];
   readonly body: Buffer;
 };
 
 /**
- * Builds the request of the agent's contract: the whole TaskInfo, with the headers of Standard Webhooks.
- * `wallMs` is the time of this host: agents compare it with their own, and refuse what is too old.
- * Returns an error text when the task cannot be encoded.
+ * Builds the request that the contract describes. `wallMs` is the time of this host; agents compare it with
+ * their own and refuse old requests. Returns an error text if the task cannot be encoded.
  */
 export function buildPushRequest(
   push: Push,
@@ -41,7 +40,10 @@ export function buildPushRequest(
   return { method: 'POST', headers, body };
 }
 
-/** Payloads come from JSON and are limited in size, so this should succeed; but a push must never throw. */
+/**
+ * Should always succeed, because payloads come from JSON and are limited in size. But a push must never
+ * throw.
+ */
 function encodeBody(task: Push['task']): Buffer | undefined {
   try {
     return renderJson(task);

@@ -1,9 +1,9 @@
 /**
  * Sends assignments to agents. One attempt is one request on one connection: it is never pipelined, never
  * repeated here, and never follows a redirect. `push()` never throws or rejects: every call resolves with an
- * outcome, and `close()` ends every connection.
+ * outcome. `close()` ends every connection.
  *
- * undici is a seventh of all modules and is loaded when it is first needed, or before, in `prepare()`.
+ * undici has a seventh of all modules, so it is loaded when it is first needed, or by `prepare()`.
  */
 import { lookup } from 'node:dns';
 import type { Agent } from 'undici';
@@ -22,21 +22,21 @@ import { buildUntaken } from './response-outcome.ts';
 import { createSigner } from './signature.ts';
 import { createTraceparent } from './traceparent.ts';
 
-/** An agent that asks for more with `Keep-Alive: timeout` gets this. */
+/** An agent may ask for at most this with `Keep-Alive: timeout`. */
 const IDLE_MAX_MS = 60_000;
-/** All headers of one response. */
+/** The size of all headers of one response. */
 const HEADER_BYTES_MAX = 16_384;
 
 export type PusherDeps = {
   readonly clock: Clock;
   readonly log: Pick<Log, 'error'>;
-  /** Signing secrets, the newest first; without any, pushes are not signed. */
+  /** Signing secrets, the newest first. Without any, pushes are not signed. */
   readonly secrets: readonly string[];
-  /** Addresses and networks; an empty `allow` allows every address that can be allowed. */
+  /** Addresses and networks. An empty `allow` allows all that are not forbidden. */
   readonly allow: readonly string[];
   readonly deny: readonly string[];
   readonly limits?: Partial<PushLimits>;
-  /** The time of this host; the real one by default. */
+  /** The time of this host; default: the real one. */
   readonly wallMs?: () => number;
   /** Resolves names in place of the system's resolver. */
   readonly resolve?: Resolve;
@@ -44,15 +44,15 @@ export type PusherDeps = {
 
 const MISSING_CLIENT = 'the gateway cannot load its HTTP client; its log says why';
 
-/** The system's resolver, on one of the threads that `process-setup.js` asks for. */
+/** The system's resolver, which runs on the threads that `process-setup.js` asks for. */
 const lookUp: Resolve = (hostname, done) => {
   lookup(hostname, { all: true }, (error, addresses = []) => done(error, addresses));
 };
 
-/** A pusher that may load what it needs before its first push: some 50 ms of work. */
+/** A pusher that can load what it needs before its first push: some 50 ms of work. */
 export type PreparedPusher = Pusher & { prepare(): Promise<void> };
 
-/** Creates the pusher. Throws when an entry of `allow` or `deny` cannot be parsed. */
+/** Creates the pusher. Throws if an entry of `allow` or `deny` cannot be parsed. */
 export function createPusher(deps: PusherDeps): PreparedPusher {
   const { clock, wallMs = Date.now } = deps;
   const limits = { ...PUSH_LIMITS, ...deps.limits };
@@ -67,7 +67,7 @@ export function createPusher(deps: PusherDeps): PreparedPusher {
   const load = loadOnce(async () => {
     try {
       const loaded = await createAgent(connector.connect, limits);
-      // `close` found nothing to end.
+      // If `close` ran meanwhile, there was nothing to destroy yet.
       if (closing) await loaded.destroy();
       agent = loaded;
       return loaded;
@@ -80,9 +80,10 @@ export function createPusher(deps: PusherDeps): PreparedPusher {
   let closing: Promise<void> | null = null;
 
   return {
-    // No closure here refers to the push or its body: an attempt may stay open for minutes after it was sent.
+    // No closure here keeps the push or its body, because an attempt may stay open for minutes after it was
+    // sent.
     push(push, signal, onSent = ignore) {
-      // Validated at registration, but a stored agent may be older than the rules.
+      // Checked at registration, but the agent may have been stored before the present rules.
       const target = parseEndpoint(push.endpoint);
       if (typeof target === 'string') return Promise.resolve(buildUntaken(target));
       if (closing || signal.aborted) return Promise.resolve(buildUntaken(ABANDONED_EARLY));
@@ -105,7 +106,7 @@ export function createPusher(deps: PusherDeps): PreparedPusher {
     },
 
     async prepare() {
-      // A failure is logged, and fails the pushes that need it.
+      // A failure is logged, and each push that needs undici fails.
       await load().catch(() => undefined);
     },
 
@@ -128,7 +129,7 @@ async function createAgent(
     connect,
     pipelining: 1,
     allowH2: false,
-    // Off: the attempt has its own timer.
+    // Off, because the attempt has its own timer.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: limits.idleMs,

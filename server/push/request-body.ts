@@ -1,12 +1,12 @@
 /**
- * The body of a push as it is written to the connection. undici keeps the body it was given until the
- * response is complete, which may be five minutes after the body was sent. So, if a body is not short, it is
- * given as a stream that drops its bytes when they are taken:
+ * The body of a push as it is written to the connection. undici keeps the body until the response is
+ * complete, which may be five minutes later. So a long body is a stream that drops its bytes once they are
+ * taken:
  *
  *   up to 4 KiB    the buffer itself; the socket and its parser cost more
  *   longer         a stream of 64 KiB parts; each part is taken after the one before has left the process
  *
- * Cost of an open push: its body's bytes until the last part was taken, then nothing.
+ * An open push costs its body's bytes until the last part is taken, then nothing.
  */
 import { Readable } from 'node:stream';
 
@@ -14,7 +14,7 @@ import { Readable } from 'node:stream';
 const KEPT_BYTES_MAX = 4_096;
 const PART_BYTES = 65_536;
 
-/** Creates what undici sends. The caller keeps no reference to the bytes. */
+/** Creates what undici sends. The caller must keep no reference to the bytes. */
 export function createRequestBody(bytes: Buffer): Buffer | Readable {
   return bytes.length <= KEPT_BYTES_MAX ? bytes : createPartStream(bytes);
 }
@@ -31,7 +31,7 @@ function createPartStream(bytes: Buffer): Readable {
         rest = rest.subarray(PART_BYTES);
         this.push(part);
       } else {
-        // Copied: a part that waits in the socket would keep the memory of the whole body.
+        // Copied, because a part that waits in the socket would keep the whole body in memory.
         const last = Buffer.from(rest);
         rest = null;
         this.push(last);

@@ -6,7 +6,7 @@
  *                  503, which is also `busy`
  *   unknown        everything else
  *
- * The error texts are for the administrator's listing. They never contain text that the agent sent.
+ * Administrators read the error texts. They never contain text that the agent sent.
  */
 import type { PushOutcome } from '../ports/pusher.ts';
 
@@ -27,7 +27,7 @@ export function classifyResponse(status: number, retryAfter: unknown, wallMs: nu
     : { kind: 'unknown', status, error, retryAfterMs };
 }
 
-/** Builds the outcome of an attempt of which nothing was written: the agent cannot have the task. */
+/** Builds the outcome of an attempt that wrote nothing: the agent cannot have the task. */
 export function buildUntaken(error: string): PushOutcome {
   return { kind: 'untaken', status: null, error, busy: false, leave: false, retryAfterMs: null };
 }
@@ -38,8 +38,8 @@ export function buildUnknown(error: string): PushOutcome {
 }
 
 /**
- * Parses `Retry-After` (whole seconds or an HTTP date) into milliseconds from now. It is not bounded here:
- * `retryPauseMs()` says how long is waited at most. Returns null for any other value.
+ * Parses `Retry-After` (whole seconds or an HTTP date) into milliseconds from now; `retryPauseMs()` limits
+ * the pause later. Returns null for any other value.
  */
 export function parseRetryAfterMs(value: unknown, nowMs: number): number | null {
   const text = (Array.isArray(value) ? String(value[0]) : typeof value === 'string' ? value : '').trim();
@@ -62,7 +62,7 @@ export class AttemptFailure extends Error {
   override readonly name = 'AttemptFailure';
 }
 
-/** Describes a failure in a few words. `written`: whether the request may have reached the agent. */
+/** Describes a failure in a few words. `written` says whether the request may have reached the agent. */
 export function describeFailure(error: unknown, written: boolean): string {
   if (error instanceof AttemptFailure) return error.message;
   const code = readErrorCode(error);
@@ -75,7 +75,7 @@ export function describeFailure(error: unknown, written: boolean): string {
   return code === '' ? 'no connection' : `no connection: ${code.toLowerCase()}`;
 }
 
-/** Names of undici's errors. */
+/** Names of undici's errors for responses that are not valid HTTP. */
 const INVALID_RESPONSES: ReadonlySet<string> = new Set(['HTTPParserError', 'HeadersOverflowError']);
 
 const FAILURES: Readonly<Record<string, string>> = {
@@ -106,7 +106,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   EPROTO: 'TLS: the handshake failed',
 };
 
-/** Error codes come from Node and its libraries. A code of any other form is not repeated. */
+/** Reads the code of an error of Node or its libraries. A code of any other form is not repeated. */
 function readErrorCode(error: unknown): string {
   if (typeof error !== 'object' || error === null || !('code' in error)) return '';
   return typeof error.code === 'string' && /^[A-Z0-9_]{1,60}$/.test(error.code) ? error.code : '';

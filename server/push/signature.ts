@@ -4,13 +4,13 @@
  */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 
-/** Signs one message; returns the value of `webhook-signature`, or null when no secret is configured. */
+/** Signs one message. Returns the value of `webhook-signature`; null if no secret is configured. */
 export type Signer = (id: string, timestampSeconds: number, body: Buffer) => string | null;
 
 /**
- * Creates the signer. A secret is `whsec_` and base64, or any other text, which is used as its UTF-8 bytes.
- * With two secrets (during rotation) the header contains both signatures, the newest first, so that an agent
- * can use either.
+ * Creates the signer. A secret is `whsec_` and base64, or any other text, of which the UTF-8 bytes are used.
+ * With two secrets (during rotation) the header has both signatures, the newest first, so that agents can use
+ * either.
  */
 export function createSigner(secrets: readonly string[]): Signer {
   const keys = secrets.map(createKey);
@@ -25,14 +25,14 @@ export function createSigner(secrets: readonly string[]): Signer {
 
 const BASE64_PREFIX = 'whsec_';
 
-/** Created once for each secret: to sign with plain bytes takes Node five times as long. */
+/** Created once for each secret, because signing with plain bytes takes Node five times as long. */
 function createKey(secret: string): KeyObject {
   return secret.startsWith(BASE64_PREFIX)
     ? createSecretKey(secret.slice(BASE64_PREFIX.length), 'base64')
     : createSecretKey(secret, 'utf8');
 }
 
-/** Whether a secret can sign: after `whsec_` there must be non-empty base64; any other text is valid. */
+/** Whether a secret can sign: non-empty base64 after `whsec_`, or any other text. */
 export function isSigningSecret(secret: string): boolean {
   if (!secret.startsWith(BASE64_PREFIX)) return true;
   return /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/.test(

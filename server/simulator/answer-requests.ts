@@ -1,7 +1,7 @@
 /**
  * A gateway without a network: it answers a `Request` of the platform with a `Response`. The gateway's own
  * application decides everything that a caller sees; light-my-request calls it in process. This file carries
- * the rest: bodies, streams, callers that leave.
+ * bodies and streams, and tells the application when callers leave.
  */
 import type { RequestListener, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
@@ -16,8 +16,8 @@ type Deps = {
 };
 
 /**
- * Responds to a request under this path. Rejects as `fetch` does: if the caller has left, with the signal's
- * reason; if a fault takes the response away, with a `NoResponse`.
+ * Responds to a request under this path. Rejects as `fetch` does: with the signal's reason if the caller has
+ * left, with a `NoResponse` if a fault takes the response away.
  */
 export type AnswerRequest = (request: Request, path: string, signal: AbortSignal) => Promise<Response>;
 
@@ -57,7 +57,7 @@ export function createAnswerRequest({ listener, transcript, activity }: Deps): A
       const { method } = request;
       const text = bytes === null ? {} : { body: bytes.toString('utf8') };
       note('request', Object.assign({ method, path: `${path}${search}`, headers }, text));
-      // Without the name of its own: in a variable no name is foreign.
+      // `Host` is left out: nobody can reach a gateway in a variable by a foreign name.
       const { host: _, ...sent } = Object.fromEntries(request.headers);
       const {
         statusCode,
@@ -99,7 +99,7 @@ export function createAnswerRequest({ listener, transcript, activity }: Deps): A
   };
 }
 
-/** Headers of a connection, which there is none of. */
+/** Headers of a connection, which does not exist here. */
 const OF_CONNECTION = /^(connection|date|keep-alive|transfer-encoding)$/;
 
 async function readWhole(body: Readable): Promise<Buffer> {
@@ -111,11 +111,14 @@ async function readWhole(body: Readable): Promise<Buffer> {
 type Reading = {
   readonly signal: AbortSignal;
   readonly note: (kind: string, fields: object) => void;
-  /** Ends the call, as a caller does that closes its connection. */
+  /** Ends the call, like a caller that closes its connection. */
   readonly hangUp: () => void;
 };
 
-/** Passes on the pieces of a stream as they are read. Where it is cut or the caller leaves, it fails. */
+/**
+ * Passes on the pieces of a stream as they are read. The result fails if the stream is cut or the caller
+ * leaves.
+ */
 function followPieces(body: Readable, { signal, note, hangUp }: Reading): ReadableStream<Uint8Array> {
   const decoder = new TextDecoder();
   return new ReadableStream<Uint8Array>({

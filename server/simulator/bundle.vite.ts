@@ -2,14 +2,14 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
-/** The bundle has other text in place of these files. */
+/** Files that the bundle replaces, with their replacements. */
 const INSTEAD: readonly (readonly [RegExp, string])[] = [
-  // It loads the router at run time, from a folder that the bundle does not have.
+  // This file loads the router at run time, from a folder that the bundle does not have.
   [
     /server\/http\/node-http\.ts$/,
     `export { default as Router } from '@koa/router'; export const http = process.getBuiltinModule('node:http');`,
   ],
-  // The document is read once and not over the network: what reads others is left out.
+  // The document is at hand, so readers of files and URLs are left out.
   [
     /json-schema-ref-parser\/dist\/lib\/(index|resolvers\/(http|file))\.js$/,
     'export default { dereference() {}, resolve() {}, parse() {} };',
@@ -36,7 +36,7 @@ export default defineConfig({
     license: { fileName: 'LICENSES.md' },
     rolldownOptions: {
       output: { codeSplitting: false, entryFileNames: 'index.js' },
-      // A package evaluates a function for its warnings.
+      // A package evaluates a function to warn with.
       checks: { eval: false },
     },
   },

@@ -9,9 +9,8 @@ import { requireValid, SIMULATOR_DOCUMENT, WrongValue } from './given-values.ts'
 import { WorldBusy, type WorldClock } from './moving-time.ts';
 import { SimulatorProblem } from './problem-responses.ts';
 
-/** Where the paths begin. */
 export const CONTROL_ROOT = '/__sim/';
-/** The document that describes them. */
+/** The path of the document that describes these paths. */
 const DOCUMENT_PATH = `${CONTROL_ROOT}openapi.json`;
 
 /** The part of a world that the paths read and change. */
@@ -23,12 +22,11 @@ type World = {
   reset(): Promise<void>;
 };
 
-/** A request to one of the paths. */
 type Asked = {
   readonly world: World;
   /** The id in the path. */
   readonly id: string;
-  /** The JSON of the body; an empty object without one. */
+  /** The JSON of the body; an empty object if there is no body. */
   readonly body: Readonly<Record<string, unknown>>;
 };
 
@@ -44,7 +42,7 @@ type ReplyTo<Name extends OperationName> = Operations[Name]['responses'] extends
 /** Responds to a request under `/__sim/`; rejects with a `SimulatorProblem`. */
 export type Control = (world: World, request: Request, path: string) => Promise<Response>;
 
-/** Creates it; `listWorlds` returns the names of all worlds. */
+/** Creates the paths. `listWorlds` returns the names of all worlds. */
 export function createControl(listWorlds: () => readonly string[]): Control {
   const handlers: { readonly [Name in OperationName]: Handle<Name> } = {
     readClock: ({ world }) => ({ now: world.clock.now() }),
@@ -95,7 +93,7 @@ const ROUTES: readonly Route[] = Object.entries(SIMULATOR_DOCUMENT.paths).flatMa
   })),
 );
 
-/** The operation of a request, with the id in its path. Throws a `SimulatorProblem` if there is none. */
+/** Finds the operation of a request, and the id in its path. Throws a `SimulatorProblem` if there is none. */
 function findRoute(method: string, path: string): { readonly name: OperationName; readonly id: string } {
   const found = ROUTES.flatMap((route) => {
     const match = new RegExp(`^${route.path.replace(/\{\w+\}/, '([^/]+)')}$`).exec(path);
@@ -140,7 +138,7 @@ async function readBody(request: Request): Promise<Asked['body']> {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Asked['body'];
   } catch {
-    // Said below.
+    // The error below also covers a text that is no JSON.
   }
   throw new SimulatorProblem('malformed_body', 'The body is not a JSON object.');
 }

@@ -4,7 +4,7 @@ import type { components, operations } from '@task-gateway/contract/simulator';
 export type Schemas = components['schemas'];
 export type Operations = operations;
 
-/** A value of the document, readonly; an optional field of it may be `undefined` too. */
+/** A readonly value of the document. Its optional fields may also be `undefined`. */
 export type Given<T> = T extends readonly (infer Item)[]
   ? readonly Given<Item>[]
   : T extends object

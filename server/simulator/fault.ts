@@ -1,20 +1,19 @@
-/** The faults of a world as a test adds them. `faults.ts` has them happen. */
+/** The types with which a test adds faults to a world. `faults.ts` makes the faults happen. */
 import type { Given, Schemas } from './document.ts';
 
-/** A fault to add, as the simulator's document has it. */
+/** A fault to add, as the simulator's document defines it. */
 export type Fault = Given<Schemas['Fault']>;
-/** The name of something that goes wrong. */
 export type FaultName = Schemas['FaultName'];
-/** The operations that a fault may be about: those of the gateway's document. */
+/** The operations that a fault can affect: those of the gateway's document. */
 export type FaultyOperation = Schemas['OperationName'];
 /** An added fault, and how often it has happened. */
 export type AddedFault = Given<Schemas['AddedFault']>;
 
 export type Faults = {
-  /** Throws a `TypeError` if it is not as the document says. */
+  /** Throws a `TypeError` if the document does not allow the fault. */
   add(fault: Fault): AddedFault;
   list(): readonly AddedFault[];
-  /** Removes one; false if there is none of this id. */
+  /** Removes a fault; false if none has this id. */
   remove(id: string): boolean;
   clear(): void;
 };

@@ -1,6 +1,6 @@
 /**
- * The faults of a world, by name: what goes wrong, for which operation, and how often. They stand around the
- * operations and the store, so that all else is the gateway's own.
+ * Makes the faults of a world happen: what goes wrong, for which operation, and how often. The faults are
+ * wrapped around operations and store, so all else is the gateway's own code.
  *
  *   before the operation   unauthorized, too_many_streams, busy, no_response, delay
  *   behind it              lose_response (it was done, and the caller does not learn of it)
@@ -22,24 +22,23 @@ export class NoResponse extends CallerGone {
   override readonly name = 'NoResponse';
 }
 
-/** The faults, and how a world has them happen. */
+/** The faults of a world, and the wrappers through which they happen. */
 export type FaultStage = Faults & {
-  /** Stand around the operations. */
   readonly surroundings: Surroundings;
   surroundStore(store: Store): Store;
 };
 
-/** A fault under way. */
+/** A fault that was added and may still happen. */
 type Placed = { readonly fault: Fault; readonly id: string; happened: number };
 
 /** The faults of a world, the oldest first. */
 type PlacedFaults = {
   readonly list: () => readonly Placed[];
-  /** The first one of these names, if it is about the operation. */
+  /** Finds the oldest fault with one of these names that affects the operation. */
   find(names: readonly FaultName[], operation?: OperationId): Placed | undefined;
-  /** Counts one time of a fault; the last one removes it. */
+  /** Counts that a fault happens, and removes it after its last time. */
   happen(one: Placed): Fault;
-  /** Finds one and has it happen. */
+  /** Finds a fault as `find()` does, and counts that it happens. */
   take(names: readonly FaultName[], operation?: OperationId): Fault | undefined;
   add(fault: Fault): Placed;
   remove(id: string): boolean;
@@ -121,10 +120,10 @@ export function createFaults(clock: Clock): FaultStage {
   };
 }
 
-/** An open stream, and how it is cut while it waits. */
+/** An open stream. `cut` ends it, even while it waits. */
 type OpenSource = { readonly operation: OperationId; readonly cut: () => void };
 
-/** Has the faults of streams happen in the open ones. */
+/** Makes the faults of streams happen. */
 function createFaultyStreams({ list, find, happen, take }: PlacedFaults) {
   const open = new Set<OpenSource>();
 
@@ -157,13 +156,13 @@ function createFaultyStreams({ list, find, happen, take }: PlacedFaults) {
       }
     } finally {
       open.delete(source);
-      // Not awaited: it ends with the signal, once the stream has.
+      // Not awaited, because it ends only with the signal, after the stream.
       void reader.return?.();
     }
   }
 
   return {
-    /** If streams are open already, cuts as many as the fault has times. */
+    /** Cuts open streams that the fault affects, as often as the fault may happen. */
     cutOpen(one: Placed): void {
       for (const source of open) {
         const { operation } = one.fault;
@@ -180,7 +179,7 @@ function createFaultyStreams({ list, find, happen, take }: PlacedFaults) {
   };
 }
 
-/** Describes the failure of a call; `retry_after` stands in place of the problem's own. */
+/** Describes the failure of a call. `retry_after` replaces the problem's own value. */
 function describeFailure({ fault, retry_after }: Fault): Error {
   const code = fault as keyof typeof PROBLEMS;
   const known = PROBLEMS[code];
@@ -199,7 +198,7 @@ const PROBLEMS: Readonly<
   busy: { says: 'the gateway is busy' },
 };
 
-/** A store whose calls fail while there is an outage. */
+/** Wraps the store so that its calls fail during a `store_outage`. */
 function surroundStore(store: Store, takeOutage: () => Fault | undefined): Store {
   const failing = new Set<keyof Store>([
     ...(['get', 'getForCommit', 'getAgentStatus', 'list', 'listClaimable', 'findSlots'] as const),

@@ -1,6 +1,6 @@
 /**
- * A script or a fault that a test gives, in process or over HTTP, is as the simulator's document says, or it
- * is refused with every mistake in it.
+ * Validates scripts and faults against the simulator's document, whether they come in process or over HTTP. A
+ * wrong one is refused with all its mistakes.
  */
 
 import document from '@task-gateway/contract/openapi.simulator.json' with { type: 'json' };
@@ -12,7 +12,7 @@ import type { Schema } from '../http/request/schema-words.ts';
 import type { Schemas } from './document.ts';
 import type { FieldMistake } from './problem-responses.ts';
 
-/** The simulator's document, as `GET /__sim/openapi.json` has it. */
+/** The simulator's document, as `GET /__sim/openapi.json` returns it. */
 export const SIMULATOR_DOCUMENT = document;
 
 /** Thrown for a value that the document does not allow. */
@@ -30,7 +30,7 @@ type Check = { readonly validate: ValidateFunction; readonly schema: Schema };
 
 const checks = new Map<SchemaName, Check>();
 
-/** Throws a `WrongValue` unless the value is as the schema says. */
+/** Throws a `WrongValue` unless the schema allows the value. */
 export function requireValid(name: SchemaName, value: unknown): void {
   const known = checks.get(name);
   const check = known ?? compileCheck(name);
@@ -44,7 +44,7 @@ export function requireValid(name: SchemaName, value: unknown): void {
   if (errors.length > 0) throw new WrongValue(errors);
 }
 
-/** The gateway would refuse such a question, or such an answer to it, which no schema can say. */
+/** Finds questions or answers that the gateway would refuse and no schema can. */
 function findAskMistakes({ asks = [] }: Schemas['AgentScript']): readonly FieldMistake[] {
   return asks.flatMap(({ schema, answer }, index) => {
     const inSchema = findSchemaErrors(schema);

@@ -1,4 +1,4 @@
-/** The error responses of the simulator itself, in the form of the gateway's: RFC 9457 with a code. */
+/** The error responses of the simulator itself, in the gateway's form: RFC 9457 with a code. */
 
 const TABLE = {
   validation_failed: { status: 422, title: 'Validation failed' },
@@ -16,7 +16,7 @@ export type SimulatorCode = keyof typeof TABLE;
 /** A mistake in a body: where it is (RFC 6901), and what to send instead. */
 export type FieldMistake = { readonly pointer: string; readonly detail: string };
 
-/** A mistake of the caller of `/__sim/`. */
+/** A mistake of a caller of `/__sim/`. */
 export class SimulatorProblem extends Error {
   override readonly name = 'SimulatorProblem';
   readonly code: SimulatorCode;

@@ -1,6 +1,6 @@
 /**
- * Pushes without sockets: the request that the pusher would send goes to a scripted agent, to a handler of
- * the test, or out through the platform's `fetch`. How the agent responds is classified as any push is.
+ * Pushes without sockets. The pusher's request goes to a scripted agent, to a handler of the test, or out
+ * through the platform's `fetch`. The response is classified like that of any push.
  */
 import { parseEndpoint } from '../net/endpoint.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -13,7 +13,7 @@ import type { PushHandler } from './agent-script.ts';
 import { describeHeaders, type Transcript } from './transcript.ts';
 import type { Activity } from './virtual-clock.ts';
 
-/** No process listens at the endpoint: the agent certainly does not have the task. */
+/** No process listens at the endpoint, so the agent certainly does not have the task. */
 export class ConnectionRefused extends Error {
   override readonly name = 'ConnectionRefused';
 }
@@ -24,19 +24,19 @@ type Deps = {
   readonly wallMs: () => number;
   readonly transcript: Transcript;
   readonly activity: Activity;
-  /** Secrets that sign pushes; without any, they are not signed. */
+  /** Secrets that sign pushes. Without any, pushes are not signed. */
   readonly pushSecrets: readonly string[];
   readonly createTraceparent: () => string;
-  /** The scripted agent of an endpoint, if there is one: what it leaves open waits for time alone. */
+  /** Finds the scripted agent of an endpoint. Its open pushes wait only for the world's time. */
   readonly findScripted: (endpoint: string) => PushHandler | undefined;
-  /** Who else takes the pushes of an endpoint. */
+  /** Finds who else takes the pushes of an endpoint. */
   readonly findHandler: (endpoint: string) => PushHandler;
 };
 
 export type CountedPusher = Pusher & {
   /** How many pushes have no response yet. */
   openCount(): number;
-  /** How many of them are not with a scripted agent. */
+  /** How many of the open pushes are not with a scripted agent. */
   outsideCount(): number;
 };
 
@@ -129,7 +129,7 @@ async function expire(clock: Clock, over: AbortSignal): Promise<PushOutcome> {
   return buildUnknown(`no response within ${responseWithinMs / 1_000} s`);
 }
 
-/** Only where nothing was written it is certain that the agent does not have the task. */
+/** The agent certainly does not have the task only if nothing was written. */
 function describeFailure(error: unknown): PushOutcome {
   if (error instanceof ConnectionRefused || findCode(error) === 'ECONNREFUSED') {
     return buildUntaken('connection refused');

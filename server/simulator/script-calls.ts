@@ -1,6 +1,6 @@
 /**
- * The calls of scripted agents, and of the people who answer them: over the API, as everyone's. A call is
- * made once, or again until a response comes, as an agent must write its output.
+ * Makes the calls of scripted agents, and of the people who answer them, over the API. A call is made once,
+ * or repeated until there is a response, as agents must do for output.
  */
 import type { Clock } from '../ports/clock.ts';
 import type { AnswerRequest } from './answer-requests.ts';
@@ -9,8 +9,8 @@ type Body = Readonly<Record<string, unknown>>;
 type Heard = { readonly status: number; readonly body: Body };
 
 /**
- * Makes a call with this body and the secret. Resolves with the status and the body of the response; rejects
- * if there is none, or when the signal fires.
+ * Makes a call with this body and the secret. Resolves with the status and the body of the response. Rejects
+ * if there is no response, or when the signal fires.
  */
 export type CallApi = (path: string, body: Body, signal?: AbortSignal) => Promise<Heard>;
 
@@ -32,17 +32,17 @@ export function createCallApi(auth: string, answer: AnswerRequest): CallApi {
   };
 }
 
-/** A call that a fault takes away is one that failed, with the status 0. */
+/** Makes a call once. If a fault takes the response away, the status is 0. */
 export function callOnce(call: CallApi, ...made: Parameters<CallApi>): Promise<Heard> {
   return call(...made).catch(() => ({ status: 0, body: {} }));
 }
 
-/** The pause before a call is made again. */
+/** The pause before a call is repeated. */
 const AGAIN_MS = 1_000;
 
 /**
- * Makes a call until the gateway has heard it: not while the response is that of a fault or of an outage, or
- * there is none. Resolves with undefined when the signal fires.
+ * Makes a call until a response comes that is not from a fault or an outage. Resolves with undefined when the
+ * signal fires.
  */
 export async function callUntilHeard(
   { call, clock }: { readonly call: CallApi; readonly clock: Clock },

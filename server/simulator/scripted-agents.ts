@@ -1,6 +1,6 @@
 /**
- * Agents that do as a test says. Each registers, sends heartbeats and reports over the API as any agent does;
- * with each task it does one of the things below. Its time is the world's.
+ * Agents that act as a test says. Each registers, sends heartbeats and reports over the API as any agent
+ * does. With each task it does what its script says. Its time is the world's.
  */
 import type { Clock } from '../ports/clock.ts';
 import type { AgentScript, Agents, PushHandler, ScriptedAgent } from './agent-script.ts';
@@ -16,29 +16,29 @@ type Deps = {
   readonly nowSeconds: () => number;
 };
 
-/** Where scripted agents are: a name that no network has. */
+/** The host of scripted agents, which exists in no network. */
 const HOST = 'agents.simulator.test';
 
 /** One process of an agent. */
 type Process = {
   readonly agent_id: string;
   readonly script: AgentScript;
-  /** Names it as the writer of outputs: another process of the agent is another one. */
+  /** The writer of its outputs. Each process of an agent is a different writer. */
   readonly writer: string;
-  /** Its tasks, each with what stops the work on it. */
+  /** The tasks of the process, each with the controller that stops the work on it. */
   readonly tasks: Map<string, AbortController>;
-  /** Fires when its script ends. */
+  /** Fires when the script ends. */
   readonly end: AbortController;
-  /** Fires when it has died or gone silent. */
+  /** Fires when the process dies or goes silent. */
   readonly silence: AbortController;
-  /** Fires with either: it makes no further call. */
+  /** Fires with `end` or `silence`: the process makes no further call. */
   readonly stopped: AbortSignal;
 };
 
 export type AgentStage = Agents & {
-  /** The scripted agent of an endpoint, if there is one. */
+  /** Finds the scripted agent of an endpoint. */
   findScripted(endpoint: string): PushHandler | undefined;
-  /** The handler that the test gave for an endpoint. */
+  /** Finds the handler that the test gave for an endpoint. */
   findHandler(endpoint: string): PushHandler | undefined;
   stop(): void;
 };
@@ -176,5 +176,5 @@ function createHandler(deps: Deps, one: Process): PushHandler {
   };
 }
 
-/** The part of a pushed task that an agent reads. */
+/** The fields of a pushed task that a scripted agent reads. */
 type PushedTask = { readonly request_id: string; readonly create_time: number; readonly timeout: number };

@@ -1,6 +1,6 @@
 /**
- * A scripted agent writes to the output of its task: the texts and data of the script, then its questions,
- * one after the other. People answer them, played by the simulator where the script has their answers.
+ * Writes what a script says to the output of a task: texts and data, then questions, one after the other. If
+ * the script has an answer, the simulator sends it as a person would.
  *
  *   text, data ──► question ──► claim, until there is an answer ──► the next question, or the report
  *                     ╰── after ──► the script's answer
@@ -12,25 +12,25 @@ import { type CallApi, callUntilHeard } from './script-calls.ts';
 
 type Deps = { readonly clock: Clock; readonly call: CallApi };
 
-/** Who writes to which task. */
+/** Who writes, and to which task. */
 type OutputWriting = {
   readonly agent_id: string;
   readonly script: AgentScript;
   readonly request_id: string;
-  /** Names it as the writer: another process of the agent is another one. */
+  /** The name of the writer. Each process of an agent has another. */
   readonly writer: string;
-  /** Fires when it stops working on the task. */
+  /** Fires when the agent stops working on the task. */
   readonly signal: AbortSignal;
-  /** Fires when the script ends. People answer until then, also an agent that is gone. */
+  /** Fires when the script ends. Until then answers are sent, even if the agent is gone. */
   readonly end: AbortSignal;
 };
 
-/** How long the gateway holds a claim for which it has no answer. */
+/** How long a claim waits for an answer before it is repeated. */
 const CLAIM_SECONDS = 20;
 
 /**
- * Writes it all, each piece in a call of its own, and waits for the answers. Resolves with what became of it;
- * `over` says that the agent has stopped, or has the task no longer.
+ * Writes each piece in a call of its own, and waits for the answers. `over`: the agent has stopped or has
+ * lost the task. `refused`: the gateway refused a question.
  */
 export async function writeOutput(
   deps: Deps,
@@ -64,7 +64,7 @@ export async function writeOutput(
 
 type ScriptedQuestion = NonNullable<AgentScript['asks']>[number];
 
-/** The keys of questions without one are those that the agent of the SDK would give them. */
+/** Creates keys for questions without one, as the SDK's agent would. */
 function createNames() {
   const counts = new Map<string, number>();
   return (prompt: string, schema: ScriptedQuestion['schema']): string => {
@@ -75,7 +75,7 @@ function createNames() {
   };
 }
 
-/** The answer to a question, if the script has it. */
+/** The answer that the script has for a question, if any. */
 type ScriptedAnswer = Pick<ScriptedQuestion, 'answer' | 'after'> & { readonly key: string };
 
 /** Claims the answer until there is one. Resolves with false if the agent stops, or loses the task. */
@@ -87,13 +87,16 @@ async function awaitAnswer(deps: Deps, writing: OutputWriting, scripted: Scripte
   for (;;) {
     const heard = await callUntilHeard(deps, '/api/agent/answer', claim, signal);
     if (heard?.status === 204) continue;
-    // Of an agent that is gone the question stays open.
+    // If the agent is gone, the question stays open.
     if (heard) closed.abort('answered, or over');
     return heard?.status === 200;
   }
 }
 
-/** Sends the script’s answer as a person would, unless it has none, or the question is closed before. */
+/**
+ * Sends the script's answer as a person would. Does nothing if there is none, or the question is closed
+ * first.
+ */
 async function sendAnswer(
   deps: Deps,
   { request_id, end }: OutputWriting,

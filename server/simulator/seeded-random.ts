@@ -1,6 +1,6 @@
 /**
- * The random numbers and ids of a world, which follow from its seed alone. If the seed is the same, they are
- * the same, in the same order.
+ * The random numbers and ids of a world. They follow from its seed alone: the same seed gives the same
+ * numbers in the same order.
  */
 import type { Ids } from '../ports/clock.ts';
 import { createIds } from '../system/ids.ts';
@@ -9,14 +9,14 @@ export type SeededRandom = {
   /** A number in [0, 1). */
   random(): number;
   readonly ids: Ids;
-  /** A W3C trace context for a task, if it was submitted without one. */
+  /** Creates a W3C trace context for a task that was submitted without one. */
   createTraceparent(): string;
 };
 
 export function createSeededRandom(seed: number): SeededRandom {
   let state = seed >>> 0;
 
-  /** Mulberry32: 32 bits a step, and the whole of its period from any seed. */
+  /** Mulberry32: 32 bits a step, with its full period from any seed. */
   function draw(): number {
     state = (state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);

@@ -1,6 +1,6 @@
 /**
- * `createSimulator()`: a gateway in a variable. It is the gateway's own code; its time stands still until the
- * test moves it, and its agents and faults do as the test says.
+ * `createSimulator()`: a gateway in a variable. It runs the gateway's own code. Its time stands still until
+ * the test moves it, and its agents and faults do what the test says.
  *
  *   const world = createSimulator();
  *   const client = createClient({ ...world.options });
@@ -8,7 +8,7 @@
  *   const run = client.runTask({ task_type: 't', task_tags: ['pdf'], payload: {} });
  *   await world.clock.advance(600);
  *
- * One simulator has any number of worlds, which know nothing of each other: itself, and those by a name.
+ * A simulator has any number of worlds, which share nothing: the simulator itself, and others by name.
  */
 import type { Agents, PushHandler } from './agent-script.ts';
 import { CONTROL_ROOT, createControl } from './control.ts';
@@ -22,25 +22,27 @@ import { createWorldClock } from './world-clock.ts';
 export type SimulatorOptions = {
   /** A whole number, from which ids and random numbers follow. Default 1. */
   readonly seed?: number | undefined;
-  /** The time at which a world begins, in seconds since the Unix epoch. Default: the year 2026. */
+  /** The time at which a world begins, in seconds since the Unix epoch. Default: the beginning of 2026. */
   readonly startTime?: number | undefined;
   /** The gateway secret. Default `simulator-secret`. */
   readonly auth?: string | undefined;
   /** The administrator's secret. Default `simulator-admin-secret`. */
   readonly adminAuth?: string | undefined;
-  /** Secrets that sign pushes, the newest first. Default: they are not signed. */
+  /** Secrets that sign pushes, the newest first. Default: none, so pushes are not signed. */
   readonly pushSecrets?: readonly string[] | undefined;
-  /** Origins of web pages that may call, as the gateway's CORS_ORIGINS. Default: none. */
+  /** Origins of web pages that may call, like the gateway's CORS_ORIGINS. Default: none. */
   readonly corsOrigins?: readonly string[] | undefined;
   /** Whether agents must send the secret with every call. Default: no. */
   readonly agentAuthRequired?: boolean | undefined;
-  /** As the gateway's OPEN_TASKS_MAX. Default 100,000. */
+  /** Like the gateway's OPEN_TASKS_MAX. Default 100,000. */
   readonly openTasksMax?: number | undefined;
-  /** As the gateway's AGENTS_MAX. Default 10,000. */
+  /** Like the gateway's AGENTS_MAX. Default 10,000. */
   readonly agentsMax?: number | undefined;
-  /** Most worlds by a name. Default 10,000. */
+  /** The most worlds with a name. Default 10,000. */
   readonly worldsMax?: number | undefined;
-  /** Takes the pushes that no scripted agent and no handler takes. Default: the platform's `fetch`. */
+  /**
+   * Takes the pushes for which there is no scripted agent and no handler. Default: the platform's `fetch`.
+   */
   readonly push?: PushHandler | undefined;
   /** The address in `options`. Default `http://simulator.test`. */
   readonly baseUrl?: string | undefined;
@@ -48,7 +50,7 @@ export type SimulatorOptions = {
 
 /** A gateway by itself: tasks, agents, time, faults. */
 export type World = {
-  /** The options with which clients and agents of the SDK reach it. Their time is the world's. */
+  /** The options with which clients and agents of the SDK call this world and use its time. */
   readonly options: {
     readonly baseUrl: string;
     readonly auth: string;
@@ -63,32 +65,32 @@ export type World = {
   readonly faults: Faults;
   /** Everything that went over the wire, as lines of JSON, without secrets. */
   transcript(): string;
-  /** Begins again as it was created: the same seed and time, without tasks, agents, faults and transcript. */
+  /** Starts again with the same seed and time, without tasks, agents, faults and transcript. */
   reset(): Promise<void>;
 };
 
 export type Simulator = World & {
   /**
-   * Responds to a request to any of the worlds, or to `/__sim/`, as a `fetch` of the platform would: it
-   * resolves with a 4xx too. Rejects if the caller aborts, or if a fault takes the response away.
+   * Responds to a request to any world or to `/__sim/`, like the platform's `fetch`: a 4xx resolves too.
+   * Rejects if the caller aborts, or if a fault takes the response away.
    */
   fetch(request: Request, init?: RequestInit): Promise<Response>;
-  /** The world of this name; it is created by its first use. */
+  /** Returns the world of this name. Its first use creates it. */
   world(name: string): World;
-  /** The names that worlds were created by. */
+  /** The names of all worlds that were created. */
   worldNames(): readonly string[];
 };
 
-/** The world without a name, and the prefix of the others: `/worlds/{name}/api/…`. */
+/** The path of a world with a name: `/worlds/{name}/api/…`. */
 const WORLD_PATH = /^\/worlds\/([^/]+)(\/.*)$/;
 const START_SECONDS = 1_767_225_600;
-/** A name of a world stands in a path. */
+/** The form of a name, which is part of a path. */
 const WORLD_NAME = /^[\w.-]{1,64}$/;
-/** Beside the one without a name. A world stays until the simulator is gone. */
+/** The most worlds with a name. A world stays as long as the simulator. */
 const WORLDS_MAX = 10_000;
 const WRONG_NAME = 'The name of a world has 1 to 64 letters, digits, points, dashes and underlines.';
 
-/** Creates it. Nothing is opened before the first call. Throws if there is no such option. */
+/** Creates a simulator. It opens nothing before the first call. Throws for an unknown option. */
 export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const worlds = new Map<string, KeptWorld>();
   const { baseUrl = 'http://simulator.test', worldsMax = WORLDS_MAX } = options;
@@ -134,7 +136,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     } catch (error) {
       if (error instanceof SimulatorProblem) return createProblem(error);
       if (signal.aborted || error instanceof NoResponse) throw error;
-      // A defect of the simulator: the world stays as it is, with its transcript.
+      // A defect of the simulator. The world stays as it is, with its transcript.
       return createProblem(new SimulatorProblem('world_threw', String(error)));
     }
   }
@@ -149,12 +151,12 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
 }
 
 /**
- * Keeps a request as long as its signal is listened to: the signal of a request that is collected as garbage
- * does not fire any more when the caller leaves.
+ * Keeps each request as long as its signal. A request that is collected as garbage would no longer fire its
+ * signal when the caller leaves.
  */
 const requestOf = new WeakMap<AbortSignal, Request>();
 
-/** A world as the simulator keeps it: what runs changes with each reset. */
+/** A world as the simulator keeps it. Each reset replaces what runs inside. */
 type KeptWorld = World & {
   answer(request: Request, path: string, signal: AbortSignal): Promise<Response>;
 };

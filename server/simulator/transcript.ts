@@ -1,10 +1,10 @@
 /**
  * Everything that went over the wire of a world, as lines of JSON: requests and responses, the pieces of
- * streams, pushes and how agents responded. The world's secrets are replaced by `***`. The same seed and the
+ * streams, pushes and the responses to them. The world's secrets are replaced by `***`. The same seed and the
  * same calls give the same bytes.
  */
 
-/** One line. `call` and `push` join a response with what it responds to. */
+/** One line. A response has the `call` or `push` of its request. */
 type Entry = { readonly kind: string; readonly [field: string]: unknown };
 
 export type Transcript = {
@@ -13,14 +13,14 @@ export type Transcript = {
   text(): string;
 };
 
-/** Beyond this the oldest lines go; the first line that is left then says how many. */
+/** Beyond this length the oldest lines are dropped, and the first line says how many. */
 const CHARS_MAX = 8 * 1024 * 1024;
 
-/** Headers that differ from program to program, or say how the bytes travelled. */
+/** Headers that differ between programs, or describe the connection. */
 const LEFT_OUT =
   /^(accept|accept-.*|connection|content-length|host|keep-alive|priority|sec-.*|te|transfer-encoding|user-agent)$/;
 
-/** Creates an empty one. `nowSeconds` is the world's time. */
+/** Creates an empty transcript. `nowSeconds` is the world's time. */
 export function createTranscript(nowSeconds: () => number, secrets: readonly string[]): Transcript {
   const lines: string[] = [];
   let chars = 0;
@@ -28,7 +28,7 @@ export function createTranscript(nowSeconds: () => number, secrets: readonly str
   const hidden = secrets
     .filter((secret) => secret !== '')
     .map((secret) => JSON.stringify(secret).slice(1, -1));
-  // In a URL a secret is escaped.
+  // A URL contains a secret in escaped form.
   hidden.push(...secrets.map(encodeURIComponent));
 
   return {
@@ -49,7 +49,7 @@ export function createTranscript(nowSeconds: () => number, secrets: readonly str
   };
 }
 
-/** The headers that belong in a transcript, in order. */
+/** The headers of a transcript, sorted. */
 export function describeHeaders(headers: Iterable<readonly [string, string]>): Record<string, string> {
   const kept = [...headers].map(([name, value]) => [name.toLowerCase(), value] as const);
   return Object.fromEntries(kept.filter(([name]) => !LEFT_OUT.test(name)).sort(compareNames));

@@ -1,7 +1,7 @@
 /**
- * The time of a world: it stands still until a test moves it. Sleepers wake in the order of their times,
- * and each sees the time it asked for. It knows how to wait until the world has nothing left to do that needs
- * no time.
+ * The time of a world, which stands still until a test moves it. Sleepers wake in the order of their times,
+ * and each sees the time it asked for. `settle()` waits until the world has done everything that needs no
+ * time.
  */
 import BTreeModule from 'sorted-btree';
 import type { Clock } from '../ports/clock.ts';
@@ -9,14 +9,14 @@ import type { Clock } from '../ports/clock.ts';
 const BTree = BTreeModule.default;
 
 export type VirtualClock = Clock & {
-  /** Moves the time forward and wakes those who sleep until then; it never goes back. */
+  /** Moves the time forward, never back, and wakes the sleepers whose time has come. */
   moveTo(ms: number): void;
   /** When the next sleeper wakes; undefined if there is no sleeper. */
   nextWakeMs(): number | undefined;
 };
 
 /**
- * Creates it at 0. `noteActivity` is called when a sleep begins or ends: then the world is not done yet.
+ * Creates the clock at 0. It calls `noteActivity` when a sleep begins or ends, because more work may follow.
  */
 export function createVirtualClock(noteActivity: () => void): VirtualClock {
   const sleepers = new BTree<number, Set<() => void>>();
@@ -57,12 +57,12 @@ export function createVirtualClock(noteActivity: () => void): VirtualClock {
   };
 }
 
-/** The pauses of a call when it is tried again. They are shorter than anything that a test waits for. */
+/** Sleeps below this are pauses between the tries of a call. Tests wait for nothing so short. */
 const SHORT_MS = 8;
 
 /**
- * The same clock for a gateway: a call that pauses for some milliseconds between two tries goes on even if
- * no test moves the time, which then passes by as much.
+ * Wraps the clock for a gateway. When a call pauses for some milliseconds between two tries, the time moves
+ * by itself, so that the call goes on.
  */
 export function passShortPauses(clock: VirtualClock): Clock {
   return {
@@ -76,29 +76,27 @@ export function passShortPauses(clock: VirtualClock): Clock {
   };
 }
 
-/** The work under way in a world. */
 export type Activity = {
-  /** Notes that something happened. */
   note(): void;
-  /** Counts a piece of work until it is done; of such work the world waits for the end. */
+  /** Counts a piece of work until it ends. `settle()` waits for such work. */
   track<T>(work: Promise<T>): Promise<T>;
-  /** Resolves when nothing is under way and nothing has happened for some turns of the event loop. */
+  /** Resolves when no tracked work is under way and nothing has happened for some turns of the event loop. */
   settle(): Promise<void>;
-  /** How much work is under way. */
+  /** How many pieces of tracked work are under way. */
   open(): number;
-  /** Counts a call or a stream until it ends; the world does not wait for it. */
+  /** Counts a call or a stream until it ends. `settle()` does not wait for these. */
   trackCall<T>(call: Promise<T>): Promise<T>;
-  /** How many of those are open. */
+  /** How many calls and streams are open. */
   waiting(): number;
-  /** How much has happened. */
+  /** How many things have happened. */
   count(): number;
-  /** Notes that something fell due, or went over the wire: such a moment `auto()` jumps to. */
+  /** Notes that something fell due, or went over the wire. `auto()` moves to the next such moment. */
   noteDue(): void;
-  /** How often it was noted. */
+  /** How often `noteDue()` was called. */
   dueCount(): number;
 };
 
-/** After this many turns without anything the world is done: what it waits for is time, or its callers. */
+/** After this many quiet turns of the event loop, the world waits only for time or for its callers. */
 const QUIET_TURNS = 6;
 
 export function createActivity(): Activity {

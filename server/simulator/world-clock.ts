@@ -1,6 +1,6 @@
 /**
- * How a test moves the time of a world. While it moves, the duties of a gateway run as they do in a process:
- * what is due is taken at its millisecond, and between two such moments there is a sweep every few seconds.
+ * How a test moves the time of a world. While the time moves, the gateway's duties run as in a process: what
+ * is due is done at its millisecond, and in between there is a sweep every few seconds.
  */
 import { WorldBusy, type WorldClock } from './moving-time.ts';
 import type { RunningWorld } from './world.ts';
@@ -13,11 +13,11 @@ const TRIM_EVERY_MS = 60_000;
 /** The longest step of `advance`: a year. */
 const ADVANCE_MAX_SECONDS = 366 * 24 * 3_600;
 
-/** Creates it; `world()` returns the present one. */
+/** Creates the clock. `world()` returns the world that runs now. */
 export function createWorldClock(world: () => RunningWorld): WorldClock {
   let last: Promise<unknown> = Promise.resolve();
 
-  /** One movement after the other. */
+  /** Movements run one after the other. */
   function moveNext<T>(move: () => Promise<T>): Promise<T> {
     const moved = last.then(move);
     last = moved.catch(() => undefined);
@@ -60,7 +60,7 @@ export function createWorldClock(world: () => RunningWorld): WorldClock {
   };
 }
 
-/** Moves the time, and does on the way what a gateway's process does by itself. */
+/** Moves the time to `targetMs`, and runs the duties of a gateway's process on the way. */
 async function moveTo(world: RunningWorld, targetMs: number): Promise<void> {
   const { clock, activity, open } = world;
   const { duties, pusher, dispatch } = await open();
@@ -91,7 +91,7 @@ async function moveTo(world: RunningWorld, targetMs: number): Promise<void> {
   }
 }
 
-/** Moves to the next moment at which something happens. Resolves with false when there is none. */
+/** Moves to the next moment at which something happens. Resolves with false if there is none. */
 async function jump(world: RunningWorld): Promise<boolean> {
   const { clock, activity } = world;
   const before = activity.dueCount();
@@ -129,23 +129,23 @@ async function runUntil<T>(world: RunningWorld, work: Promise<T>): Promise<T> {
   }
 }
 
-/** When a test begins a call, the SDK may load code first: then it comes some milliseconds later. */
+/** How long the SDK may load code in real time before the call of a test reaches the world. */
 const LOADING_MS = 250;
-/** The same, when no other call is open. */
+/** The same limit if no other call is open. */
 const FIRST_LOADING_MS = 2_000;
-/** Between two calls it may load code too: the time moves once nothing has happened for this long. */
+/** The SDK may load code between two calls too. The time moves once nothing has happened for this long. */
 const QUIET_MS = 30;
 
-/** When a handler of the test has a push, it may work in real time for this long. */
+/** How long a handler of the test may work on a push in real time. */
 const OUTSIDE_MS = 1_000;
 
-/** Resolves when it holds, or after this much real time. */
+/** Resolves when `holds()` returns true, or after `ms` of real time. */
 async function waitFor(holds: () => boolean, ms: number): Promise<void> {
   const endMs = performance.now() + ms;
   while (!holds() && performance.now() < endMs) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
-/** A handler of the test may need some turns of the event loop to respond. */
+/** How often `auto()` looks again: a handler of the test may need some turns of the event loop. */
 const LOOKS_MAX = 10;
 
 async function trimAll(trim: () => Promise<number>): Promise<void> {

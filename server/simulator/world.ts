@@ -1,6 +1,6 @@
 /**
- * One world: the gateway's own parts on the plain store, over a virtual clock, and ids and random
- * numbers that follow from a seed. It is opened by its first call: until then it costs nothing.
+ * One world: the gateway's own parts on the plain store, with a virtual clock, and ids and random numbers
+ * from a seed. Its first call opens it; until then it costs nothing.
  *
  *   Request ──► answer-requests ──► http/app ───► gateway ──► plain store     clock: stands still
  *                    ▲                  ▲             │                        random: the seed
@@ -38,7 +38,7 @@ import {
   type VirtualClock,
 } from './virtual-clock.ts';
 
-/** The settings of a world; see `SimulatorOptions`. */
+/** The settings of a world (`SimulatorOptions`). */
 export type WorldSettings = {
   readonly seed: number;
   readonly startSeconds: number;
@@ -52,7 +52,7 @@ export type WorldSettings = {
   readonly push: PushHandler;
 };
 
-/** A world from its first call to its end. */
+/** A world, from its creation or reset to the next reset. */
 export type RunningWorld = {
   readonly clock: VirtualClock;
   readonly random: () => number;
@@ -63,11 +63,11 @@ export type RunningWorld = {
   /** The world's time, in seconds. */
   nowSeconds(): number;
   answer: AnswerRequest;
-  /** How much is under way that needs no time: requests, commits, pushes to handlers. */
+  /** How much work is under way that needs no time: requests, commits, pushes to handlers. */
   countOpen(): number;
   /** How many calls and streams are open. */
   waiting(): number;
-  /** Opens it, if it is not open. */
+  /** Opens the world unless it is open. */
   open(): Promise<OpenedWorld>;
   close(): Promise<void>;
 };
@@ -78,7 +78,7 @@ type OpenedWorld = {
   readonly pusher: CountedPusher;
   readonly answer: AnswerRequest;
   readonly streamCount: () => number;
-  /** Takes what is due, one pass at a time; another one follows if this is called meanwhile. */
+  /** Runs passes over due entries, one at a time. A call during a pass makes another pass follow. */
   dispatch(): void;
 };
 
@@ -92,13 +92,13 @@ const UNOBSERVED: Observer = {
   noteRequest() {},
 };
 const PUSHES_MAX = 1_000;
-/** Tasks and events are kept for a day of the world's time, as by default. */
+/** The defaults of the gateway: tasks and events are kept for a day of the world's time. */
 const RETENTION = { keepTasksMs: 24 * 3_600_000, sessionEventsMax: 1_000, outputBytesMax: 2 ** 28 } as const;
 
-/** One for all worlds: to compile its validators takes longer than a world. */
+/** One contract for all worlds, because compiling its validators takes longer than a world. */
 const contract = loadOnce<Contract>(() => loadContract(structuredClone(document)));
 
-/** Creates a world; it is opened by its first call. */
+/** Creates a world. Its first call opens it. */
 export function createWorld(settings: WorldSettings): RunningWorld {
   const activity = createActivity();
   const clock = createVirtualClock(activity.note);
@@ -149,7 +149,7 @@ type WorldParts = Pick<RunningWorld, 'clock' | 'activity' | 'transcript' | 'faul
   readonly closing: AbortSignal;
 };
 
-/** Puts the gateway together over the parts of a world. */
+/** Puts the gateway together from the parts of a world. */
 async function openWorld(parts: WorldParts): Promise<OpenedWorld> {
   const { settings, clock, activity, transcript, faults, agents, seeded, closing } = parts;
   const wallMs = (): number => settings.startSeconds * 1_000 + clock.monotonicMs();
@@ -210,7 +210,7 @@ async function openWorld(parts: WorldParts): Promise<OpenedWorld> {
   return { duties, store, pusher, answer, streamCount: streams.count, dispatch };
 }
 
-/** Has the world wait for the calls of its store. */
+/** Wraps the store so that the world waits for its calls. */
 function trackStore(store: Store, { track }: Activity): Store {
   return new Proxy(store, {
     get(target, name: keyof Store) {
@@ -221,7 +221,10 @@ function trackStore(store: Store, { track }: Activity): Store {
   });
 }
 
-/** If the store is out, the next pass tries again; any other error is a defect, and is thrown on. */
+/**
+ * Creates `dispatch()`. If the store is out, the next pass tries again. Other errors are defects and are
+ * thrown.
+ */
 function createDispatch(duties: Duties, activity: Activity): () => void {
   let isRunning = false;
   let isAsked = false;

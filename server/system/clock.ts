@@ -1,12 +1,12 @@
 /**
- * The real clock: waits with Node's timers and measures with the monotonic clock. A wait may be longer than a
- * timer of Node can be.
+ * The real clock: waits with Node's timers and measures with the monotonic clock. A wait may be longer than
+ * the longest timer.
  */
 import type { Clock } from '../ports/clock.ts';
 
-/** Node's longest timer; `setTimeout` with a longer delay fires at once. */
+/** Node's longest timer. A longer delay would fire at once. */
 const TIMER_MAX_MS = 2_147_483_647;
-/** A longer wait does not keep the process alive: a shutdown does not wait for it. */
+/** Longer waits do not keep the process alive, so a shutdown does not wait for them. */
 const KEEP_ALIVE_MAX_MS = 5_000;
 
 export function createClock(): Clock {

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 
-/** Counts if the system does not say: less than macOS and the BSDs allow Node. */
+/** Assumed if the system does not say. macOS and the BSDs allow Node more. */
 const USUAL = 10_000;
 
-/** Reads the limit; Node has raised it to the hard limit at its start. */
+/** Reads the limit. At its start, Node has raised it to the hard limit. */
 export function readDescriptorsMax(): number {
   try {
     const [, limit] = /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
@@ -18,7 +18,10 @@ export function readDescriptorsMax(): number {
 
 const OPEN = '/proc/self/fd';
 
-/** How many are open; null where the system does not say. Since Linux 6.2 it need not list them. */
+/**
+ * Counts open files and connections; null if the system does not say. Since Linux 6.2 they need not be
+ * listed.
+ */
 export async function countDescriptors(): Promise<number | null> {
   try {
     const { size } = await stat(OPEN);

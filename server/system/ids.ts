@@ -5,8 +5,8 @@ import type { Ids, Random } from '../ports/clock.ts';
 
 /**
  * Creates the source of ids: `domain/task-id.ts` for tasks, 96 random bits for registrations. The task ids of
- * one process ascend, within a millisecond and after a clock that went back too; so a store that orders its
- * rows by id appends. A millisecond has room for 1,000 ids on average; more begin with the one after it.
+ * one process ascend, even within a millisecond or after the clock went back, so a store that orders rows by
+ * id appends. A millisecond has room for 1,000 ids on average; further ids take the next millisecond.
  */
 export function createIds(random: IdNumbers = createRandomNumbers()): Ids {
   let frontMs = 0;
@@ -30,9 +30,9 @@ export function createIds(random: IdNumbers = createRandomNumbers()): Ids {
 
 const REGISTRATION_BYTES = 12;
 
-/** Where ids get their chance from. Default: the system's. */
+/** The source of random numbers for ids. Default: the system's. */
 export type IdNumbers = {
-  /** A number in [0, below), which is a power of two of up to 48 bits. */
+  /** A number from 0 to below `below`, which is a power of two of up to 48 bits. */
   next(below: number): number;
   bytes(count: number): Buffer;
 };
@@ -40,7 +40,7 @@ export type IdNumbers = {
 const BYTES_OF_A_NUMBER = 6;
 const NUMBERS_AT_ONCE = 512;
 
-/** Random numbers of up to 48 bits. Many are drawn at once: the call costs more than its numbers. */
+/** Draws many random numbers of 48 bits at once, because the call costs more than its numbers. */
 function createRandomNumbers(): IdNumbers {
   const bytes = Buffer.alloc(NUMBERS_AT_ONCE * BYTES_OF_A_NUMBER);
   let used = bytes.length;
@@ -58,5 +58,5 @@ function createRandomNumbers(): IdNumbers {
   };
 }
 
-/** For jitter only: it is fast, and it need not be hard to guess. */
+/** For jitter only: fast, and possible to guess. */
 export const random: Random = () => Math.random();

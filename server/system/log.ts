@@ -11,22 +11,22 @@ import { createRedactor, type Redactor } from './redactor.ts';
 
 export type LogSettings = {
   readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  /** Every secret of the process, in every form in which it may be written. */
+  /** All secrets of the process, in each form in which they may be written. */
   readonly secrets: readonly string[];
-  /** Readable lines instead of JSON; by default when the standard output is a terminal. */
+  /** Whether to write readable lines instead of JSON. Default: if the standard output is a terminal. */
   readonly pretty?: boolean;
-  /** Writes one line, which includes its newline; by default to the standard output. */
+  /** Writes one line with its newline. Default: to the standard output. */
   readonly write?: (line: string) => void;
 };
 
 export type RunningLog = Log & {
-  /** Writes a text as it is, secrets included, behind all lines logged before it. */
+  /** Writes a text as it is, secrets included, after all lines logged before it. */
   writeText(text: string): void;
-  /** Writes the lines still in the buffer. To be called before the process ends. */
+  /** Writes the lines still in the buffer. Call it before the process ends. */
   flush(): void;
 };
 
-/** Lines are dropped beyond this, so that a reader that stalls cannot exhaust the gateway's memory. */
+/** Beyond this, lines are dropped, so that a reader that stalls cannot exhaust the gateway's memory. */
 const BUFFERED_BYTES_MAX = 8_388_608;
 
 /** Creates the log. Logging never throws. */
@@ -57,13 +57,13 @@ export function createLog(settings: LogSettings): RunningLog {
 }
 
 /**
- * If a line cannot be written, it is dropped: for example, when the terminal was closed or the disk of a log
- * file is full.
+ * Opens the standard output. Lines that cannot be written are dropped: for example, if the terminal was
+ * closed or the disk of a log file is full.
  */
 function openStandardOutput(): { write: (line: string) => void; flush: () => void } {
   const stream = destination({ dest: 1, sync: false, maxLength: BUFFERED_BYTES_MAX });
   const flushSync = stream.flushSync.bind(stream);
-  // Also called when the process exits. It would try again for ever, and block this thread meanwhile.
+  // `flushSync` is also called at the exit. After an error it would try forever and block this thread.
   stream.on('error', () => {
     stream.flushSync = () => undefined;
   });
@@ -82,7 +82,7 @@ function openStandardOutput(): { write: (line: string) => void; flush: () => voi
   };
 }
 
-/** A line that cannot be cleaned is not written; a fixed line reports it. */
+/** Replaces a line that cannot be cleaned by a fixed line, which reports it. */
 function cleanOrReplace(clean: (line: string) => string, line: string): string {
   try {
     return clean(line);
@@ -101,7 +101,9 @@ function createLineCleaner(redactor: Redactor): (line: string) => string {
   };
 }
 
-/** Loads what formats readable lines: most processes write JSON, and it takes time to load. */
+/**
+ * Loads the formatter of readable lines only when needed: most processes write JSON, and loading takes time.
+ */
 function requirePretty(): typeof prettyFactory {
   const pretty: { readonly prettyFactory: typeof prettyFactory } = createRequire(import.meta.url)(
     'pino-pretty',
@@ -109,16 +111,16 @@ function requirePretty(): typeof prettyFactory {
   return pretty.prettyFactory;
 }
 
-/** Formats readable lines: time, level, message, fields; errors with their stack, indented. */
+/** Formats readable lines: time, level, message, fields, and errors with their indented stack. */
 function createPrettyCleaner(redactor: Redactor): (line: string) => string {
   const format = requirePretty()({ singleLine: true, translateTime: 'SYS:HH:MM:ss.l' });
   return (line) => format(redactor.redactData(JSON.parse(line), escapeInvisible));
 }
 
-/** Control and format characters. In a line of JSON they occur inside strings only. */
+/** Control and format characters. In a line of JSON they occur only inside strings. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 
-/** Escapes invisible characters except the newlines of a stack, whose lines are indented. */
+/** Escapes invisible characters, but not the newlines of a stack, whose lines are indented. */
 function escapeInvisible(text: string, key: string): string {
   return text.replace(INVISIBLE, (char) => (key === 'stack' && char === '\n' ? char : escapeUnits(char)));
 }

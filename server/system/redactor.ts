@@ -1,41 +1,35 @@
 /**
  * Removes secrets from texts and data before they are written. It finds a secret as it is, percent-encoded
- * (any of its characters, any number of times), and escaped as in JSON inside JSON; a short one only where it
- * stands alone. To find encoded secrets it decodes the text: percent-encoded characters are decoded,
- * backslashes are dropped, and each character keeps its span in the original text. That takes a few passes
- * over any text; one regular expression for all encodings could take exponential time.
+ * (any of its characters, any number of times), and escaped in JSON inside JSON. A short secret is found only
+ * where it stands alone. To find encoded secrets it decodes the text: it decodes percent-encoded characters
+ * and drops backslashes, and each character keeps its span in the original text. That takes a few passes over
+ * any text; one regular expression for all encodings could take exponential time.
  */
 
 export const REDACTED = '[secret]';
 
 /**
- * A shorter secret is removed where it stands alone, not inside words: these contain it by coincidence, and
- * no line would stay readable.
+ * Shorter secrets are removed only where they stand alone. Words contain them by coincidence, so no line
+ * would stay readable.
  */
 export const INSIDE_WORDS_CHARS_MIN = 8;
 
-/**
- * A further change to every text. `key` is the key of the text's value, or empty for a key itself or an array
- * item.
- */
+/** A further change to every text. `key` is the key of the text; it is empty for keys and array items. */
 type TextFilter = (text: string, key: string) => string;
 
 export type Redactor = {
   /** Returns the text without secrets. */
   redactText(text: string): string;
   /**
-   * Returns a copy of plain data without secrets: in strings, in keys, and in numbers: if a secret is
-   * `12345678`, the number is removed too. Every text goes through `filter` as well.
+   * Copies plain data without secrets, in strings, keys and numbers: if a secret is `12345678`, the number is
+   * removed too. Every text goes through `filter` as well.
    */
   redactData(value: unknown, filter?: TextFilter): unknown;
   /** Whether a text contains a secret in any of these forms. */
   containsSecret(text: string): boolean;
 };
 
-/**
- * Creates the redactor. Secrets should be ASCII: if one is not, it is found only as it is. Empty secrets are
- * ignored.
- */
+/** Creates the redactor. A secret that is not ASCII is found only as it is. Empty secrets are ignored. */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const plain = [...new Set(secrets)].filter((secret) => secret !== '');
   const isShort = (secret: string): boolean => secret.length < INSIDE_WORDS_CHARS_MIN;
@@ -44,7 +38,7 @@ export function createRedactor(secrets: readonly string[]): Redactor {
     .map((secret) => ({ text: decode(secret).text, isShort: isShort(secret) }))
     .filter(({ text }) => text !== '');
 
-  /** The spans of all secrets in the text, in no order; they may overlap. */
+  /** The spans of all secrets in the text, unsorted. They may overlap. */
   function findSecrets(text: string): readonly Span[] {
     const found = wanted.flatMap((secret) => findSecret(text, secret));
     if (!/[%\\]/.test(text)) return found;
@@ -86,13 +80,13 @@ export function createRedactor(secrets: readonly string[]): Redactor {
 
 const keepText: TextFilter = (text) => text;
 
-/** Offsets into a text: of the first character, and of the one after the last. */
+/** Offsets into a text: of the first character, and behind the last one. */
 type Span = { readonly start: number; readonly end: number };
 
 /** A decoded text, and for each of its characters the span in the original text. */
 type DecodedText = { readonly text: string; readonly spans: readonly Span[] };
 
-/** A text to look for; `isShort`: not inside words. */
+/** A text to look for. If `isShort`, it must stand alone. */
 type Wanted = { readonly text: string; readonly isShort: boolean };
 
 function findSecret(text: string, wanted: Wanted): readonly Span[] {
@@ -102,7 +96,7 @@ function findSecret(text: string, wanted: Wanted): readonly Span[] {
 
 const WORD_CHARACTER = /[\p{L}\p{N}_]/u;
 
-/** Whether no word goes on across an end of the span. */
+/** Whether neither end of the span is inside a word. */
 function standsAlone(text: string, { start, end }: Span): boolean {
   const isWithin = (at: number): boolean =>
     WORD_CHARACTER.test(text.charAt(at - 1)) && WORD_CHARACTER.test(text.charAt(at));
@@ -117,7 +111,7 @@ function findAll(text: string, wanted: string): readonly Span[] {
   return found;
 }
 
-/** Encodings nested deeper than this are not decoded. */
+/** Deeper encodings are not decoded. */
 const DECODE_PASSES_MAX = 8;
 
 /** Decodes until nothing is left to decode, because a secret may itself look encoded. */
@@ -153,7 +147,7 @@ function decodeOnce({ text, spans }: DecodedText): DecodedText {
   return { text: chars.join(''), spans: charSpans };
 }
 
-/** The span in the original text for a span of the decoded text. */
+/** Finds the span in the original text for a span of the decoded text. */
 function mapToOriginal({ spans }: DecodedText, { start, end }: Span): Span {
   return { start: spans[start]?.start ?? 0, end: spans[end - 1]?.end ?? 0 };
 }

@@ -1,16 +1,16 @@
 /**
- * Gives back the memory that only the start needed. While sources are loaded V8 grows its space for new
- * objects to its largest, and while a gateway is idle it never collects it: it would keep 25 of 145 MB.
+ * Gives back the memory that only the start needed. While sources are loaded, V8 grows its space for new
+ * objects to the maximum, and it does not shrink that space while a gateway is idle: 25 of 145 MB would be
+ * kept.
  */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** With more in use than this the memory is the tasks', and looking through it would hold up callers. */
+/** If more is in use, the memory holds tasks, and a collection would hold up callers. */
 const HEAP_BYTES_MAX = 64 * 2 ** 20;
 
 /**
- * Collects all garbage and makes the heap as small as it can be, which takes about 45 ms. Does nothing if
- * much is in use.
+ * Collects all garbage and shrinks the heap, which takes about 45 ms. Does nothing if much memory is in use.
  */
 export function releaseStartMemory(): void {
   if (getHeapStatistics().used_heap_size > HEAP_BYTES_MAX) return;

@@ -1,7 +1,7 @@
 /**
- * Tracing through `@opentelemetry/api`, which a person registers a library with before the gateway starts
- * (OPERATING.md says how). The API is loaded only then: a gateway without a library has neither its modules
- * nor a call to them.
+ * Traces through `@opentelemetry/api`, if a person has registered a library with it before the start
+ * (OPERATING.md says how). The API is loaded only then, so other gateways have neither its modules nor calls
+ * to them.
  */
 import type { Span as ApiSpan, SpanContext, Tracer } from '@opentelemetry/api';
 import type { TraceContext } from '../domain/trace-context.ts';
@@ -10,10 +10,10 @@ import { type Hop, type HopDetails, NO_TRACING, type Span, type Tracing } from '
 
 type Api = typeof import('@opentelemetry/api');
 
-/** Where every copy of the API, of whatever 1.x version, has what was registered with it. */
+/** Where every 1.x version of the API keeps what was registered with it. */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 
-/** Loads the API if a library is registered with it; else nothing is traced in this process. */
+/** Loads the API if a library is registered with it; else this process traces nothing. */
 export async function loadTracing(log: Log): Promise<Tracing> {
   const registered: { readonly trace?: unknown; readonly version?: string } | undefined = Reflect.get(
     globalThis,

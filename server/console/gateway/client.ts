@@ -1,6 +1,6 @@
 /**
- * The gateway as the console calls it: the SDK with the secrets that were typed, and its reads in the form
- * that a poll takes.
+ * The gateway as the console calls it: the SDK with the secrets that were typed, and reads in the form that a
+ * poll takes.
  */
 import {
   type AgentId,
@@ -32,18 +32,18 @@ import type {
 export type ConsoleClient = {
   /** All calls of the SDK: `getTask`, `explainTask`, `submitTask`, `subscribeEvents` … They retry. */
   readonly sdk: TaskGatewayClient;
-  /** Whether the gateway secret was given, without which nothing can be submitted and no session read. */
+  /** Whether the gateway secret was given. Without it nothing can be submitted and no session read. */
   readonly hasGatewaySecret: boolean;
   /** A read for a poll, without retries of its own: `polling.watch(client.readOverview())`. */
   readOverview(query?: { readonly tags?: number }): Read<GatewayOverview>;
   readTasks(query: TaskQuery): Read<TaskPage>;
-  /** To be read every `COUNTS_MS`: to count costs the gateway more than a page. */
+  /** To be read every `COUNTS_MS`, because counting costs the gateway more than a page. */
   readTaskCounts(query: TaskQuery): Read<TaskCounts>;
   readAgents(query: AgentQuery): Read<AgentPage>;
   readAgent(agent_id: AgentId): Read<AgentDetail>;
   readTask(request_id: RequestId): Read<Task>;
   readExplanation(request_id: RequestId): Read<TaskExplanation>;
-  /** Cancels tasks, or counts what would be cancelled; one call looks at 1,000 at most. */
+  /** Cancels tasks, or counts what would be cancelled. One call looks at 1,000 tasks at most. */
   cancelTasks(request: TaskCancellation, signal?: AbortSignal): Promise<CancellationReceipt>;
   /** Drains an agent, or ends that. */
   drainAgent(agent_id: AgentId, draining: boolean): Promise<AgentDetail>;
@@ -51,10 +51,9 @@ export type ConsoleClient = {
 
 /** The pause between two counts. */
 export const COUNTS_MS = 10_000;
-/** A poll waits no longer for one read. */
+/** How long a poll waits for one read. */
 const READ_MS = 10_000;
 
-/** Creates the client of a reader. */
 export function createConsoleClient(secrets: Secrets): ConsoleClient {
   const sdk = createClient({
     baseUrl: gatewayUrl(),
@@ -77,7 +76,7 @@ export function createConsoleClient(secrets: Secrets): ConsoleClient {
   };
 }
 
-/** The counts of a page, with its time. */
+/** Reads a page and returns its counts with its time. */
 async function countTasks(
   sdk: TaskGatewayClient,
   query: TaskQuery,
@@ -87,7 +86,7 @@ async function countTasks(
   return page?.counts ? { ...page.counts, time: page.time } : null;
 }
 
-/** Makes a call a read that asks for nothing it already has. */
+/** Turns a call into a read. The ETag keeps the gateway from sending what the console has. */
 function readTagged<Value>(call: (options: TaggedReadOptions) => Promise<Value | null>): Read<Value> {
   return async (etag, signal) => {
     let next: string | null = null;
@@ -104,7 +103,7 @@ function readTagged<Value>(call: (options: TaggedReadOptions) => Promise<Value |
   };
 }
 
-/** Makes a call without an ETag a read: what it found is compared with what it found before. */
+/** Turns a call without an ETag into a read that compares each value with the one before. */
 function readCompared<Value>(call: (options: CallOptions) => Promise<Value>): Read<Value> {
   let before: string | undefined;
   return async (_etag, signal) => {

@@ -1,4 +1,4 @@
-/** All parts of the console share one object while a reader is signed in; components get it here. */
+/** What all parts of the console share while a reader is signed in. Components get it here. */
 import type { ReadonlySignal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext, useEffect, useMemo } from 'preact/hooks';
@@ -12,13 +12,13 @@ export type Console = {
   readonly client: ConsoleClient;
   readonly polling: Polling;
   readonly time: GatewayTime;
-  /** Read on every page: for the top bar, the banners and what is allowed. */
+  /** Read on every page, for the top bar, the banners and what is allowed. */
   readonly overview: Watch<GatewayOverview>;
-  /** Whether what is shown is current, and why not. */
+  /** Whether the data on the page is current, and why not. */
   readonly live: ReadonlySignal<LiveState>;
-  /** Why no task can be cancelled and no agent drained, for people; null where it can. */
+  /** Why no task can be cancelled and no agent drained, for people; null if both are possible. */
   readonly changeRefusal: ReadonlySignal<string | null>;
-  /** Why nothing can be submitted, for people; null where it can. */
+  /** Why nothing can be submitted, for people; null if that is possible. */
   readonly submitRefusal: ReadonlySignal<string | null>;
   /** Forgets the secrets. */
   signOut(): void;
@@ -26,7 +26,7 @@ export type Console = {
 
 export const ConsoleContext = createContext<Console | null>(null);
 
-/** The console of the component that calls it. Throws outside of a signed-in page. */
+/** Finds the console of a component. Throws outside of a signed-in page. */
 export function useConsole(): Console {
   const found = useContext(ConsoleContext);
   if (!found) throw new Error('This component needs a console that is signed in.');
@@ -34,12 +34,13 @@ export function useConsole(): Console {
 }
 
 /**
- * Keeps a value current while the component is shown. It begins anew when `key` changes, which must name all
- * that `read` depends on. `everyMs`: the pause between two reads, by default that of `polling.watch()`.
+ * Keeps a value current while the component is shown. The watch begins anew when `key` changes, so `key` must
+ * name all that `read` depends on. `everyMs` is the pause between two reads; default: that of
+ * `polling.watch()`.
  */
 export function useWatch<Value>(key: string, read: Read<Value>, everyMs?: number): Watch<Value> {
   const { polling } = useConsole();
-  // The read belongs to its key: another function with the same key reads the same.
+  // `read` is no dependency: two functions with the same key read the same.
   const watch = useMemo(() => polling.watch(read, everyMs), [polling, key]);
   useEffect(() => () => watch.stop(), [watch]);
   return watch;

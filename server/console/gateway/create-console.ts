@@ -1,4 +1,4 @@
-/** Joins what a signed-in console has: client, poll, the gateway's time, and what follows from them. */
+/** Builds what a signed-in console shares: client, poll, the gateway's time, and what follows from them. */
 import { computed, effect } from '@preact/signals';
 import { AuthenticationError } from '@task-gateway/sdk';
 import { createConsoleClient } from './client.ts';
@@ -66,10 +66,10 @@ export function createConsole(secrets: Secrets): Console & { stop(): void } {
   };
 }
 
-/** The page for signing in says this when a secret is no longer accepted. */
+/** Shown on the page for signing in when a secret is no longer accepted. */
 const REFUSED = 'The gateway no longer accepts this secret.';
 
-/** Why nothing can be changed now, for people. */
+/** Explains why nothing can be changed now; null if changes are possible. */
 function describeRefusal(live: LiveState, isReadOnly: boolean): string | null {
   if (isReadOnly) return 'This console only reads: it was started with CONSOLE=read-only.';
   if (live.kind === 'unreachable') return 'Actions are off until the gateway answers.';

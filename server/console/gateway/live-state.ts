@@ -1,15 +1,15 @@
 /**
- * Whether what is shown is current: decided from the overview, which every page reads, and from how often in
- * a row that read has failed. Pure.
+ * Whether the data on the page is current. This follows from the overview, which every page reads, and from
+ * how often in a row that read has failed. Pure.
  */
 import { FAILURES_MAX, type Failure } from './polling.ts';
 import type { GatewayOverview } from './shapes.ts';
 
 export type LiveState =
-  /** Nothing was read yet. */
+  /** Nothing has been read yet. */
   | { readonly kind: 'starting' }
   | { readonly kind: 'live' }
-  /** A person paused it. */
+  /** A person has paused the console. */
   | { readonly kind: 'paused' }
   /** The gateway does not respond. Times are of the poll's clock. */
   | {
@@ -18,10 +18,10 @@ export type LiveState =
       readonly nextMs: number;
       readonly error: unknown;
     }
-  /** The gateway responds, its store does not. `since` is in epoch seconds. */
+  /** The gateway responds, but its store does not. `since` is in epoch seconds. */
   | { readonly kind: 'store_down'; readonly since: number; readonly error: string | null };
 
-/** Decides it. `readAtMs` is when the overview was read last. */
+/** Decides the state. `readAtMs` is when the overview was last read. */
 export function decideLiveState(
   overview: GatewayOverview | undefined,
   failure: Failure | undefined,

@@ -1,7 +1,7 @@
 /**
- * Reads that repeat: every 2 s, or after the pause that they name, while the page is visible; at once when it
- * is visible again, after a failure with pauses of 2, 4 … 30 s, and not at all while paused. A response that
- * has not changed changes nothing.
+ * Repeats reads while the page is visible: every 2 s, or after the pause that a read names. A read runs at
+ * once when the page becomes visible. After failures the pauses are 2, 4 … 30 s. While paused, nothing is
+ * read. A response that has not changed changes nothing.
  */
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 
@@ -11,12 +11,11 @@ export type Reading<Value> = { readonly value: Value; readonly etag: string | nu
 /** Reads once. `etag` is that of the value read last. */
 export type Read<Value> = (etag: string | null, signal: AbortSignal) => Promise<Reading<Value>>;
 
-/** Reads that failed since the last one that did not. */
+/** The failed reads since the last one that succeeded. */
 export type Failure = {
   readonly error: unknown;
-  /** How many in a row. */
   readonly count: number;
-  /** When the first of them was noticed, and when the next read begins, by the clock of the poll. */
+  /** When the first failure was noticed, and when the next read begins, by the clock of the poll. */
   readonly sinceMs: number;
   readonly nextMs: number;
 };
@@ -25,13 +24,13 @@ export type Failure = {
 export type Watch<Value> = {
   /** Undefined before the first read that succeeded. */
   readonly value: ReadonlySignal<Value | undefined>;
-  /** Undefined while reads succeed. The value of before is kept. */
+  /** Undefined while reads succeed. A failed read keeps the value. */
   readonly failure: ReadonlySignal<Failure | undefined>;
-  /** When the last read succeeded, also one that changed nothing. */
+  /** When the last read succeeded, even if it changed nothing. */
   readonly readAtMs: ReadonlySignal<number | undefined>;
   /**
-   * Reads now, also while paused; behind a read under way, which may have begun before what is asked for.
-   * Resolves when that is over, however it ends.
+   * Reads now, even while paused. If a read is under way, which may be too old, it waits for that first.
+   * Resolves when the new read has ended, even if it failed.
    */
   refresh(): Promise<void>;
   /** Ends the reads; the signals keep their values. */
@@ -40,14 +39,14 @@ export type Watch<Value> = {
 
 export type PollClock = {
   nowMs(): number;
-  /** Calls back once after a delay; returns what prevents it. */
+  /** Calls back once after a delay. Returns a function that prevents it. */
   schedule(afterMs: number, callback: () => void): () => void;
 };
 
 export type Polling = {
-  /** `everyMs`: the pause behind a read that succeeded. */
+  /** Starts to read. `everyMs` is the pause after a read that succeeded. */
   watch<Value>(read: Read<Value>, everyMs?: number): Watch<Value>;
-  /** Whether a person has paused it. */
+  /** Whether a person has paused the poll. */
   readonly isPaused: ReadonlySignal<boolean>;
   setPaused(paused: boolean): void;
   setVisible(visible: boolean): void;
@@ -55,7 +54,7 @@ export type Polling = {
 
 const POLL_MS = 2_000;
 const BACKOFF_MAX_MS = 30_000;
-/** This many failed reads in a row mean that what is shown is not current. */
+/** After this many failed reads in a row, data counts as not current. */
 export const FAILURES_MAX = 3;
 
 /** The pause after this many failed reads in a row. */
@@ -63,10 +62,9 @@ export function chooseBackoffMs(failures: number): number {
   return Math.min(POLL_MS * 2 ** (failures - 1), BACKOFF_MAX_MS);
 }
 
-/** One value's reads, as the poll drives them. */
 type Repeated = { wake(): void; rest(): void };
 
-/** Creates the poll of a page. It is visible and not paused at first. */
+/** Creates the poll of a page, which is visible and not paused at first. */
 export function createPolling(clock: PollClock): Polling {
   const repeated = new Set<Repeated>();
   const isPaused = signal(false);

@@ -1,12 +1,12 @@
 /**
- * The secrets that a person typed. They are kept in `sessionStorage` alone: by this tab, until it closes.
- * They never stand in an address.
+ * The secrets that a person typed. They are kept only in `sessionStorage`: for this tab, until it closes. No
+ * address contains them.
  */
 import { type ReadonlySignal, signal } from '@preact/signals';
 
 export type Secrets = {
   readonly admin: string;
-  /** Empty where it was not given: the console then only reads and cancels. */
+  /** Empty if it was not given. The console then only reads and cancels. */
   readonly gateway: string;
 };
 
@@ -17,7 +17,7 @@ const current = signal<Secrets | null>(readSecrets());
 
 const reasonOfSignOut = signal<string | null>(null);
 
-/** Why the reader was signed out, for people; null where the reader did it. */
+/** Why the reader was signed out, for people; null if the reader signed out. */
 export const signOutReason: ReadonlySignal<string | null> = reasonOfSignOut;
 
 /** The secrets in use; null while the reader is not signed in. */
@@ -37,7 +37,7 @@ export function keepSecrets(secret: Secrets): void {
   current.value = secret;
 }
 
-/** Forgets the secrets: the reader is signed out. `reason` says why, where it was not the reader. */
+/** Signs the reader out. `reason` says why, unless the reader asked for it. */
 export function forgetSecrets(reason: string | null = null): void {
   sessionStorage.removeItem(ADMIN_KEY);
   sessionStorage.removeItem(GATEWAY_KEY);

@@ -1,14 +1,14 @@
-/** Whether the gateway accepts what a person typed. */
+/** Asks whether the gateway accepts the secrets that a person typed. */
 import { AuthenticationError, InvalidOptionError } from '@task-gateway/sdk';
 import { createConsoleClient } from './client.ts';
 import type { Secrets } from './secrets.ts';
 
-/** Which secret was refused, or why nothing can be said of them. */
+/** Which secret was refused, or why that is unknown. */
 export type Refusal = { readonly kind: 'admin' | 'gateway' } | Unknown;
 
 type Unknown = { readonly kind: 'unknown'; readonly error: unknown };
 
-/** Asks the gateway; null when it accepts all that was given. */
+/** Asks the gateway; null if it accepts all secrets that were given. */
 export async function validateSecrets(secrets: Secrets): Promise<Refusal | null> {
   const admin = await attemptCall(async () => {
     const { readOverview } = createConsoleClient({ ...secrets, gateway: '' });
@@ -16,7 +16,8 @@ export async function validateSecrets(secrets: Secrets): Promise<Refusal | null>
   });
   if (admin !== null || secrets.gateway === '') return admin === 'refused' ? { kind: 'admin' } : admin;
   const gateway = await attemptCall(async () => {
-    // Without the admin secret, which would do for this call. A match without tags costs nothing.
+    // Called without the admin secret, which the gateway would accept here too. A match without tags costs
+    // nothing.
     const { sdk } = createConsoleClient({ ...secrets, admin: '' });
     await sdk.previewMatch({ task_tags: [] }, { maxRetries: 0 });
   });

@@ -1,6 +1,6 @@
 /**
- * Runs commands by key. A part of a page says which commands it has while it is shown; of several parts that
- * have one, the part that was shown last runs it: a dialog before the page behind it.
+ * Runs commands by key. Each part of a page names the commands it has while it is shown. If several parts
+ * have a command, the part that was shown last runs it: a dialog before the page behind it.
  */
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
@@ -18,7 +18,6 @@ function readStored(): boolean {
   return typeof sessionStorage === 'undefined' || sessionStorage.getItem(STORED_AS) !== 'off';
 }
 
-/** Switches single keys on or off. */
 export function setSingleKeys(isOn: boolean): void {
   singleKeys.value = isOn;
   if (isOn) sessionStorage.removeItem(STORED_AS);
@@ -26,13 +25,13 @@ export function setSingleKeys(isOn: boolean): void {
 }
 
 /**
- * The commands of a part for as long as it is shown. While a modal part is shown, the commands of the parts
+ * Registers the commands of a part while it is shown. While a modal part is shown, the commands of parts
  * behind it do not run.
  */
 export function useCommands(commands: Commands, { isModal = false } = {}): void {
   const layer = useRef({ commands, isModal });
   layer.current.commands = commands;
-  // With what is drawn, so that a key pressed right behind another one finds it.
+  // Registered when the part is drawn, so that the next key already finds it.
   useLayoutEffect(() => {
     const mine = layer.current;
     layers.push(mine);
@@ -40,7 +39,7 @@ export function useCommands(commands: Commands, { isModal = false } = {}): void 
   }, []);
 }
 
-/** Listens to the keys of a document; returns what ends it. */
+/** Listens to the keys of a document. Returns a function that ends this. */
 export function installKeys(root: Document): () => void {
   let prefix: Prefix = null;
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -64,7 +63,7 @@ export function installKeys(root: Document): () => void {
   return () => root.removeEventListener('keydown', onKeyDown);
 }
 
-/** Runs a command; false if nothing that is shown has it. */
+/** Runs a command. Returns false if no shown part has it. */
 function runCommand(name: CommandName): boolean {
   for (const { commands, isModal } of layers.toReversed()) {
     const run = commands[name];

@@ -3,7 +3,6 @@ import type { VNode } from 'preact';
 import { Dialog } from '../parts/dialog.tsx';
 import { setSingleKeys, singleKeys, useCommands } from './commands.ts';
 
-/** The keys as the help shows them. */
 export const HELP: readonly { readonly keys: readonly string[]; readonly does: string }[] = [
   { keys: ['/'], does: 'Go to a task, agent, session or tag' },
   { keys: ['f'], does: 'Filter' },
@@ -27,7 +26,7 @@ export const HELP: readonly { readonly keys: readonly string[]; readonly does: s
   { keys: ['?'], does: 'This help' },
 ];
 
-/** The help on keys. `onClose` is called by its button and by its keys. */
+/** Draws the help. Its button and its keys call `onClose`. */
 export function Help({ onClose }: { readonly onClose: () => void }): VNode {
   useCommands({ close: onClose, help: onClose }, { isModal: true });
   return (

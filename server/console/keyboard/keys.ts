@@ -1,11 +1,10 @@
 /**
- * The keys and what they do. Pure: `readKey` says which command an event is, given the key before it.
+ * The keys and their commands. `readKey` says which command an event is, given the key before it. Pure.
  *
- * Single keys are off in fields and where a person has switched them off; Escape, and Ctrl Enter in a form,
- * are never off. Keys with Ctrl, Alt or Meta are the browser's.
+ * Single keys are off in fields, and if a person has switched them off. Escape, and Ctrl Enter in a form, are
+ * never off. Keys with Ctrl, Alt or Meta are the browser's.
  */
 
-/** A command that a key runs. */
 export type CommandName =
   | 'go_to'
   | 'filter'
@@ -71,10 +70,10 @@ const SINGLE: Readonly<Record<string, CommandName>> = {
   n: 'show_new',
   '?': 'help',
 };
-/** Keys that mean the same where single keys are switched off. */
+/** Keys that work even if single keys are switched off. */
 const ALWAYS: Readonly<Record<string, CommandName>> = { ArrowDown: 'row_down', ArrowUp: 'row_up' };
 
-/** Which command a key press is; `prefix` is what `readKey` returned last. */
+/** Finds the command of a key press. `prefix` is what `readKey` returned last. */
 export function readKey(press: KeyPress, prefix: Prefix, nowMs: number, areSingleKeysOn: boolean): Read {
   const nothing: Read = { command: null, prefix: null };
   if (press.key === 'Escape') return { command: 'close', prefix: null };

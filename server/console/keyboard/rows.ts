@@ -1,18 +1,18 @@
-/** The rows of a page for the keyboard: which one has the focus, and the one before and behind it. */
+/** The rows of a page for the keyboard: finds the focused row and moves the focus. */
 
 const ROW = '[data-row]';
 
-/** The row that has the focus, or that holds what has it. */
+/** The row that has the focus, or contains it. */
 function findFocusedRow(): HTMLElement | null {
   return document.activeElement?.closest<HTMLElement>(ROW) ?? null;
 }
 
-/** The id of the row that has the focus; null if none has. */
+/** The id of the focused row; null if no row has the focus. */
 export function readFocusedId(): string | null {
   return findFocusedRow()?.dataset.row ?? null;
 }
 
-/** Gives the focus to the row `step` behind the one that has it; to the first row if none has. */
+/** Moves the focus by `step` rows, or to the first row if no row has it. */
 export function moveFocus(step: 1 | -1): void {
   const rows = [...document.querySelectorAll<HTMLElement>(ROW)];
   const focused = findFocusedRow();
@@ -21,7 +21,7 @@ export function moveFocus(step: 1 | -1): void {
   next?.scrollIntoView({ block: 'nearest' });
 }
 
-/** Opens the row that has the focus: follows its first link. */
+/** Opens the focused row: follows its first link. */
 export function openRow(): void {
   findFocusedRow()?.querySelector<HTMLAnchorElement>('a[href]')?.click();
 }

@@ -1,4 +1,4 @@
-/** The page of an agent: is it reachable, and what does it hold? */
+/** The page of an agent: is it reachable, and which tasks does it have? */
 import { NotFoundError } from '@task-gateway/sdk';
 import type { VNode } from 'preact';
 import { useConsole, useWatch } from '../gateway/console.ts';
@@ -18,7 +18,6 @@ import { type FailedTasks, findFailedTasks } from './agent/failed-tasks.ts';
 import { PushPanel } from './agent/pushes.tsx';
 import { SlotsPanel } from './agent/slots-panel.tsx';
 
-/** The page. */
 export function AgentPage({ agent_id }: { readonly agent_id: string }): VNode {
   usePageTitle(agent_id);
   const { client, changeRefusal, overview } = useConsole();
@@ -62,7 +61,7 @@ export function AgentPage({ agent_id }: { readonly agent_id: string }): VNode {
   );
 }
 
-/** The end of a long id, which names the replica. */
+/** Cuts a long id to its end, which names the replica. */
 function shorten(agent_id: string): string {
   const characters = [...agent_id];
   return characters.length > 24 ? `…${characters.slice(-16).join('')}` : agent_id;

@@ -18,7 +18,7 @@ import { AgentTable } from './agents/table.tsx';
 
 const PAGE_SIZE = 50;
 
-/** The page. Its address has the filters, and the cursor of the page that is shown. */
+/** Draws the page. Its address has the filters and the cursor. */
 export function AgentsPage(): VNode {
   usePageTitle('Agents');
   const { client, overview } = useConsole();

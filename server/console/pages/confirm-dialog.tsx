@@ -1,4 +1,4 @@
-/** The question before something that cannot be undone, or that many tasks are concerned by. */
+/** The question before something that cannot be undone, or that affects many tasks. */
 import type { ComponentChildren, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { useCommands } from '../keyboard/commands.ts';
@@ -10,16 +10,16 @@ type ConfirmDialogProps = {
   readonly keep: string;
   readonly confirm: string;
   readonly isDanger?: boolean;
-  /** Why it can't be confirmed yet; null if it can. */
+  /** Why it cannot be confirmed yet; null if it can. */
   readonly refusal?: string | null;
-  /** The number to type first. Default: none is. */
+  /** The number that a person must type first. Default: none. */
   readonly typed?: number | null;
   readonly onClose: () => void;
   readonly onConfirm: () => void;
   readonly children: ComponentChildren;
 };
 
-/** The dialog. The harmless button has the focus. */
+/** Draws the dialog. The harmless button has the focus. */
 export function ConfirmDialog(props: ConfirmDialogProps): VNode {
   const {
     title,

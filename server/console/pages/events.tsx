@@ -18,7 +18,7 @@ import { type SessionEvents, useHeld, useSessionEvents } from './events/use-even
 
 const PAGE_SIZE = 50;
 
-/** The page. The session, and the cursor to follow from, are in the address. */
+/** Draws the page. Its address has the session, and the cursor to follow from. */
 export function EventsPage(): VNode {
   const { client, polling } = useConsole();
   const query = new URLSearchParams(address.value.search);
@@ -131,7 +131,7 @@ function EventPanel({ events, session, after }: EventPanelProps): VNode {
   const { shown, waiting, dropped } = list.value;
   const rows = useRef<HTMLDivElement>(null);
   const [first, setFirst] = useState(0);
-  // Behind the first page new events wait, so that the rows of a page stay on it.
+  // On later pages new events wait, so that the rows of a page stay on it.
   useHeld(rows, shown.length > 0, isHeld, first > 0);
   const showNew = (): void => {
     setFirst(0);
@@ -165,13 +165,13 @@ function EventPanel({ events, session, after }: EventPanelProps): VNode {
 }
 
 type EventPagerProps = {
-  /** How many newer ones stand before the page. */
+  /** How many newer events stand before the page. */
   readonly first: number;
   readonly count: number;
   readonly onFirst: (first: number) => void;
 };
 
-/** The pages of the events that are kept here. */
+/** Draws the pages of the events that are kept here. */
 function EventPager({ first, count, onFirst }: EventPagerProps): VNode {
   const show = (next: number): void => {
     onFirst(next);
@@ -191,7 +191,7 @@ function EventPager({ first, count, onFirst }: EventPagerProps): VNode {
   );
 }
 
-/** Whether the stream is open. */
+/** Draws whether the stream is open. */
 function Connection({ events }: { readonly events: SessionEvents }): VNode {
   const state = events.state.value;
   if (state.kind === 'open') return <span>open</span>;

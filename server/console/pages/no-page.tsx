@@ -2,7 +2,6 @@
 import type { VNode } from 'preact';
 import { hrefOf } from '../routing/routes.ts';
 
-/** The page. */
 export function NoPage(): VNode {
   return (
     <>

@@ -1,4 +1,4 @@
-/** The Overview: is work waiting that no agent will take, and on which tag? */
+/** The Overview: is work waiting that no agent will take, and for which tag? */
 import type { VNode } from 'preact';
 import { COUNTS_MS } from '../gateway/client.ts';
 import { useConsole, useWatch } from '../gateway/console.ts';
@@ -13,7 +13,6 @@ import { useHeldValue } from './overview/held-value.ts';
 import { OldestPanel } from './overview/oldest.tsx';
 import { countNewProblems, WrongPanel } from './overview/wrong.tsx';
 
-/** The page. */
 export function OverviewPage(): VNode {
   const { overview } = useConsole();
   usePageTitle('Overview');
@@ -40,7 +39,7 @@ function isQuiet({ agents, tasks, ended, store }: GatewayOverview): boolean {
   return store.ok && agents.total === 0 && tasks.waiting + tasks.running + endedCount === 0;
 }
 
-/** Without agents and tasks of late: first steps, unless older tasks are stored. */
+/** Shown without agents and recent tasks: the first steps, unless older tasks are stored. */
 function QuietOverview({ overview }: { readonly overview: GatewayOverview }): VNode {
   const { client } = useConsole();
   const counts = useWatch('all tasks', client.readTaskCounts({}), COUNTS_MS).value.value;

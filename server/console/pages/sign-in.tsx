@@ -1,4 +1,4 @@
-/** Signing in: no data is read before the gateway has accepted the administrator's secret. */
+/** Signing in. No data is read before the gateway has accepted the administrator's secret. */
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { keepSecrets, signOutReason } from '../gateway/secrets.ts';
@@ -14,13 +14,12 @@ type Faults = { readonly admin?: string; readonly gateway?: string; readonly for
 
 const REFUSED = 'The gateway refused this secret.';
 
-/** Says at each field why it was refused. */
+/** Says at each field why its secret was refused. */
 function describeRefusal(refusal: Refusal): Faults {
   if (refusal.kind !== 'unknown') return { [refusal.kind]: REFUSED };
   return { form: `The gateway did not answer: ${describeError(refusal.error)}. Is it running?` };
 }
 
-/** The page. */
 export function SignIn(): VNode {
   usePageTitle('Sign in');
   const form = useSignIn();
@@ -62,7 +61,7 @@ type SignInForm = {
   signIn(): Promise<void>;
 };
 
-/** The fields, and what the gateway says of them. */
+/** The state of the form: its fields, and what the gateway says about them. */
 function useSignIn(): SignInForm {
   const admin = useRef<HTMLInputElement>(null);
   const gateway = useRef<HTMLInputElement>(null);

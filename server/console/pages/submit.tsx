@@ -1,4 +1,7 @@
-/** The page that submits a task: a form, whether it would run now, and the same for a terminal. */
+/**
+ * The page that submits a task: a form, whether the task would run now, and the same submission for a
+ * terminal.
+ */
 import type { VNode } from 'preact';
 import { useCommands } from '../keyboard/commands.ts';
 import { tailOf } from '../parts/format.ts';
@@ -9,7 +12,7 @@ import { SameAs } from './submit/same-as.tsx';
 import { readFormQuery, useForm } from './submit/use-form.ts';
 import { WouldItRun } from './submit/would-it-run.tsx';
 
-/** The page. Another address is another form. */
+/** Draws the page. Another address gets a fresh form. */
 export function SubmitPage(): VNode {
   const { search } = address.value;
   usePageTitle('Submit');

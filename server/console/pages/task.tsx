@@ -27,7 +27,6 @@ import { Why } from './task/why.tsx';
 const QuestionForm = loadLater(() => import('./task/question-form.tsx').then((part) => part.QuestionForm));
 const OutputPanel = loadLater(() => import('./task/output-panel.tsx').then((part) => part.OutputPanel));
 
-/** The page. */
 export function TaskPage({ request_id }: { readonly request_id: string }): VNode {
   const { client, changeRefusal, overview } = useConsole();
   const taskWatch = useWatch(`task ${request_id}`, client.readTask(request_id));
@@ -56,7 +55,7 @@ export function TaskPage({ request_id }: { readonly request_id: string }): VNode
   const failure = taskWatch.failure.value;
   if (!task) return <TaskMissing request_id={request_id} failure={failure} />;
   const console = overview.value.value?.console;
-  // One that was withdrawn is still an open one in the output.
+  // The output shows a withdrawn question as open, so the explanation decides.
   const isOpen = ({ key }: Question): boolean =>
     explanation?.questions.some((one) => one.key === key && one.answered_time === null) ?? true;
   const open = console === undefined || console === 'read-only' ? [] : asked.filter(isOpen);
@@ -104,7 +103,7 @@ type TaskMissingProps = {
   readonly failure: Parameters<typeof PartFailed>[0]['failure'] | undefined;
 };
 
-/** Stands here before the task is read, or if it cannot be. */
+/** Shown before the task is read, or if it cannot be read. */
 function TaskMissing({ request_id, failure }: TaskMissingProps): VNode {
   const isUnknown = failure?.error instanceof NotFoundError;
   return (
@@ -148,7 +147,7 @@ function TimelinePanel({ explanation, timeout }: TimelinePanelProps): VNode {
   );
 }
 
-/** The last contact of an agent that is silent, or that was lost; null if it gives signs of life. */
+/** Finds the last contact of an agent that is silent or was lost; null for other agents. */
 function findSilence({ agent, ended_time }: TaskExplanation, now: number): number | null {
   if (!agent) return null;
   const { contact_time, silent_time } = agent;
@@ -163,7 +162,7 @@ const PHASES = [
   ['silent', 'agent silent', 'fail'],
 ] as const;
 
-/** How long the task waited, was not taken, ran, and had a silent agent. */
+/** Draws how long each phase of the task was. */
 function PhaseList({ phases, isOver }: { readonly phases: Phases; readonly isOver: boolean }): VNode {
   return (
     <span class="phases">
@@ -188,7 +187,7 @@ function PhaseList({ phases, isOver }: { readonly phases: Phases; readonly isOve
 
 type ErrorPanelProps = { readonly task: Task; readonly explanation: TaskExplanation | undefined };
 
-/** Explains each outcome to people. */
+/** What each outcome means, for people. */
 const MEANINGS: ReadonlyMap<string, string> = new Map([
   ['failed', 'The agent reported this.'],
   ['cancelled', 'A client or an administrator cancelled the task.'],

@@ -1,4 +1,4 @@
-/** The list of tasks: filter, counts, rows that stay where they are, and actions on those selected. */
+/** The list of tasks: filter, counts, rows that stay in place, and actions on the selected rows. */
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useConsole } from '../gateway/console.ts';
@@ -46,7 +46,7 @@ import { countSegment, readSegments, type TaskSegment, toggleSegment } from './t
 import { TaskTable } from './tasks/task-table.tsx';
 import { describeTotal } from './tasks/total-words.ts';
 
-/** The page. Its filter is in the address. */
+/** Draws the page. Its filter is in the address. */
 export function TasksPage(): VNode {
   const { search } = address.value;
   const tokens = readTokens(search, TASK_KEYS);
@@ -63,7 +63,7 @@ type BodyProps = {
   readonly tokens: readonly Token[];
   readonly cursor: string | null;
   readonly fault: string | null;
-  /** Whether the address asks for the causes; a filter that has none shows the tasks. */
+  /** Whether the address asks for the causes. If the filter has no causes, the tasks are shown. */
   readonly isByCause: boolean;
   readonly onChange: (tokens: readonly Token[]) => void;
 };
@@ -144,7 +144,7 @@ function describeOrder(tokens: readonly Token[]): string {
   return readValue(tokens, 'ended') === null ? 'Longest wait first' : 'Last ended first';
 }
 
-/** The groups are those of the last 15 minutes, so the list beside them is of the same tasks. */
+/** Adds `ended=15m`, so that the list has the same tasks as the groups of the last 15 minutes. */
 function writeGrouped(tokens: readonly Token[], isByCause: boolean): string {
   const ended = addToken(removeToken(tokens, 'since'), { key: 'ended', value: '15m' });
   return writeFilter(ended, isByCause);
@@ -166,7 +166,7 @@ type RowCommands = {
   readonly shown: readonly string[];
 };
 
-/** The keys of the list: they act on the row that has the focus. */
+/** The keys of the list. They act on the focused row. */
 function useRowCommands({ toggle, tasks, selection, setSelection, shown }: RowCommands): void {
   const onFocused = (act: (id: string) => void) => () => {
     const id = readFocusedId();
@@ -179,7 +179,7 @@ function useRowCommands({ toggle, tasks, selection, setSelection, shown }: RowCo
     copy_id: onFocused((id) => void copyText(id, 'Copied the id.')),
     show_new: tasks.showNew,
     submit_again: onFocused((id) => navigate(hrefOf({ page: 'submit' }, writeFormQuery(id)))),
-    // With nothing selected, the row that has the focus is.
+    // If nothing is selected, the focused row becomes selected.
     cancel: onFocused((id) => selection.ids.size === 0 && toggle(id, false)),
     ...(selection.ids.size > 0 ? { close: () => setSelection(NO_SELECTION) } : {}),
   });
@@ -239,7 +239,7 @@ type TaskPanelProps = {
   readonly children: (pinned: ReadonlySet<string>, missingTags: ReadonlySet<string>) => VNode;
 };
 
-/** The rows, or what stands there instead, and the pages. */
+/** Draws the rows, or what stands there instead, and the pages. */
 function TaskPanel({ tasks, tokens, cursor, onChange, children }: TaskPanelProps): VNode {
   const { overview } = useConsole();
   const { list, watch } = tasks;

@@ -1,7 +1,6 @@
-/** The mark and the name. */
+/** The mark and the name, for a link or the head of a card. */
 import type { VNode } from 'preact';
 
-/** Both, for a link or the head of a card. */
 export function Brand(): VNode {
   return (
     <>

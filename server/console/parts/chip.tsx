@@ -1,6 +1,6 @@
 /**
- * The state of a task or an agent: a shape, a word and a colour. A value that this console does not know is
- * grey and as it was received.
+ * The state of a task or an agent: a shape, a word and a colour. An unknown state is grey and shown as
+ * received.
  */
 import type { VNode } from 'preact';
 import { Icon, type IconName, ProgressIcon } from './icon.tsx';
@@ -29,23 +29,22 @@ const LOOKS: ReadonlyMap<string, Look> = new Map<string, Look>([
   ['fails', { tone: 'wait', icon: 'warn', word: 'Fails' }],
 ]);
 
-/** How a state looks: one of `stateOf()`, of `agentStateOf()`, or as it was received. */
+/** How a state looks. An unknown state is shown as received. */
 export function lookOf(state: string): Look {
   return LOOKS.get(state) ?? { tone: 'idle', icon: 'dot', word: state };
 }
 
 export type ChipProps = {
-  /** As `stateOf()` or `agentStateOf()` returned it. */
+  /** A state that `stateOf()` or `agentStateOf()` returned. */
   readonly state: string;
   /** Of a running task, 0 to 100. */
   readonly progress?: number | undefined;
-  /** Of an agent that works: how many tasks failed, if all of its last ones did. */
+  /** How many tasks failed, if all of the agent's last tasks did. */
   readonly failed?: number | undefined;
-  /** In the head of a page. */
+  /** Whether the chip stands in the head of a page. */
   readonly big?: boolean;
 };
 
-/** A state. */
 export function Chip({ state, progress, failed, big = false }: ChipProps): VNode {
   const isFailing = failed !== undefined && (state === 'ready' || state === 'processing');
   const { tone, icon, word } = lookOf(isFailing ? 'fails' : state);
@@ -62,19 +61,19 @@ export function Chip({ state, progress, failed, big = false }: ChipProps): VNode
   );
 }
 
-/** The fields of a task that decide its state; a row of the tasks has all of them. */
+/** The fields of a task that decide its state. A row of the tasks has all of them. */
 export type StatedTask = {
   readonly status: string;
   readonly outcome?: string | null | undefined;
-  /** Whether it waits for an agent, also one that was assigned and is offered again. */
+  /** Whether the task waits for an agent. It may have been assigned before. */
   readonly waiting?: boolean;
   /** Whether its agent has taken it. */
   readonly acknowledged?: boolean;
 };
 
 /**
- * The state a task shows: its outcome; `pending` while it waits for an agent; `not_taken` while the agent
- * that it is assigned to has not taken it; else its status. Pure.
+ * The state that a task shows: its outcome; `pending` while it waits for an agent; `not_taken` while its
+ * agent has not taken it; else its status. Pure.
  */
 export function stateOf({ status, outcome, waiting, acknowledged }: StatedTask): string {
   if (outcome) return outcome;
@@ -82,7 +81,9 @@ export function stateOf({ status, outcome, waiting, acknowledged }: StatedTask):
   return status === 'running' && acknowledged === false ? 'not_taken' : status;
 }
 
-/** The state an agent shows: `failing` where it works and its pushes fail, else its own. Pure. */
+/**
+ * The state that an agent shows: `failing` if it could take tasks but its pushes fail, else its own. Pure.
+ */
 export function agentStateOf(agent: { readonly state: string; readonly failing: boolean }): string {
   const mayTake = agent.state === 'ready' || agent.state === 'processing';
   return mayTake && agent.failing ? 'failing' : agent.state;

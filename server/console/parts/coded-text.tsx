@@ -1,11 +1,11 @@
-/** A sentence in which backquotes are around names: `the tag gpu2` is drawn as code. */
+/** A sentence in which backquotes mark names, which are drawn as code. */
 import type { VNode } from 'preact';
 import { useConsole } from '../gateway/console.ts';
 
-/** How the gateway says to answer a question: with the call that a form of this console makes. */
+/** How the gateway says to answer a question: with a call for which this console has a form. */
 const ANSWER_CALL = 'Answer with `POST /api/cli/tasks/{request_id}/answer`';
 
-/** The sentence; each part between two backquotes is code, and all of it is text. */
+/** Draws the sentence. Each part between two backquotes is code, and nothing in it is markup. */
 export function CodedText({ text }: { readonly text: string }): VNode {
   const hasForms = useConsole().overview.value.value?.console !== 'read-only';
   const parts = (
@@ -14,7 +14,7 @@ export function CodedText({ text }: { readonly text: string }): VNode {
   return (
     <>
       {parts.map((part, index) => {
-        // Without its partner a backquote is what it is.
+        // A backquote without a partner is drawn as it is.
         if (index % 2 === 1 && index === parts.length - 1) return `\`${part}`;
         return index % 2 === 1 ? <code key={index}>{part}</code> : part;
       })}

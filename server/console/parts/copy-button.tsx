@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { Icon } from './icon.tsx';
 import { showToast } from './toast.tsx';
 
-/** Copies a text and says so, or why it could not. */
+/** Copies a text, and shows a toast: that it was copied, or why not. */
 export async function copyText(text: string, done: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
@@ -15,15 +15,14 @@ export async function copyText(text: string, done: string): Promise<void> {
 
 export type CopyButtonProps = {
   readonly text: string;
-  /** A screen reader calls the button this: `Copy the id`. */
+  /** The button's name for a screen reader: `Copy the id`. */
   readonly label: string;
-  /** Shown once it is copied: `Copied the id.` */
+  /** Shown once the text is copied: `Copied the id.` */
   readonly done: string;
-  /** Words beside the icon; without them it is a small square. */
+  /** Words beside the icon. Without them the button is a small square. */
   readonly children?: ComponentChildren;
 };
 
-/** The button. */
 export function CopyButton({ text, label, done, children }: CopyButtonProps): VNode {
   return (
     <button

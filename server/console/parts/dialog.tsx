@@ -1,6 +1,5 @@
 /**
- * A dialog over the page: it holds the focus while it is open, closes with Esc, and gives the focus back to
- * where it was.
+ * A dialog over the page. It holds the focus while it is open, closes with Esc, and then returns the focus.
  */
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
@@ -9,15 +8,15 @@ export type DialogProps = {
   readonly title: string;
   /** `alertdialog` asks before something that cannot be undone. Default: `dialog`. */
   readonly role?: 'dialog' | 'alertdialog';
-  /** Its text; one element may have `class="box"` for a quotation. */
+  /** The text of the dialog. One element may have `class="box"` for a quotation. */
   readonly children: ComponentChildren;
-  /** The buttons. The one with `data-autofocus` has the focus first: the harmless one. */
+  /** The buttons. The harmless one has `data-autofocus`, so that it has the focus first. */
   readonly footer?: ComponentChildren;
-  /** Called for Esc and for a click beside it. */
+  /** Called for Esc and for a click beside the dialog. */
   readonly onClose: () => void;
 };
 
-/** A modal dialog. The browser keeps the focus in it and makes the rest of the page inert. */
+/** Draws a modal dialog. The browser keeps the focus in it and makes the rest of the page inert. */
 export function Dialog({ title, role = 'dialog', children, footer, onClose }: DialogProps): VNode {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();

@@ -8,7 +8,7 @@ export type EntryProps = {
   readonly children: ComponentChildren;
 };
 
-/** Both, in a `<dl class="about">`. */
+/** Draws the entry, for a `<dl class="about">`. */
 export function Entry({ name, title, children }: EntryProps): VNode {
   return (
     <div>

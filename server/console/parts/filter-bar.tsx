@@ -1,4 +1,7 @@
-/** The field of filters: each is a token, a new one is typed, and the link to what they show is copied. */
+/**
+ * The field of filters. Each filter is a token, new ones are typed, and a button copies the link to the
+ * result.
+ */
 import type { VNode } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import { addToken, type FilterKeys, readTyped, removeToken, type Token } from '../routing/filter.ts';
@@ -14,10 +17,10 @@ export type FilterBarProps = {
   readonly onChange: (tokens: readonly Token[]) => void;
 };
 
-/** At most this many are offered for one text. */
+/** How many suggestions are offered for one text. */
 const SUGGESTIONS_MAX = 50;
 
-/** The field. It has `data-filter`, so that the key `f` gives it the focus. */
+/** Draws the field. Its `data-filter` lets the key `f` give it the focus. */
 export function FilterBar(props: FilterBarProps): VNode {
   const { tokens, keys, suggestions, placeholder, onChange } = props;
   const [text, setText] = useState('');

@@ -1,9 +1,9 @@
-/** A field of a form with its label, and below it what is wrong with it, or else its help. */
+/** A field of a form with its label. Below it stands what is wrong with it, or else its help. */
 import type { ComponentChildren, VNode } from 'preact';
 import { Icon } from './icon.tsx';
 
 export type FormFieldProps = {
-  /** Of the input among `children`, which is described by `ID-help`. */
+  /** The id of the input among `children`. The element `ID-help` describes the input. */
   readonly id: string;
   readonly label: string;
   readonly fault: string | undefined;
@@ -11,7 +11,6 @@ export type FormFieldProps = {
   readonly children: ComponentChildren;
 };
 
-/** The field. */
 export function FormField({ id, label, fault, help = '', children }: FormFieldProps): VNode {
   return (
     <div class="row">

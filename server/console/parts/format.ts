@@ -1,19 +1,21 @@
 /**
- * Numbers, durations, times and ids as people read them. Pure functions; times are epoch seconds, durations
- * are seconds, and what is printed is UTC.
+ * Formats numbers, durations, times and ids for people. Pure. Times are epoch seconds, durations are seconds,
+ * and what is printed is UTC.
  */
 
-/** A whole number with separators: `1,204`. */
+/** Formats a whole number with separators: `1,204`. */
 export function formatNumber(value: number): string {
   return value.toLocaleString('en-US');
 }
 
-/** A count: `1,000`, or `1,000+` where not all were looked at. */
+/** Formats a count: `1,000`, or `1,000+` if not all were looked at. */
 export function formatLeast(count: number, { complete }: { readonly complete: boolean }): string {
   return `${formatNumber(count)}${complete ? '' : '+'}`;
 }
 
-/** A measured duration: `< 1 ms`, `412 ms`, `4.2 s`, `41 s`, `6 min 12 s`, `2 h 5 min`, `3 days 4 h`. */
+/**
+ * Formats a measured duration: `< 1 ms`, `412 ms`, `4.2 s`, `41 s`, `6 min 12 s`, `2 h 5 min`, `3 days 4 h`.
+ */
 export function formatDuration(seconds: number): string {
   if (seconds < 0.001) return '< 1 ms';
   if (seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`;
@@ -21,18 +23,20 @@ export function formatDuration(seconds: number): string {
   return formatWhole(Math.round(seconds));
 }
 
-/** How long something lasts so far, in whole seconds, so that it does not flicker: `9 s`, `6 min 12 s`. */
+/**
+ * Formats how long something has lasted, in whole seconds, so that it does not flicker: `9 s`, `6 min 12 s`.
+ */
 export function formatAge(seconds: number): string {
   return formatWhole(Math.max(0, Math.floor(seconds)));
 }
 
-/** As `formatAge`, from ten minutes (or `from` seconds) on in whole minutes: for what is read at a glance. */
+/** Like `formatAge`, but in whole minutes from ten minutes (or `from` seconds) on, to be read at a glance. */
 export function formatCoarse(seconds: number, from = 600): string {
   const whole = Math.max(0, Math.floor(seconds));
   return whole >= from && whole < 3600 ? `${Math.floor(whole / 60)} min` : formatWhole(whole);
 }
 
-/** `9 s ago`; from ten minutes on in whole minutes. */
+/** Formats `9 s ago`, in whole minutes from ten minutes on. */
 export function formatAgo(seconds: number): string {
   return `${formatCoarse(seconds)} ago`;
 }
@@ -51,12 +55,12 @@ function joinUnits(major: number, majorUnit: string, minor: number, minorUnit: s
   return minor === 0 ? `${major} ${majorUnit}` : `${major} ${majorUnit} ${minor} ${minorUnit}`;
 }
 
-/** The time of day in UTC: `00:14:32`; with milliseconds `00:14:32.004`. */
+/** Formats the time of day in UTC: `00:14:32`; with milliseconds `00:14:32.004`. */
 export function formatClock(time: number, { ms = false } = {}): string {
   return writeIso(time).slice(11, ms ? 23 : 19);
 }
 
-/** A day and a time in UTC: `Nov 19 23:17 UTC`; with the year when `now` is in another one. */
+/** Formats a day and a time in UTC: `Nov 19 23:17 UTC`; with the year if it is not the year of `now`. */
 export function formatDate(time: number, now: number): string {
   const iso = writeIso(time);
   const month = MONTHS[Number(iso.slice(5, 7)) - 1] ?? '';
@@ -65,7 +69,7 @@ export function formatDate(time: number, now: number): string {
 }
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-/** The latest time that a `Date` can hold, in seconds: a later one is printed as this one. */
+/** The latest time that a `Date` can hold, in seconds. A later time is printed as this one. */
 const TIME_MAX = 8.64e12;
 
 function writeIso(time: number): string {
@@ -74,19 +78,19 @@ function writeIso(time: number): string {
   return iso.startsWith('+') ? iso.slice(3) : iso;
 }
 
-/** The end of a task's id, by which tasks of one time differ: `…6f1c2ab9`. A short id is whole. */
+/** Cuts a task's id to its end, by which tasks of one time differ: `…6f1c2ab9`. A short id stays whole. */
 export function tailOf(request_id: string): string {
   return request_id.length > 9 ? `…${request_id.slice(-8)}` : request_id;
 }
 
-/** A number of bytes: `133 B`, `2.1 KB`, `3.4 MB`. */
+/** Formats a number of bytes: `133 B`, `2.1 KB`, `3.4 MB`. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
   if (bytes < 999_950) return `${(bytes / 1000).toFixed(1)} KB`;
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** A number with its noun: `1 task`, `3 tasks`. */
+/** Formats a number with its noun: `1 task`, `3 tasks`. */
 export function formatCount(count: number, singular: string, plural = `${singular}s`): string {
   return `${formatNumber(count)} ${count === 1 ? singular : plural}`;
 }

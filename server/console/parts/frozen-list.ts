@@ -1,20 +1,20 @@
 /**
- * Rows that stay where they are while data changes: cells change in the row, new rows wait until a person
- * shows them, rows that left the filter stay, dimmed, until then.
+ * Rows that stay in place while data changes. Cells change in their row. New rows wait until a person shows
+ * them. Until then rows that left the filter stay, dimmed.
  */
 import { useRef, useState } from 'preact/hooks';
 
-/** A row that is shown; `isMissing` where the last read no longer had it. */
+/** A row that is shown. `isMissing` if the last read no longer had it. */
 export type ShownRow<Row> = { readonly id: string; readonly row: Row; readonly isMissing: boolean };
 export type FrozenList<Row> = {
   readonly shown: readonly ShownRow<Row>[];
   /** How many rows wait to be shown. */
   readonly newCount: number;
-  /** Whether at least one shown row left the filter. */
+  /** Whether at least one shown row has left the filter. */
   readonly hasMissing: boolean;
 };
 
-/** Shows the first `size` of the rows that were read, as they are. Pure. */
+/** Shows the first `size` rows of a read, in their order. Pure. */
 export function showRows<Row>(
   rows: readonly Row[],
   idOf: (row: Row) => string,
@@ -25,10 +25,10 @@ export function showRows<Row>(
 }
 
 /**
- * The list behind a further read, in its frozen order. `rows` begin where the first read began, in the order
- * of the listing, and should be more than `size`. `isComplete` says that no row follows behind them: only
- * then, or before the last shown row that was read, is a row that was not read missing from the filter
- * rather than beyond the read. Pure.
+ * Applies another read to the list and keeps its order. `rows` begin where the first read began, and should
+ * be more than `size`. `isComplete` says that no row follows them. A shown row that was not read has left the
+ * filter if the read is complete, or if a later shown row was read; else the row may be beyond the read.
+ * Pure.
  */
 export function updateRows<Row>(
   list: FrozenList<Row>,
@@ -46,18 +46,18 @@ export function updateRows<Row>(
   const ids = new Set(list.shown.map(({ id }) => id));
   const lastId = list.shown[lastRead]?.id;
   const lastAt = lastId === undefined ? -1 : rows.findIndex((row) => idOf(row) === lastId);
-  // Behind the last shown row of a full page there are older rows: they belong to the next page.
+  // If the page is full, rows behind the last shown one are not new: they belong to the next page.
   const isFull = list.shown.length >= size && lastAt >= 0;
   const added = rows.filter((row, index) => !ids.has(idOf(row)) && (!isFull || index < lastAt));
   return { shown, newCount: added.length, hasMissing: shown.some(({ isMissing }) => isMissing) };
 }
 
-/** The rows of a page, and whether none follows behind them. */
+/** The rows of a page, and whether no row follows them. */
 type PageRows<Row> = { readonly rows: readonly Row[]; readonly isComplete: boolean };
 
 /**
- * The rows of a listing that is read again and again; undefined before the first read of its filter, which
- * `key` names.
+ * Keeps the rows of a listing that is read again and again. `key` names the filter. Undefined before the
+ * first read of a filter.
  */
 export function useFrozenList<Row, Page>(
   key: string,

@@ -1,10 +1,10 @@
 /**
- * Rows that are sorted by what changes: they keep their order while the pointer or the focus is among them,
+ * Rows sorted by something that changes. They keep their order while the pointer or the focus is among them,
  * so that nothing moves under the pointer.
  */
 import { useRef, useState } from 'preact/hooks';
 
-/** Sorts rows as they were before; those that were not there come last, in their own order. Pure. */
+/** Sorts rows in their earlier order. New rows come last, in their own order. Pure. */
 export function keepOrder<Row>(
   before: readonly string[],
   rows: readonly Row[],
@@ -23,7 +23,7 @@ export type HoldHandlers = {
   readonly onFocusOut: () => void;
 };
 
-/** The rows in the order to show them in, and what the element around them must listen to. */
+/** Returns the rows in the order to show, and what the element around them must listen to. */
 export function useHeldOrder<Row>(
   rows: readonly Row[],
   keyOf: (row: Row) => string,

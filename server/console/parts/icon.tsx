@@ -1,4 +1,4 @@
-/** The icons: drawn on 16 × 16 in the colour of the text. `f` is filled, `k` is cut out of what it is on. */
+/** The icons, drawn on 16 × 16 in the colour of the text. `f` is filled, `k` is cut out of what it is on. */
 import type { VNode } from 'preact';
 
 /** Shapes by name: `d` is a path, `c` a circle, `r` a rectangle with the radius of its corners. */
@@ -69,7 +69,7 @@ export type IconProps = {
   readonly class?: string;
 };
 
-/** An icon. It is hidden from screen readers: a word stands beside it. */
+/** Draws an icon. Screen readers skip it, because a word stands beside it. */
 export function Icon({ name, class: more = '' }: IconProps): VNode {
   const shapes: readonly Shape[] = SHAPES[name];
   return (
@@ -93,7 +93,7 @@ function drawShape(shape: Shape, index: number): VNode {
   return <path {...paint} d={shape.d ?? ''} />;
 }
 
-/** The ring of a running task, filled as far as it has come. `progress` is 0 to 100. */
+/** Draws the ring of a running task, filled by `progress`, 0 to 100. */
 export function ProgressIcon({ progress }: { readonly progress: number }): VNode {
   const angle = (Math.min(Math.max(progress, 0), 99.9) / 100) * 2 * Math.PI;
   const x = (8 + 3.8 * Math.sin(angle)).toFixed(2);

@@ -1,6 +1,6 @@
 /**
- * A folded view of JSON: summaries, texts that are cut, children in pages. Pure. An agent or a client sent
- * the value, so no part of it is trusted to be short.
+ * A folded view of JSON: summaries, texts that are cut, children in pages. Pure. The value comes from an
+ * agent or a client, so each part of it may be long.
  */
 import { formatCount } from './format.ts';
 
@@ -10,7 +10,7 @@ export type JsonNode =
       readonly kind: 'container';
       readonly open: '{' | '[';
       readonly close: '}' | ']';
-      /** `3 keys`, `1 item`. */
+      /** For example, `3 keys` or `1 item`. */
       readonly summary: string;
       readonly size: number;
     }
@@ -24,7 +24,6 @@ const UNPAGED_MAX = 200;
 const TEXT_MAX = 220;
 const TEXT_SHOWN = 180;
 
-/** Describes a value. */
 export function describeJson(value: unknown): JsonNode {
   if (typeof value === 'string') return cutText(value);
   if (typeof value !== 'object' || value === null) return { kind: 'plain', text: String(value) };
@@ -40,25 +39,30 @@ export function describeJson(value: unknown): JsonNode {
   };
 }
 
-/** The beginning of a long text, written as JSON without its quotes, and how many characters follow. */
+/**
+ * Cuts a long text. Returns its beginning, written as JSON without quotes, and how many characters follow.
+ */
 function cutText(text: string): JsonNode {
   if (text.length <= TEXT_MAX) return { kind: 'text', shown: escapeText(text), restLength: 0 };
   let end = TEXT_SHOWN;
   const code = text.charCodeAt(end - 1);
-  // No half of a pair.
+  // Does not cut a surrogate pair in half.
   if (code >= 0xd800 && code <= 0xdbff) end += 1;
   return { kind: 'text', shown: escapeText(text.slice(0, end)), restLength: text.length - end };
 }
 
 /**
- * A text as JSON writes it, without the quotes around it. Characters that change the direction of what
- * follows, or that are not seen, are written as their codes.
+ * Writes a text as JSON does, without quotes. Characters that are invisible, or change the direction of what
+ * follows, are written as their codes.
  */
 export function escapeText(text: string): string {
   return escapeHidden(JSON.stringify(text).slice(1, -1));
 }
 
-/** A text in one row: blanks for line ends, and codes for what is not seen or turns what follows. */
+/**
+ * Writes a text in one row: line ends become blanks, and invisible or direction-changing characters their
+ * codes.
+ */
 export function showText(text: string): string {
   return escapeHidden(text.replace(/\s+/g, ' '));
 }
@@ -70,7 +74,7 @@ function escapeHidden(text: string): string {
   );
 }
 
-/** The children to show after `pages` pages, and how many follow. Up to 200 children are one page. */
+/** Returns the children that `pages` pages show, and how many follow. Up to 200 children are one page. */
 export function listChildren(
   value: object,
   pages: number,
@@ -93,15 +97,15 @@ export function measureJson(value: unknown): number {
 }
 
 /**
- * The pairs of a payload's beginning: `key value` of as many as its text holds whole; null if it can't be
- * read so. The text may be cut anywhere.
+ * Reads as many `key value` pairs as the beginning of a payload holds whole. The text may be cut anywhere.
+ * Null if it cannot be read as an object.
  */
 export function readPairs(
   preview: string,
 ): readonly { readonly key: string; readonly text: string }[] | null {
   const whole = parseObject(preview);
   const pairs = Object.entries(whole ?? parseObject(closeCut(preview)) ?? {});
-  // Cut within its first pair, an object is not empty.
+  // An object that was cut within its first pair is not empty.
   if (whole === null && pairs.length === 0) return null;
   return pairs.map(([key, one]) => ({
     key,
@@ -118,7 +122,7 @@ function parseObject(text: string): object | null {
   }
 }
 
-/** Closes the text, lists and objects that a cut left open; a key without its value goes. */
+/** Closes the text, lists and objects that a cut left open. A key without its value is dropped. */
 function closeCut(text: string): string {
   const open: string[] = [];
   let isText = false;

@@ -1,6 +1,6 @@
 /**
- * JSON that folds: the first level is open, long texts are cut, many children come in pages. A part
- * is drawn when it is opened, so a large value costs nothing before. All of it is drawn as text.
+ * JSON that folds. The first level is open, long texts are cut, and many children come in pages. A part is
+ * drawn when it is opened, so a large value costs nothing before. All of it is drawn as text.
  */
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
@@ -18,7 +18,7 @@ import { Panel } from './panel.tsx';
 
 export type JsonPanelProps = { readonly title: string; readonly value: unknown };
 
-/** A panel with a value, its size, and a button that copies it whole. */
+/** Draws a panel with a value, its size, and a button that copies it whole. */
 export function JsonPanel({ title, value }: JsonPanelProps): VNode {
   const bytes = useMemo(() => measureJson(value), [value]);
   const text = useMemo(() => JSON.stringify(value, null, 2), [value]);
@@ -41,7 +41,7 @@ export function JsonPanel({ title, value }: JsonPanelProps): VNode {
   );
 }
 
-/** A value that folds; `isOpen` says whether its first level is open. */
+/** Draws a value that folds. `isOpen` says whether its first level is open. */
 export function JsonTree({ value, isOpen }: { readonly value: unknown; readonly isOpen: boolean }): VNode {
   return (
     <div class="json">
@@ -52,13 +52,13 @@ export function JsonTree({ value, isOpen }: { readonly value: unknown; readonly 
 
 type BranchProps = {
   readonly value: unknown;
-  /** Its key; null for a member of a list and for the whole. */
+  /** The key; null for a member of a list and for the whole value. */
   readonly name: string | null;
   readonly depth: number;
   readonly isLast: boolean;
   readonly isOpen?: boolean;
 };
-/** Deeper levels are not indented further: a narrow column has an end. */
+/** Deeper levels are not indented further, so that a narrow column has room for them. */
 const INDENTED_MAX = 8;
 
 function JsonBranch({ value, name, depth, isLast, isOpen = false }: BranchProps): VNode {

@@ -1,4 +1,4 @@
-/** When a page was read last, and the button that pauses it. */
+/** When a page was last read, and the button that pauses the reads. */
 import type { VNode } from 'preact';
 import { useConsole } from '../gateway/console.ts';
 import type { Watch } from '../gateway/polling.ts';
@@ -7,13 +7,12 @@ import { Icon } from './icon.tsx';
 import { FailureNote } from './part-failed.tsx';
 
 export type LiveNoteProps = {
-  /** The polled read. */
   readonly watch: Watch<unknown>;
-  /** Its order: `Newest first`. */
+  /** The order of the rows: `Newest first`. */
   readonly order: string;
 };
 
-/** `Newest first, read 1 s ago`, or why it was not read, and Pause or Resume. */
+/** Draws `Newest first, read 1 s ago`, or why it was not read, and Pause or Resume. */
 export function LiveNote({ watch, order }: LiveNoteProps): VNode {
   const { polling, time } = useConsole();
   const isPaused = polling.isPaused.value;

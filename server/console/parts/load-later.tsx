@@ -2,7 +2,10 @@
 import type { FunctionComponent, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
-/** Makes a page of what loads it. Until then it shows nothing; if it can't be loaded, it says so. */
+/**
+ * Creates a page from a function that loads it. The page shows nothing until it is loaded. If it cannot be
+ * loaded, it says so.
+ */
 export function loadLater<Props extends object>(
   load: () => Promise<FunctionComponent<Props>>,
 ): FunctionComponent<Props> {
@@ -27,7 +30,9 @@ export function loadLater<Props extends object>(
   };
 }
 
-/** A browser does not try a script again that it could not load, so the whole console is loaded again. */
+/**
+ * Offers to load the whole console again, because browsers do not retry a script that they could not load.
+ */
 function NotLoaded(): VNode {
   return (
     <section class="panel narrow">

@@ -2,12 +2,11 @@
 import type { VNode } from 'preact';
 
 export type PageButtonsProps = {
-  /** Undefined where there are none. */
+  /** Undefined if there are no such rows. */
   readonly onNewer: (() => void) | undefined;
   readonly onOlder: (() => void) | undefined;
 };
 
-/** Both buttons, at the end of a pager. */
 export function PageButtons({ onNewer, onOlder }: PageButtonsProps): VNode {
   const draw = (text: string, onClick: (() => void) | undefined): VNode => (
     <button class="btn small" type="button" aria-disabled={onClick === undefined} onClick={onClick}>

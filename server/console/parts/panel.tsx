@@ -3,17 +3,16 @@ import type { ComponentChildren, VNode } from 'preact';
 
 export type PanelProps = {
   readonly title: string;
-  /** Beside the title, small. */
+  /** Stands beside the title, small. */
   readonly note?: ComponentChildren;
-  /** At the right end of the head. */
+  /** Stands at the right end of the head. */
   readonly right?: ComponentChildren;
   readonly footer?: ComponentChildren;
   readonly id?: string;
-  /** A table, which cannot be padded; anything else goes into `<div class="in">`. */
+  /** A table, which needs no padding; anything else goes into `<div class="in">`. */
   readonly children: ComponentChildren;
 };
 
-/** A panel. */
 export function Panel({ title, note, right, footer, id, children }: PanelProps): VNode {
   return (
     <section class="panel" {...(id !== undefined && { id })}>

@@ -14,7 +14,9 @@ export type PartFailedProps = {
   readonly isOnly?: boolean;
 };
 
-/** `Could not read the agents. HTTP 503, busy. Trying again in 4 s; the rest of the page is current.` */
+/**
+ * Draws `Could not read the agents. HTTP 503, busy. Trying again in 4 s; the rest of the page is current.`
+ */
 export function PartFailed({ what, failure, isOnly = false }: PartFailedProps): VNode {
   return (
     <div class="in">
@@ -30,7 +32,7 @@ export function PartFailed({ what, failure, isOnly = false }: PartFailedProps): 
   );
 }
 
-/** The same beside data that is kept: `Not read: HTTP 503, busy. Trying again in 4 s.` It moves nothing. */
+/** Draws `Not read: HTTP 503, busy. Trying again in 4 s.` beside data that is kept, without moving it. */
 export function FailureNote({ failure }: { readonly failure: Failure }): VNode {
   return (
     <span class="t-bad cut" title={describeError(failure.error)}>

@@ -1,9 +1,8 @@
-/** How many problems and warnings there are, in words, the same everywhere; notes do not count. Pure. */
+/** How many problems and warnings there are, in the same words everywhere. Notes do not count. Pure. */
 import { formatCount } from './format.ts';
 
 type Severities = readonly { readonly severity: string }[];
 
-/** How many are problems, and how many warnings. */
 export function countProblems(problems: Severities): {
   readonly problems: number;
   readonly warnings: number;
@@ -12,12 +11,12 @@ export function countProblems(problems: Severities): {
     problems.filter(({ severity }) => isCounted(severity)).length;
   return {
     problems: count((severity) => severity === 'problem'),
-    // A severity of a later version is shown as a warning.
+    // A severity of a later version counts as a warning.
     warnings: count((severity) => severity !== 'problem' && severity !== 'note'),
   };
 }
 
-/** `2 problems, 1 warning`; empty if there are none. */
+/** Writes `2 problems, 1 warning`; empty if there are none. */
 export function describeProblems(all: Severities): string {
   const { problems, warnings } = countProblems(all);
   return [

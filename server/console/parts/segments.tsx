@@ -1,4 +1,4 @@
-/** Buttons side by side that switch filters on and off, each with the number it would add. */
+/** Buttons side by side that switch filters on and off, each with the number of rows it would add. */
 import type { VNode } from 'preact';
 import { formatNumber } from './format.ts';
 import { Icon, type IconName } from './icon.tsx';
@@ -7,9 +7,9 @@ type Segment<Value extends string> = {
   readonly value: Value;
   readonly label: string;
   readonly icon: IconName;
-  /** A class for the icon while it is on: `t-wait`. */
+  /** A class for the icon while the button is on: `t-wait`. */
   readonly tone: string;
-  /** Undefined while it is not read yet. A text where it is only "over 100,000". */
+  /** Undefined until it is read. A text such as "over 100,000" if the exact number is unknown. */
   readonly count: number | string | undefined;
 };
 
@@ -21,7 +21,6 @@ export type SegmentsProps<Value extends string> = {
   readonly onToggle: (value: Value) => void;
 };
 
-/** The buttons. */
 export function Segments<Value extends string>({
   label,
   segments,

@@ -1,17 +1,17 @@
-/** An agent's slots as boxes: what is used, free, loaded from elsewhere, not taken, or not eligible. */
+/** An agent's slots as boxes: used, free, loaded from elsewhere, not taken, or not eligible. */
 import type { VNode } from 'preact';
 import { formatNumber } from './format.ts';
 
-/** The fields of an agent that describe its slots; a row of the agents has all of them. */
+/** The fields of an agent that describe its slots. A row of the agents has all of them. */
 export type SlotsAgent = {
   readonly state: string;
   readonly full: boolean;
   readonly max_concurrent: number;
   readonly running: number;
   readonly current_load: number;
-  /** How many of its tasks it has not taken. Default: 0. */
+  /** How many of its tasks the agent has not taken. Default: 0. */
   readonly unacknowledged?: number;
-  /** Whether its pushes fail, so that what it has not taken is in danger. */
+  /** Whether its pushes fail, so that tasks that it has not taken are in danger. */
   readonly isFailing?: boolean;
 };
 
@@ -20,7 +20,7 @@ export type SlotKind = 'busy' | 'risk' | 'ext' | 'shut' | 'free';
 
 const BOXES_MAX = 24;
 const BAR_PX = 120;
-/** A bar has this much of its width for each box that it stands for. */
+/** How much width a bar has for each box that it stands for. */
 const BAR_BOX_PX = 10;
 const TITLES: Readonly<Record<SlotKind, string>> = {
   busy: 'a task',
@@ -30,7 +30,7 @@ const TITLES: Readonly<Record<SlotKind, string>> = {
   free: 'free',
 };
 
-/** How many slots of each kind an agent has, in the order they are drawn in. */
+/** Counts the slots of each kind, in the order in which they are drawn. */
 export function countSlots(
   agent: SlotsAgent,
 ): readonly { readonly kind: SlotKind; readonly count: number }[] {
@@ -50,11 +50,11 @@ export function countSlots(
 
 export type SlotsProps = {
   readonly agent: SlotsAgent;
-  /** More slots than these are one bar. Default: 24. */
+  /** From how many slots on one bar is drawn instead of boxes. Default: 24. */
   readonly boxesMax?: number;
 };
 
-/** `4 of 6` and the boxes; of many slots one bar instead. */
+/** Draws `4 of 6` and the boxes, or one bar for many slots. */
 export function Slots({ agent, boxesMax = BOXES_MAX }: SlotsProps): VNode {
   const { max_concurrent, current_load, full, state } = agent;
   const isFull = full && state !== 'offline';
@@ -124,7 +124,6 @@ const LEGEND: readonly (readonly [SlotKind, string])[] = [
   ['shut', 'free, but not eligible'],
 ];
 
-/** Explains the boxes. */
 export function SlotsLegend(): VNode {
   return (
     <span class="legend">

@@ -1,15 +1,15 @@
 /**
- * Tables. The roles are in the markup, because rows become entries of two or three lines on a narrow page,
- * and a table stays one to a screen reader.
+ * Tables. On a narrow page, rows become entries of two or three lines. The roles are in the markup, so that a
+ * screen reader still finds a table.
  */
 import type { ComponentChildren, VNode } from 'preact';
 
 export type Column = {
-  /** In the head; a text, or a control with a name of its own. */
+  /** The head of the column: a text, or a control with a name of its own. */
   readonly head: ComponentChildren;
-  /** In pixels; one column without a width takes what is left. */
+  /** In pixels. One column without a width takes what is left. */
   readonly width?: number;
-  /** Numbers stand at the right. */
+  /** Numbers are aligned to the right. */
   readonly isNumber?: boolean;
 };
 
@@ -17,14 +17,13 @@ export type TableProps = {
   readonly columns: readonly Column[];
   /** Whether rows become entries on a narrow page. Default: true. */
   readonly isStackable?: boolean;
-  /** Its name, for a screen reader. */
+  /** The table's name, for a screen reader. */
   readonly label?: string;
   readonly class?: string;
   /** `Row`s with `Cell`s, each with a key. */
   readonly children: ComponentChildren;
 };
 
-/** A table. */
 export function Table({ columns, isStackable = true, label, class: more = '', children }: TableProps): VNode {
   return (
     <table
@@ -52,14 +51,16 @@ export function Table({ columns, isStackable = true, label, class: more = '', ch
 }
 
 export type CellProps = {
-  /** `num` right, `full` a line of its own and `hide` not at all on a narrow page, and others. */
+  /**
+   * `num` aligns to the right. On a narrow page, `full` gives the cell a line of its own, and `hide` hides
+   * it.
+   */
   readonly class?: string;
-  /** Stands before it on a narrow page, which has no heads. */
+  /** Stands before the cell on a narrow page, which shows no heads. */
   readonly label?: string;
   readonly children?: ComponentChildren;
 };
 
-/** A cell. */
 export function Cell({ class: more = '', label, children }: CellProps): VNode {
   return (
     <td role="cell" class={more} {...(label !== undefined && { 'data-l': label })}>
@@ -69,16 +70,16 @@ export function Cell({ class: more = '', label, children }: CellProps): VNode {
 }
 
 export type RowProps = {
-  /** Where a click anywhere in the row goes, as its link does. */
+  /** The address of the row's link, which a click anywhere in the row follows. */
   readonly href?: string;
-  /** The id of the row's task or agent. With it the keys `j` and `k` give the row the focus. */
+  /** The id of the row's task or agent. With it the keys `j` and `k` can focus the row. */
   readonly rowId?: string;
   /** `row-bad`, `row-wait`, `sel`, `dim`. */
   readonly class?: string;
   readonly children: ComponentChildren;
 };
 
-/** A row. A click anywhere in it follows its first link; controls in it do what they do. */
+/** Draws a row. A click in it follows its first link, unless the click is on a control. */
 export function Row({ href, rowId, class: more = '', children }: RowProps): VNode {
   return (
     <tr

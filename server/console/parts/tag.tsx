@@ -1,4 +1,7 @@
-/** Tags as outlined texts: shared by task and agent, without an agent, or of an agent that takes nothing. */
+/**
+ * Tags as outlined texts. A tag may be shared by task and agent, lack an agent, or belong to an offline
+ * agent.
+ */
 import type { VNode } from 'preact';
 import { Icon } from './icon.tsx';
 
@@ -7,7 +10,7 @@ type TagKind = 'plain' | 'shared' | 'none' | 'off';
 
 export type TagProps = { readonly tag: string; readonly kind?: TagKind };
 
-/** One tag; a long one is cut, and its title is whole. */
+/** Draws one tag. A long tag is cut, and its title is whole. */
 export function Tag({ tag, kind = 'plain' }: TagProps): VNode {
   return (
     <span class={`tag ${kind}`} title={tag}>
@@ -19,14 +22,13 @@ export function Tag({ tag, kind = 'plain' }: TagProps): VNode {
 
 export type TagsProps = {
   readonly tags: readonly string[];
-  /** How many are shown; the others become `+N`. Default: all. */
+  /** How many tags are shown; the others become `+N`. Default: all. */
   readonly max?: number;
-  /** In one row that is cut at its end, as tables need it. */
+  /** Whether the tags stand in one row that is cut at its end, as tables need it. */
   readonly isOneRow?: boolean;
   readonly kindOf?: (tag: string) => TagKind;
 };
 
-/** Several tags. */
 export function Tags({ tags, max = Number.POSITIVE_INFINITY, isOneRow = false, kindOf }: TagsProps): VNode {
   const hidden = tags.slice(max);
   return (

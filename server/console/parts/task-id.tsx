@@ -1,6 +1,6 @@
 /**
- * Ids, cut where they say least: of a task its end, for a UUIDv7 begins with the time; of an agent its
- * middle, for the end names the replica.
+ * Ids, cut where they say least. Of a task's id the end is shown, because a UUIDv7 begins with the time. An
+ * agent's id is cut in its middle, because its end names the replica.
  */
 import type { VNode } from 'preact';
 import { hrefOf } from '../routing/routes.ts';
@@ -8,7 +8,7 @@ import { tailOf } from './format.ts';
 
 export type TaskIdProps = { readonly request_id: string };
 
-/** A link to a task: the last 8 characters of its id. */
+/** Links to a task, by the last 8 characters of its id. */
 export function TaskId({ request_id }: TaskIdProps): VNode {
   return (
     <a class="mono rowlink" href={hrefOf({ page: 'task', request_id })} title={request_id}>
@@ -22,7 +22,6 @@ export type AgentIdProps = {
   readonly isBold?: boolean;
 };
 
-/** A link to an agent. */
 export function AgentId({ agent_id, isBold = false }: AgentIdProps): VNode {
   return (
     <a class={isBold ? 'mono b' : 'mono'} href={hrefOf({ page: 'agent', agent_id })}>
@@ -34,7 +33,7 @@ export function AgentId({ agent_id, isBold = false }: AgentIdProps): VNode {
 const TAIL_LENGTH = 11;
 const WHOLE_LENGTH = 18;
 
-/** A text cut in its middle where it is too wide; its last 11 characters are always there. */
+/** Draws a text that is cut in its middle if it is too wide. Its last 11 characters always show. */
 export function CutMiddle({ text }: { readonly text: string }): VNode {
   const characters = [...text];
   if (characters.length <= WHOLE_LENGTH) {

@@ -1,13 +1,13 @@
 /**
- * Results of actions, at the bottom right: each stays 6 s, longer while the pointer or the focus is on it, an
- * error until it is closed. The polite live region of the page reads them.
+ * Results of actions, at the bottom right. Each stays for 6 s, or longer while the pointer or the focus is on
+ * it; an error stays until it is closed. The polite live region of the page reads them.
  */
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { Icon, type IconName } from './icon.tsx';
 
 export type Toast = {
-  /** `ok` went well, `bad` failed or in part, `info` anything else. */
+  /** `ok`: all went well; `bad`: something failed; `info`: anything else. */
   readonly tone: 'ok' | 'bad' | 'info';
   readonly text: string;
 };
@@ -23,14 +23,13 @@ const shown = signal<readonly Shown[]>([]);
 const announced = signal('');
 let lastId = 0;
 
-/** Shows a result. */
 export function showToast(toast: Toast): void {
   lastId += 1;
   shown.value = [...shown.value, { ...toast, id: lastId }].slice(-SHOWN_MAX);
   announce(toast.text);
 }
 
-/** Lets a screen reader say a sentence when it is idle. */
+/** Makes a screen reader say a sentence when it is idle. */
 export function announce(text: string): void {
   announced.value = text;
 }
@@ -55,7 +54,7 @@ function stopTimer(id: number): void {
   timers.delete(id);
 }
 
-/** The toasts that are shown now, and the live region. */
+/** Draws the present toasts, and the live region. */
 export function Toasts(): VNode {
   return (
     <>

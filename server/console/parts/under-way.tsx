@@ -1,12 +1,12 @@
-/** The action on many tasks that runs now, on every page: it goes on while the console is open. */
+/** The action on many tasks that runs now. Every page shows it, and it goes on while the console is open. */
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
 
-/** Its progress in words, and its stop; null while none runs. */
+/** Its progress in words, and a function that stops it; null if none runs. */
 export const underWay = signal<{ readonly text: string; readonly stop: () => void } | null>(null);
 
-/** The progress and the stop. Closing the tab asks first; signing out stops it. */
+/** Draws the progress and the stop. Closing the tab asks first; signing out stops the action. */
 export function UnderWay(): VNode | null {
   const isRunning = underWay.value !== null;
   useEffect(() => () => underWay.peek()?.stop(), []);

@@ -2,14 +2,14 @@
  * Filters as tokens `key=value`: read from the address and written to it, typed by a person, and turned into
  * the query of a listing. Pure.
  *
- *   in the address   `?status=pending,failed&tag=gpu&since=1h`: a comma only where several values are any of
- *   combined         different keys are all of; a key has one token
+ *   in the address   `?status=pending,failed&tag=gpu&since=1h`: a comma separates values; any may match
+ *   combined         all keys must match; a key has one token
  *   typed            `tag=gpu`; bare text is an `id` if it looks like one, otherwise a `session`
  */
 
-/** One filter. `value` may hold several, separated by commas, where the key allows it. */
+/** One filter. `value` may hold several values, separated by commas, if the key allows that. */
 export type Token = { readonly key: string; readonly value: string };
-/** The keys of a page, and those whose value is a list. */
+/** The keys of a page, and the keys whose value is a list. */
 export type FilterKeys = { readonly all: readonly string[]; readonly lists: readonly string[] };
 /** A token that was typed, or what is wrong with the text. */
 export type Typed =
@@ -23,15 +23,15 @@ export const TASK_KEYS: FilterKeys = {
   all: 'waiting waiting_for_answer status outcome tag type session agent id since ended error'.split(' '),
   lists: ['status', 'outcome'],
 };
-/** The end of an id finds a task from this many characters on. */
+/** The fewest characters of an id's end that find a task. */
 const ID_MIN = 8;
 const ID = /^[0-9a-f-]{8,}$/i;
 const SINCE = /^(\d{1,4})(s|m|h|d)$/;
-/** Seconds of a step of the overview. */
+/** The step of the overview's window, in seconds. */
 const OVERVIEW_STEP = 30;
 const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
-/** Reads the tokens of an address; keys that are not of this page, and empty values, are left out. */
+/** Reads the tokens of an address. Unknown keys and empty values are left out. */
 export function readTokens(search: string, keys: FilterKeys): readonly Token[] {
   const tokens = new Map<string, string>();
   for (const [key, value] of new URLSearchParams(search)) {
@@ -52,7 +52,6 @@ export function writeTokens(
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
 }
 
-/** Reads what was typed. */
 export function readTyped(text: string, keys: FilterKeys): Typed {
   const typed = text.trim();
   if (typed === '') return { kind: 'nothing' };
@@ -87,18 +86,17 @@ function readToken(token: Token, keys: FilterKeys): Typed {
   return { kind: 'token', token };
 }
 
-/** Whether the filter asks for tasks that wait, for an agent or for an answer. */
+/** Whether the filter asks for tasks that wait for an agent or for an answer. */
 function isWait(key: string): boolean {
   return key.startsWith('waiting');
 }
 
-/** The tokens with one added; it replaces the one with the same key. */
+/** Adds a token; it replaces the token with the same key. */
 export function addToken(tokens: readonly Token[], token: Token): readonly Token[] {
   if (!tokens.some(({ key }) => key === token.key)) return [...tokens, token];
   return tokens.map((one) => (one.key === token.key ? token : one));
 }
 
-/** The tokens without those of a key. */
 export function removeToken(tokens: readonly Token[], key: string): readonly Token[] {
   return tokens.filter((token) => token.key !== key);
 }
@@ -108,7 +106,7 @@ export function readValue(tokens: readonly Token[], key: string): string | null 
   return tokens.find((token) => token.key === key)?.value ?? null;
 }
 
-/** The parameters that a filter sends to the listing and for the counts. */
+/** The parameters of a filter, for the listing and for the counts. */
 export type TaskFilterQuery = {
   readonly waiting?: boolean;
   readonly waiting_for_answer?: boolean;
@@ -125,8 +123,8 @@ export type TaskFilterQuery = {
 };
 
 /**
- * The query of tokens. `since` counts from `nowSeconds`, in steps of a sixtieth of it, so that reads which
- * follow each other ask for the same; `ended` in the steps of the overview, so that both count the same
+ * Builds the query of tokens. `since` counts from `nowSeconds`, in steps of a sixtieth of it, so that reads
+ * after one another ask for the same. `ended` counts in steps of the overview, so that both count the same
  * tasks.
  */
 export function buildTaskQuery(tokens: readonly Token[], nowSeconds: number): TaskFilterQuery {
@@ -149,14 +147,14 @@ export function buildTaskQuery(tokens: readonly Token[], nowSeconds: number): Ta
   return query;
 }
 
-/** Seconds of `15m`; null if it is not such a text. */
+/** The seconds of `15m`; null if the text has another form. */
 export function readSince(value: string): number | null {
   const [, count, unit] = SINCE.exec(value) ?? [];
   if (count === undefined || unit === undefined) return null;
   return Number(count) * SECONDS[unit as keyof typeof SECONDS];
 }
 
-/** Says in a sentence which filter of the address the gateway refuses; null if it takes all of them. */
+/** Explains which filter of the address the gateway would refuse; null if it accepts all of them. */
 export function findFault(tokens: readonly Token[], keys: FilterKeys): string | null {
   for (const token of tokens) {
     const checked = readToken(token, keys);

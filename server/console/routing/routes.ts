@@ -1,6 +1,6 @@
 /**
- * The pages and their addresses. All are below the folder that holds the console's script, so that it works
- * below any path of a proxy. An address has all that its page shows: a copied link shows the same.
+ * The pages and their addresses. All are below the folder of the console's script, so that the console works
+ * below any path of a proxy. An address holds all that its page shows, so a copied link shows the same.
  */
 import { type ReadonlySignal, signal } from '@preact/signals';
 
@@ -15,7 +15,7 @@ export type Route =
   /** No page has this address. */
   | { readonly page: 'none' };
 
-/** Where the reader is: the page, and the query behind it, beginning with `?` or empty. */
+/** The page that is shown, and its query, which begins with `?` or is empty. */
 export type Address = { readonly route: Route; readonly search: string };
 
 /** Finds the page of a path below the console's folder, such as `tasks/0198…`. */
@@ -66,7 +66,7 @@ export function gatewayUrl(): string {
   return new URL('..', new URL(folder, location.origin)).href.replace(/\/$/, '');
 }
 
-/** Shows another page. `replace` changes the address without a step in the browser's history. */
+/** Shows another page. With `replace`, the browser's history gets no new entry. */
 export function navigate(href: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, '', href);
   else history.pushState(null, '', href);
@@ -74,7 +74,7 @@ export function navigate(href: string, { replace = false } = {}): void {
   if (!replace) scrollTo(0, 0);
 }
 
-/** Changes the query of the page that is shown; by default without a step in the browser's history. */
+/** Changes the query of the page. Without `push`, the browser's history gets no new entry. */
 export function changeSearch(search: string, { push = false } = {}): void {
   const href = hrefOf(current.peek().route, search);
   if (push) navigate(href);
@@ -82,8 +82,8 @@ export function changeSearch(search: string, { push = false } = {}): void {
 }
 
 /**
- * Reads the address, and follows links within the console and the browser's history from then on. `script` is
- * the address of the console's script, which lies in its folder.
+ * Reads the address, then follows links within the console and the browser's history. `script` is the address
+ * of the console's script, which is in the console's folder.
  */
 export function startRouting(script: string): void {
   folder = new URL('.', script).pathname;
@@ -102,7 +102,7 @@ function readLocation(): void {
   current.value = { route, search };
 }
 
-/** Shows the page of a link without loading anything, unless the reader wants it elsewhere. */
+/** Shows the page of a link without loading anything, unless the reader wants it in another tab or window. */
 function followLink(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0) return;
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;

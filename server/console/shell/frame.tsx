@@ -10,7 +10,7 @@ import { Patterns } from './patterns.tsx';
 import { StaleNote } from './stale-note.tsx';
 import { TopBar } from './top-bar.tsx';
 
-/** The frame around a page. Data that is not current has no colour. */
+/** Draws the frame around a page. Data that is not current has no colour. */
 export function Frame({ children }: { readonly children: ComponentChildren }): VNode {
   const { live } = useConsole();
   const isStale = !isCurrent(live.value);

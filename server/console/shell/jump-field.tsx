@@ -1,4 +1,4 @@
-/** The field that goes to a task, an agent, a type, a session or a tag, and suggests them while one types. */
+/** The field that goes to a task, an agent, a type, a session or a tag, with suggestions while one types. */
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
@@ -9,10 +9,10 @@ import { showToast } from '../parts/toast.tsx';
 import { navigate } from '../routing/routes.ts';
 import type { Suggester, Suggestion } from './jump-suggestions.ts';
 
-/** Looking takes no longer. */
+/** How long a look-up may take. */
 const LOOK_MS = 10_000;
 
-/** The field. It has `data-slash`, so that the key `/` gives it the focus. */
+/** Draws the field. Its `data-slash` lets the key `/` give it the focus. */
 export function JumpField(): VNode {
   const { client, overview } = useConsole();
   const field = useRef<HTMLInputElement>(null);
@@ -41,7 +41,7 @@ export function JumpField(): VNode {
       const href = await findTarget(text, client, tags, signal);
       if (mine.signal.aborted) return;
       if (href === null) {
-        // The text stays, so that it can be changed.
+        // The text stays, so that a person can correct it.
         field.current?.select();
         showToast({ tone: 'info', text: `No agent, task, session or tag is called “${text}”.` });
       } else go(href);
@@ -58,7 +58,7 @@ export function JumpField(): VNode {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     if (step !== 0) {
       event.preventDefault();
-      // Past an end is the field itself, where Enter looks for what was typed.
+      // Beyond either end of the list comes the field itself, where Enter looks up what was typed.
       active.value = ((active.value + 1 + step + list.length + 1) % (list.length + 1)) - 1;
     }
     if (event.key === 'Escape') {
@@ -115,7 +115,7 @@ type SuggestionListProps = {
   readonly onChoose: (href: string) => void;
 };
 
-/** The list below the field; it stays in the page, empty, so that the field always names it. */
+/** Draws the list below the field. An empty list stays in the page, because the field refers to it. */
 function SuggestionList({ list, active, onChoose }: SuggestionListProps): VNode {
   return (
     <div class="jump-list" id="jump-list" role="listbox" aria-label="Suggestions" hidden={list.length === 0}>
@@ -126,7 +126,7 @@ function SuggestionList({ list, active, onChoose }: SuggestionListProps): VNode 
           role="option"
           tabIndex={-1}
           aria-selected={index === active}
-          // Before the field loses the focus, which closes the list.
+          // `onMouseDown` comes before the field loses the focus, which closes the list.
           onMouseDown={(event) => {
             event.preventDefault();
             onChoose(href);
@@ -141,7 +141,7 @@ function SuggestionList({ list, active, onChoose }: SuggestionListProps): VNode 
   );
 }
 
-/** The suggestions for what was typed last. Their script is loaded with the first of them. */
+/** The suggestions for the last typed text. Their script is loaded with the first suggestion. */
 function useSuggestions() {
   const { client, overview } = useConsole();
   const suggestions = useSignal<readonly Suggestion[]>([]);
@@ -166,7 +166,7 @@ function useSuggestions() {
           suggestions.value = found;
         }),
       )
-      // Without the gateway there are fewer suggestions; the page says elsewhere that it does not respond.
+      // If the gateway does not respond, there are fewer suggestions. The page says so elsewhere.
       .catch(() => undefined);
   };
   return { suggestions, suggest, forget };

@@ -1,12 +1,12 @@
 /**
- * Suggests names while a person types into the field at the top: tags and types that are known here, agents
- * and tasks that the gateway finds. It shows at most three of a kind, those first that begin with the text.
+ * Suggests names while a person types into the field at the top. Tags and types are known here; the gateway
+ * finds agents and tasks. At most three of a kind are shown. Names that begin with the text come first.
  */
 import type { ConsoleClient } from '../gateway/client.ts';
 import type { Read } from '../gateway/polling.ts';
 import { hrefOf } from '../routing/routes.ts';
 
-/** A suggestion: what it is, its text, more about it, and where it leads. */
+/** A suggestion: its kind, its text, more about it, and its link. */
 export type Suggestion = {
   readonly kind: 'task' | 'agent' | 'type' | 'tag';
   readonly text: string;
@@ -17,21 +17,21 @@ export type Suggestion = {
 /** Names that are known without asking. */
 type KnownNames = { readonly tags: readonly string[]; readonly types: readonly string[] };
 
-/** What is asked of the gateway. */
+/** The reads of the gateway that suggestions need. */
 export type SuggestionReads = Pick<ConsoleClient, 'readAgents' | 'readTasks'>;
 
 const OF_A_KIND = 3;
-/** The end of an id of a task; shorter ones are of too many tasks. */
+/** The form of the end of a task's id. Shorter ends would match too many tasks. */
 const ID_END = /^[0-9a-f-]{4,36}$/i;
 
 /** The gateway is asked when the typing pauses for this long. */
 const PAUSE_MS = 150;
 
-/** Suggests what a person may mean, and remembers the types that it has seen. */
+/** Suggests what a person may mean, and remembers the types it has seen. */
 export type Suggester = {
   /**
-   * Shows what is known at once, and with what the gateway knows when the typing has paused. Rejects as a
-   * call does; once the signal has fired it shows nothing more.
+   * Shows known names at once, and the gateway's names after a pause in the typing. Rejects as a call does.
+   * Shows nothing more once the signal has fired.
    */
   list(
     typed: string,
@@ -41,7 +41,6 @@ export type Suggester = {
   ): Promise<void>;
 };
 
-/** Creates it over a client. */
 export function createSuggester(client: SuggestionReads): Suggester {
   let types: readonly string[] = [];
   return {
@@ -58,7 +57,7 @@ export function createSuggester(client: SuggestionReads): Suggester {
   };
 }
 
-/** The suggestions that need no call: types and tags. */
+/** Suggests types and tags, which needs no call. */
 function suggestNames(typed: string, { tags, types }: KnownNames): readonly Suggestion[] {
   const text = typed.trim();
   if (text === '') return [];
@@ -72,7 +71,7 @@ function suggestNames(typed: string, { tags, types }: KnownNames): readonly Sugg
   return [...suggest('type', types), ...suggest('tag', tags)];
 }
 
-/** The first names that have the text, in any case: those that begin with it first. */
+/** Chooses the first names that contain the text, in any case. Names that begin with it come first. */
 export function chooseNames(text: string, names: readonly string[]): readonly string[] {
   const wanted = text.toLowerCase();
   const found = [...new Set(names)].filter((name) => name.toLowerCase().includes(wanted));
@@ -80,7 +79,7 @@ export function chooseNames(text: string, names: readonly string[]): readonly st
   return found.toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1)).slice(0, OF_A_KIND);
 }
 
-/** The tasks whose ids end in the text, and the agents that have it in their ids. Rejects as a call does. */
+/** Finds tasks whose id ends with the text, and agents whose id contains it. Rejects as a call does. */
 export async function findNamed(
   typed: string,
   client: SuggestionReads,
@@ -116,7 +115,7 @@ export async function findNamed(
   ];
 }
 
-/** The types of the newest tasks. */
+/** Reads the types of the newest tasks. */
 async function readTypes(client: SuggestionReads, signal: AbortSignal): Promise<readonly string[]> {
   const found = await client.readTasks({ limit: NEWEST })(null, signal);
   return found === 'unchanged' ? [] : [...new Set(found.value.tasks.map(({ task_type }) => task_type))];

@@ -1,6 +1,6 @@
 /**
  * Finds the page for a text that was typed into the field at the top. A text that names its kind, or is a
- * whole id, leads there at once; any other is looked up: an agent, a task by the end of its id, a session, a
+ * whole id, needs no call. Any other text is looked up: as an agent, the end of a task's id, a session, a
  * tag.
  */
 import type { ConsoleClient } from '../gateway/client.ts';
@@ -11,7 +11,7 @@ import { hrefOf } from '../routing/routes.ts';
 const WHOLE_ID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const ID_END = /^[0-9a-f-]{8,}$/i;
 
-/** The address that a text leads to at once; null if it has to be looked for. Pure. */
+/** The address for a text that needs no look-up; null for other texts. Pure. */
 export function readTarget(text: string): string | null {
   const typed = trimTyped(text);
   const [, key, value = ''] = /^(agent|tag|session|type|id)=(.+)$/s.exec(typed) ?? [];
@@ -28,14 +28,13 @@ function hrefTasks(key: string, value: string): string {
   return hrefOf({ page: 'tasks' }, `?${key}=${encodeURIComponent(value)}`);
 }
 
-/** The calls to the gateway. */
+/** The reads of the gateway that a look-up needs. */
 export type Lookups = Pick<ConsoleClient, 'readAgents' | 'readTasks'>;
 
 /**
- * Resolves with the address where a text leads. A text that names its kind or is a whole id leads there at
- * once. Else it is looked for: the agent with this id, the tasks whose ids end in it (a single one is opened
- * itself), a session that has tasks, a tag among `tags`; null if there is nothing of that name. Rejects as a
- * call does.
+ * Resolves with the address for a text; null if nothing has that name. A text that names its kind or is a
+ * whole id needs no call. Else it is looked up: the agent with this id, the tasks whose ids end with it (a
+ * single one is opened itself), a session that has tasks, a tag among `tags`. Rejects as a call does.
  */
 export async function findTarget(
   text: string,
@@ -64,7 +63,7 @@ export async function findTarget(
     const { request_id } = task;
     return others.length === 0 ? hrefOf({ page: 'task', request_id }) : hrefTasks('id', typed.toLowerCase());
   }
-  // With a cursor not all tasks were looked at, and the list goes on.
+  // If there is a cursor, not all tasks were looked at, so the list may still find some.
   if (bySession && (bySession.tasks.length > 0 || bySession.next_cursor !== null)) {
     return hrefTasks('session', typed);
   }
@@ -74,5 +73,8 @@ export async function findTarget(
     : null;
 }
 
-/** Agents that have the text in their id, among which the one is that has it as its id. */
+/**
+ * How many agents are read whose id contains the text. The agent with exactly this id is looked for among
+ * them.
+ */
 const AGENTS_LIMIT = 200;

@@ -1,11 +1,11 @@
-/** The banner of a console whose data is not current: the gateway or its store does not respond. */
+/** The banner that the data is not current, because the gateway or its store does not respond. */
 import type { ComponentChildren, VNode } from 'preact';
 import { useConsole } from '../gateway/console.ts';
 import { describeError } from '../parts/describe-error.ts';
 import { formatAge, formatClock } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 
-/** The banner, or nothing while all is well. */
+/** Draws the banner; nothing while data is current. */
 export function LiveBanner(): VNode | null {
   const { live } = useConsole();
   const { kind } = live.value;
@@ -71,15 +71,18 @@ function StoreDown(): VNode | null {
 }
 
 type BannerProps = {
-  /** The sentence: what is wrong, since when. */
+  /** A sentence: what is wrong, and since when. */
   readonly children: ComponentChildren;
-  /** Further advice to a person, below it. */
+  /** Advice to a person, below the sentence. */
   readonly more: ComponentChildren;
-  /** At its right end, such as a button. */
+  /** Stands at the right end, such as a button. */
   readonly right?: ComponentChildren;
 };
 
-/** A screen reader reads it at once. A text that changes each second is `aria-hidden`, so that it is once. */
+/**
+ * Draws a banner, which a screen reader reads at once. Text that changes each second is `aria-hidden`, so
+ * that it is not read again and again.
+ */
 function Banner({ children, more, right }: BannerProps): VNode {
   return (
     <div class="banner bad" role="alert">
@@ -94,7 +97,7 @@ function Banner({ children, more, right }: BannerProps): VNode {
   );
 }
 
-/** `since 00:13:58 UTC (34 s)`; the seconds are not read out each time they change. */
+/** Draws `since 00:13:58 UTC (34 s)`. Screen readers skip the seconds. */
 function Since({ since, now }: { readonly since: number; readonly now: number }): VNode {
   return (
     <>

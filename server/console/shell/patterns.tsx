@@ -1,14 +1,14 @@
-/** The hatchings that bars and timelines are filled with: `url(#h-wait)`, `url(#h-bad)`, `url(#h-fail)`. */
+/** The hatchings that fill bars and timelines: `url(#h-wait)`, `url(#h-bad)`, `url(#h-fail)`. */
 import type { VNode } from 'preact';
 
-/** Each with the angle of its strokes: what waits and what is not usable are both red at times. */
+/** The hatchings with the angle of their strokes. The angle tells two apart that may both be red. */
 const KINDS = [
   ['wait', 45],
   ['bad', 45],
   ['fail', -45],
 ] as const;
 
-/** The definitions, once in the page. */
+/** Draws the definitions, once in the page. */
 export function Patterns(): VNode {
   return (
     <svg class="defs" aria-hidden="true">

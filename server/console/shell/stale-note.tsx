@@ -1,9 +1,9 @@
-/** Above data that is not current: from when it is, and that actions are off. */
+/** The note above data that is not current: how old the data is, and that actions are off. */
 import type { VNode } from 'preact';
 import { useConsole } from '../gateway/console.ts';
 import { formatAge, formatClock } from '../parts/format.ts';
 
-/** `As of 00:13:58 UTC, 34 s old. Actions are off until the gateway answers.` */
+/** Draws `As of 00:13:58 UTC, 34 s old. Actions are off until the gateway answers.` */
 export function StaleNote(): VNode | null {
   const { live, time, overview } = useConsole();
   const read = overview.value.value;

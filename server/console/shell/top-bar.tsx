@@ -1,6 +1,6 @@
 /**
- * The top bar: the pages, the field that goes to an id, the number of problems, whether it is live, the theme
- * and signing out.
+ * The top bar: the pages, the field that goes to an id, the number of problems, whether data is live, the
+ * theme and signing out.
  */
 import type { VNode } from 'preact';
 import { useConsole } from '../gateway/console.ts';
@@ -22,7 +22,6 @@ const ENTRIES: readonly Entry[] = [
   { route: { page: 'submit' }, name: 'Submit', pages: ['submit'] },
 ];
 
-/** The bar. */
 export function TopBar(): VNode {
   const { live, signOut } = useConsole();
   return (
@@ -70,7 +69,7 @@ export function TopBar(): VNode {
   );
 }
 
-/** How many problems there are now; a link to them. Nothing while that is not current. */
+/** Draws the number of present problems, as a link to them; nothing while data is not current. */
 function Problems(): VNode | null {
   const { overview, live } = useConsole();
   const problems = overview.value.value?.problems;

@@ -1,8 +1,8 @@
-/** The kinds of events of a task: the words, the icon, and the colours that each is written and drawn in. */
+/** The kinds of events of a task, each with its words, its icon, and the colours of its text and its mark. */
 
 import type { IconName } from '../parts/icon.tsx';
 
-/** The meaning of a colour. `ink` has none. */
+/** The meaning of a colour; `ink` means nothing. */
 export type Tone = 'bad' | 'wait' | 'run' | 'ok' | 'idle' | 'ink';
 /** How one kind of event is shown. */
 export type EventKind = {
@@ -26,7 +26,7 @@ const KINDS: Readonly<Record<string, EventKind>> = {
   progress: { icon: 'running', title: 'Progress', tone: 'ink', markTone: 'run' },
   asked: { icon: 'info', title: 'Asked a question', tone: 'wait', markTone: 'wait' },
   answered: { icon: 'check', title: 'Answered', tone: 'ink', markTone: 'run' },
-  // Its mark begins the lane of the next agent, as an assignment does.
+  // Like an assignment, this mark begins the lane of another agent.
   moved: { icon: 'move', title: 'Moved to another agent', tone: 'wait', markTone: 'ink' },
   offered_again: { icon: 'again', title: 'Offered again', tone: 'wait', markTone: 'wait' },
   success: { icon: 'success', title: 'Succeeded', tone: 'ok', markTone: 'ok' },
@@ -37,13 +37,12 @@ const KINDS: Readonly<Record<string, EventKind>> = {
   agent_lost: { icon: 'agent_lost', title: 'Agent lost', tone: 'bad', markTone: 'bad' },
 };
 
-/** How an event is shown; one that a later gateway knows is shown as received. */
+/** Describes how an event is shown. An event of a later version is shown as received. */
 export function describeEvent(event: string): EventKind {
   const kind = Object.hasOwn(KINDS, event) ? KINDS[event] : undefined;
   return kind ?? { icon: 'dot', title: event, tone: 'ink', markTone: 'ink' };
 }
 
-/** Whether an event ends a task. */
 export function checkEnding(event: string): boolean {
   return ['success', 'failed', 'cancelled', 'timeout', 'no_agent', 'agent_lost'].includes(event);
 }
@@ -51,7 +50,6 @@ export function checkEnding(event: string): boolean {
 /** The worst first. */
 const WORST: readonly Tone[] = ['bad', 'wait', 'run', 'ok', 'idle', 'ink'];
 
-/** The worst of several colours. */
 export function chooseWorst(tones: readonly Tone[]): Tone {
   return WORST.find((tone) => tones.includes(tone)) ?? 'ink';
 }

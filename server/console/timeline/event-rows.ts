@@ -1,13 +1,19 @@
-/** The rows of the exact table below a timeline: offsets, gaps, folded neighbours, what is not kept. Pure. */
+/**
+ * The rows of the exact table below a timeline: offsets, gaps, folded neighbours, and where entries are
+ * missing. Pure.
+ */
 import type { HistoryEntry } from './lanes.ts';
 
-/** A row: something that happened (several times in a row if `count` is over 1), or what is not kept. */
+/** A row: an event (which happened `count` times in a row), or the number of entries that are missing. */
 export type EventRow =
   | {
       readonly kind: 'event';
       readonly entry: HistoryEntry;
       readonly count: number;
-      /** Seconds since the submission, and since the row above; null in the first row and behind a loss. */
+      /**
+       * Seconds since the submission, and since the row above. `gap` is null in the first row and behind
+       * missing entries.
+       */
       readonly offset: number;
       readonly gap: number | null;
     }
@@ -39,7 +45,7 @@ function listPart(
 
 type Fold = { readonly entry: HistoryEntry; readonly count: number; readonly lastTime: number };
 
-/** Folds neighbours that are equal but for their times where there are four or more. */
+/** Folds four or more neighbours that differ only in their times. */
 function foldEqual(entries: readonly HistoryEntry[]): readonly Fold[] {
   const folds: Fold[] = [];
   for (let start = 0; start < entries.length; ) {

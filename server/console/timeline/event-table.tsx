@@ -15,10 +15,9 @@ const COLUMNS: readonly Column[] = [
   { head: 'Agent', width: 184 },
   { head: 'Detail' },
 ];
-/** From here on a gap is written bold. */
+/** A gap of at least this length is bold. */
 const LONG_GAP_SECONDS = 1;
 
-/** The table. */
 export function EventTable({ rows }: { readonly rows: readonly EventRow[] }): VNode {
   return (
     <Table columns={COLUMNS} class="ev" label="What happened to the task">

@@ -1,22 +1,22 @@
 /**
- * The labels in the lanes of a timeline: what a bar is, and how far a task had come at a mark. A label that
- * would be drawn over a mark, a cut or another label is left out: the table below has it. Pure.
+ * The labels in the lanes of a timeline: what a bar is, and how far a task had come at a mark. A label is
+ * left out if it would cover a mark, a cut or another label; the table below has its text. Pure.
  */
 import type { Bar, MarkGroup } from './lanes.ts';
 import type { Scale } from './scale.ts';
 import { formatPhase } from './time-words.ts';
 
-/** The label of a bar: `x` is where it begins, in pixels. */
+/** The label of a bar. `x` is where it begins, in pixels. */
 export type BarLabel = { readonly text: string; readonly x: number; readonly widthPx: number };
-/** The label of a mark, at the right of it (`start`) or at its left. */
+/** The label of a mark. `start` puts it at the right of the mark, `end` at its left. */
 export type MarkLabel = { readonly text: string; readonly anchor: 'start' | 'end' };
 
 /** How wide a character is drawn at most. */
 const CHARACTER_PX = 6.4;
-/** From a mark to what may stand beside it. */
+/** The distance between a mark and its label. */
 const MARK_PX = 9;
 
-/** The labels of a lane's bars. A bar that ends at `openEnd` still grows; null: none does. */
+/** Places the labels of a lane's bars. A bar that ends at `openEnd` still grows; null: no bar grows. */
 export function placeBarLabels(
   bars: readonly Bar[],
   groups: readonly MarkGroup[],
@@ -31,7 +31,10 @@ export function placeBarLabels(
   });
 }
 
-/** In the bar if it is wide enough there, else behind it where nothing else stands; null if neither is. */
+/**
+ * Finds a place inside the bar if it is wide enough, else behind it if nothing stands there; null if neither
+ * is free.
+ */
 function findBarPlace(
   bar: Bar,
   groups: readonly MarkGroup[],
@@ -51,8 +54,8 @@ function findBarPlace(
 type Extent = readonly [fromPx: number, toPx: number];
 
 /**
- * How far a task had come at its marks: for each group that has such a label, the side of it that is free.
- * They are placed from the left, each where nothing stands, other labels included.
+ * Places labels of progress beside their marks, from left to right. A label goes to a side that is free of
+ * marks, cuts and other labels.
  */
 export function placeMarkLabels(
   groups: readonly MarkGroup[],
@@ -84,7 +87,7 @@ export function placeMarkLabels(
   return placed;
 }
 
-/** The percentage of a single mark of progress. */
+/** The percentage of a group that is a single mark of progress; null for other groups. */
 function readProgress({ marks }: MarkGroup): string | null {
   const [mark, ...others] = marks;
   return others.length === 0 && mark?.entry.event === 'progress' ? mark.detail : null;

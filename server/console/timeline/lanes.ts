@@ -1,12 +1,12 @@
 /**
- * Reads from a task's history what a timeline draws: a lane an agent, the first one for the time without an
- * agent, with bars and marks, and how long the task waited, was not taken, ran, and had an agent that was
- * silent. Pure; times are seconds since the submission.
+ * Reads from a task's history what a timeline draws: lanes with bars and marks, and how long each phase took.
+ * There is a lane for each agent, and a first one for the time without an agent. Pure; times are seconds
+ * since the submission.
  */
 import { checkEnding, chooseWorst, describeEvent, type Tone } from './event-kinds.ts';
 import type { Span as Time } from './scale.ts';
 
-/** An entry of a task's history, as the contract has it; times are epoch seconds. */
+/** An entry of a task's history, as the contract defines it. Times are epoch seconds. */
 export type HistoryEntry = {
   readonly time: number;
   readonly event: string;
@@ -16,8 +16,8 @@ export type HistoryEntry = {
   readonly last_time: number;
 };
 /**
- * A span of time: waiting for an agent, at an agent that did not take the task, running, or at an agent
- * that took it and gave no sign of life.
+ * A span of time. `wait`: the task waits for an agent. `bad`: its agent has not taken it. `run`: it runs.
+ * `silent`: its agent took it and gives no sign of life.
  */
 type BarKind = 'wait' | 'bad' | 'run' | 'silent';
 export type Bar = Time & {
@@ -29,7 +29,7 @@ export type Mark = {
   readonly at: number;
   readonly entry: HistoryEntry;
   readonly count: number;
-  /** The words of the entry at this moment: of several in a row only the last has them. */
+  /** The detail of the entry. Of several equal events in a row, only the last has it. */
   readonly detail: string | null;
 };
 export type Lane = {
@@ -38,16 +38,16 @@ export type Lane = {
   readonly bars: readonly Bar[];
   readonly marks: readonly Mark[];
 };
-/** Seconds by kind; the whole from the submission to the end. */
+/** Seconds by kind. Together they reach from the submission to the end. */
 export type Phases = Readonly<Record<BarKind, number>>;
 export type Drawing = {
   readonly lanes: readonly Lane[];
   readonly phases: Phases;
-  /** Seconds from the submission to the end, of an open task to now. */
+  /** Seconds from the submission to the end; for an open task, to now. */
   readonly end: number;
   /** All times at which something happened. */
   readonly moments: readonly number[];
-  /** When it waited for an agent and had none. */
+  /** When the task waited for an agent and had none. */
   readonly waits: readonly Time[];
 };
 /** Marks that are drawn as one. */
@@ -55,7 +55,7 @@ export type MarkGroup = {
   /** Pixels from the left edge. */
   readonly px: number;
   readonly marks: readonly Mark[];
-  /** How many things happened there. */
+  /** How many events the marks stand for. */
   readonly count: number;
   readonly tone: Tone;
 };
@@ -69,8 +69,8 @@ type MutableLane = { agent_id: string | null; bars: Bar[]; marks: Mark[] };
 type Span = { lane: MutableLane; from: number; kind: BarKind; attempts: number; isTaken: boolean };
 
 /**
- * Draws a history. `endTime` is when the task ended, or now if it is open; `silentTime` is the last contact
- * of its agent if that was silent from then to the end, else null. Both are epoch seconds.
+ * Draws a history. `endTime` is when the task ended; for an open task, now. `silentTime` is the agent's last
+ * contact if the agent was silent from then to the end, else null. Both are epoch seconds.
  */
 export function drawHistory(
   history: readonly HistoryEntry[],
@@ -104,7 +104,7 @@ export function drawHistory(
     const { lane, from, kind, attempts } = span;
     phases[kind] += to - from;
     if (kind === 'wait') waits.push({ from, to });
-    // The moment before the first agent has no bar in the lane of that agent.
+    // A wait has no bar in an agent's lane.
     if (to > from && (kind !== 'wait' || lane.agent_id === null))
       lane.bars.push({ from, to, kind, attempts });
   };
@@ -113,7 +113,7 @@ export function drawHistory(
     span = advance(span, entry, at, laneOf, close);
     addMarks(span.lane, entry, at, entry.last_time - created);
   }
-  // Nothing says that the agent ever had it, unless it reported a result.
+  // Unless the agent reported a result, nothing shows that it ever had the task.
   const isReported = history.some(({ event }) => event === 'success' || event === 'failed');
   if (span.kind === 'run' && !span.isTaken && !isReported) span = { ...span, kind: 'bad' };
   if (span.kind === 'run' && silentTime !== null && silentTime - created < end) {
@@ -126,7 +126,7 @@ export function drawHistory(
   return { lanes, phases, end, moments, waits };
 }
 
-/** The span behind an entry; the one before it is closed where another begins. */
+/** Returns the span after an entry. If another span begins, closes the one before. */
 function advance(
   span: Span,
   entry: HistoryEntry,
@@ -150,14 +150,17 @@ function advance(
   return { lane: span.lane, from: at, kind: 'run', attempts: 0, isTaken: true };
 }
 
-/** Several in a row have a mark for the first and one for the rest of them, at the time of the last. */
+/**
+ * Adds the marks of an entry: one for the first time and, if there were more, one for the rest at the last
+ * time.
+ */
 function addMarks(lane: MutableLane, entry: HistoryEntry, at: number, lastAt: number): void {
   const { detail, count } = entry;
   lane.marks.push({ at, entry, count: 1, detail: count > 1 ? null : detail });
   if (count > 1) lane.marks.push({ at: lastAt, entry, count: count - 1, detail });
 }
 
-/** Joins the marks of a lane that are nearer than 11 px to the first of a group, in the worst colour. */
+/** Joins marks that are nearer than 11 px to the first of their group. A group has its worst colour. */
 export function groupMarks(marks: readonly Mark[], toPx: (seconds: number) => number): readonly MarkGroup[] {
   const groups: { px: number; marks: Mark[] }[] = [];
   for (const mark of marks.toSorted((a, b) => a.at - b.at)) {

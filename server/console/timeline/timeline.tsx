@@ -1,7 +1,7 @@
 /**
- * A task's time as a drawing: a lane an agent, bars for waiting, not taken and running, marks for what
- * happened. It is hidden from screen readers: the table below it has the same, exactly. Marks that are too
- * near to each other are one, a button that lists them.
+ * A task's time as a drawing: a lane for each agent, bars for waiting, not taken and running, and marks for
+ * what happened. Screen readers skip it, because the table below has the same, exactly. Marks that are too
+ * near to each other become one button, which lists them.
  */
 import type { VNode } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -16,7 +16,7 @@ import { formatOffset, formatTick } from './time-words.ts';
 
 export type TimelineProps = {
   readonly drawing: Drawing;
-  /** Seconds at the right edge; of an open task beyond now. */
+  /** Seconds at the right edge; for an open task, beyond now. */
   readonly end: number;
   /** Whether the task is open, so that its last bar still grows. */
   readonly isOpen: boolean;
@@ -24,7 +24,7 @@ export type TimelineProps = {
 
 const WIDTH_BEFORE_MEASURED = 600;
 
-/** The drawing. It is drawn anew when its width changes. */
+/** Draws the timeline, anew when its width changes. */
 export function Timeline({ drawing, end, isOpen }: TimelineProps): VNode {
   const axis = useRef<HTMLDivElement>(null);
   const [widthPx, setWidthPx] = useState(WIDTH_BEFORE_MEASURED);
@@ -113,7 +113,7 @@ function LaneRow({ lane, scale, openEnd }: LaneRowProps): VNode {
 }
 
 const BAR_MIN_PX = 2;
-/** What does not run is hatched; silence in the other direction than a wait. */
+/** Bars that do not run are hatched. The hatching of silence has another direction than that of a wait. */
 const HATCHINGS: ReadonlyMap<Bar['kind'], string> = new Map([
   ['wait', 'wait'],
   ['bad', 'bad'],
@@ -128,13 +128,13 @@ function BarShape({ bar, scale }: { readonly bar: Bar; readonly scale: Scale }):
   return <rect class={`bar-${bar.kind}`} {...{ x, width, ...fill }} y="8.5" height="17" rx="3" />;
 }
 
-/** The zigzag edges of a cut, as wide as `CUT_PX` says. */
+/** The zigzag edges of a cut, `CUT_PX` apart. */
 const CUT_EDGES = 'M-38-12l-5 4 5 4-5 4 5 4-5 4 5 4M38-12l-5 4 5 4-5 4 5 4-5 4 5 4';
 const CUT_GROUND = 'M-38-12h76l-5 4 5 4-5 4 5 4-5 4 5 4h-76l-5-4 5-4-5-4 5-4-5-4z';
 
 type CutShapeProps = { readonly cut: Cut; readonly bars: readonly Bar[]; readonly scale: Scale };
 
-/** A gap in the bars that go through a cut, with the true length of the cut. */
+/** Draws a gap in the bars that go through a cut, with the true length of the cut. */
 function CutShape({ cut, bars, scale }: CutShapeProps): VNode | null {
   if (!bars.some(({ from, to }) => from <= cut.from && to >= cut.to)) return null;
   return (
@@ -148,7 +148,6 @@ function CutShape({ cut, bars, scale }: CutShapeProps): VNode | null {
   );
 }
 
-/** The label of a bar, in it or behind it. */
 function drawBarLabel({ text, x }: BarLabel): VNode {
   return (
     <text key={x} class="halo" x={x} y="21">
@@ -205,7 +204,7 @@ function MarkShape({ event, tone }: { readonly event: string; readonly tone: str
   );
 }
 
-/** Names the marks of a group when it is pressed. */
+/** A button that lists the marks of a group when pressed. */
 function GroupButton({ group }: { readonly group: MarkGroup }): VNode {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -217,7 +216,7 @@ function GroupButton({ group }: { readonly group: MarkGroup }): VNode {
         title={group.marks
           .map(({ at, entry }) => `${formatOffset(at)} ${describeEvent(entry.event).title}`)
           .join('\n')}
-        // The table names a single one; a stop at each would be in the way.
+        // A single mark is no tab stop, because the table names it.
         tabIndex={group.marks.length > 1 ? 0 : -1}
         onClick={() => setOpen(!isOpen)}
         onKeyDown={(event) => {

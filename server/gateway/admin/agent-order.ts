@@ -1,20 +1,20 @@
 /**
- * The two orders of the listing of agents: by id, and those in trouble first. A page is taken from all agents
- * in one pass: 20,000 of them take some milliseconds.
+ * The two orders in which agents are listed: by id, and agents in trouble first. A page is taken from all
+ * agents in one pass, which takes some milliseconds for 20,000 agents.
  *
  *   trouble   does not take its pushes · offline with tasks · offline · full · draining · none of these
  *
- * Of the offline ones, with or without tasks, the one that went offline last comes first; others by id.
+ * Within the two offline ranks, the agent that went offline last comes first. Within other ranks, agents
+ * stand by id.
  */
 import { type Candidate, isFailing } from '../../domain/match.ts';
 import { findObstacle } from '../../domain/task-match.ts';
 
 export type AgentOrder = 'trouble' | 'id';
 
-/** An agent, and its position in an order. */
 export type Positioned = { readonly candidate: Candidate; readonly position: string };
 
-/** The first agents behind a position in this order, at most this many. */
+/** Finds the agents that follow the position `after` in this order, at most `max`. */
 export function takeInOrder(
   candidates: Iterable<Candidate>,
   order: AgentOrder,
@@ -22,7 +22,7 @@ export function takeInOrder(
   max: number,
 ): readonly Positioned[] {
   let taken: Positioned[] = [];
-  /** The last one, where there are as many as are wanted. */
+  /** The last agent of the page so far, once the page is full. */
   let last: Positioned | undefined;
   const cut = (): void => {
     taken = taken.sort((a, b) => (a.position < b.position ? -1 : 1)).slice(0, max);
@@ -39,7 +39,7 @@ export function takeInOrder(
   return taken;
 }
 
-/** Whether an agent surely comes behind another one by trouble: found without writing its position. */
+/** Returns true only if the first agent certainly stands behind the other by trouble. Needs no positions. */
 function isBehind(candidate: Candidate, other: Candidate): boolean {
   const rank = rankTrouble(candidate);
   const otherRank = rankTrouble(other);
@@ -48,7 +48,7 @@ function isBehind(candidate: Candidate, other: Candidate): boolean {
   return offlineMs === null && agent_id > other.record.agent_id;
 }
 
-/** The ranks in the order by trouble, each one digit: a position begins with it. */
+/** The ranks in the order by trouble. Each rank is one digit, because a position begins with it. */
 export const TROUBLE = {
   failing: 0,
   offlineWithTasks: 1,
@@ -58,17 +58,16 @@ export const TROUBLE = {
   none: 5,
 } as const;
 
-/** No time is later. */
+/** The highest time that a position can hold. */
 const LATEST_MS = 10 ** 15 - 1;
 
-/** The position in the order by trouble. */
+/** Builds a position in the order by trouble: a text that sorts as the agents do. */
 function positionOf(candidate: Candidate): string {
   const { agent_id, offlineMs } = candidate.record;
   const order = offlineMs === null ? '' : `${String(LATEST_MS - Math.floor(offlineMs)).padStart(15, '0')}/`;
   return `${rankTrouble(candidate)}/${order}${agent_id}`;
 }
 
-/** The rank of an agent in the order by trouble. */
 export function rankTrouble(candidate: Candidate): number {
   const { record, slots } = candidate;
   if (record.offlineMs !== null) return slots > 0 ? TROUBLE.offlineWithTasks : TROUBLE.offline;

@@ -1,9 +1,9 @@
 /**
- * Agents as the administrator sees them in pages, one agent with its tasks and the last pushes to it, and the
- * drain of one. This process's copy of the agents is filtered and ordered; what is said of each agent of a
- * page is read from the store.
+ * What administrators read of agents: pages of agents, and one agent with its tasks and its last pushes. It
+ * also holds the call that drains an agent. This process's copy of the agents is filtered and ordered; then
+ * each agent of the page is read from the store.
  *
- * Pushes, contact strips and what was not taken are what this process has seen; all else is the store's.
+ * Pushes, contact strips and untaken tasks are what this process has seen; all else comes from the store.
  */
 
 import { runInSlices } from '../../async/slices.ts';
@@ -60,7 +60,7 @@ export function createAgentCalls(deps: Deps): Pick<AdminCalls, 'listAgents' | 'g
   };
 }
 
-/** The agent gets no new tasks from the commit on: a grant that was decided before is a conflict. */
+/** Drains an agent, or ends that. From the commit on, the store refuses grants that were decided before. */
 async function drainAgent(deps: Deps, agent_id: string, draining: boolean): Promise<AgentDetail> {
   if (deps.consoleMode === 'read-only') throw readOnly();
   let isChanged = false;
@@ -74,7 +74,6 @@ async function drainAgent(deps: Deps, agent_id: string, draining: boolean): Prom
   return await describeDetail(deps, agentStatus);
 }
 
-/** The agents by state and condition, as the contract has them. */
 export function describeAgentCounts({ states, full, failing }: AgentFigures): AgentCounts {
   const { ready, processing, draining, offline } = states;
   return { total: ready + processing + draining + offline, ...states, full, failing };
@@ -99,7 +98,7 @@ async function listAgents(deps: Deps, query: AgentQuery): Promise<AgentPage> {
   };
 }
 
-/** The ids of the agents of a page, and where the next page begins; null at the end. */
+/** Finds the ids of a page's agents, and where the next page begins: null at the end. */
 function findMatching(
   agentIndex: Pick<AgentIndex, 'all'>,
   query: AgentQuery,
@@ -166,7 +165,7 @@ async function describeDetail(deps: Deps, agentStatus: AgentStatus): Promise<Age
   const { agent_id } = agentStatus.record;
   const agent = await describeAgent(deps, agentStatus);
   const { items } = await store.list('slots', { agent_id }, { limit: SHOWN_TASKS_MAX });
-  // Each is described as it is read: a state may hold many questions.
+  // Each state is described as soon as it is read, because a state may hold many questions.
   const tasks = await Promise.all(
     items.map(async ({ request_id }) => {
       const state = (await readIfWhole(store, request_id))?.value;
@@ -182,7 +181,7 @@ async function describeDetail(deps: Deps, agentStatus: AgentStatus): Promise<Age
   };
 }
 
-/** Nothing for a task that it does not have any more. */
+/** Describes a task that holds a slot; returns nothing if the agent has lost the task meanwhile. */
 function describeAssigned(request_id: string, state: TaskState, agent_id: string): AgentDetail['slots'] {
   const { delivery, task_type, progress } = state;
   if (!delivery || state.agent_id !== agent_id) return [];

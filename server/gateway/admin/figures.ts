@@ -1,18 +1,16 @@
 /**
- * Reads the figures of the tasks and agents at this moment. Nothing is scanned: the store
- * keeps its counts with each commit, and the agent index counts its agents as they change. A reading costs
- * one call of the store, the agents that changed since the last refresh, and a look at the tags that waiting
- * tasks ask for, at most 1,000.
+ * Reads the figures of tasks and agents at this moment. Nothing is scanned: the store keeps its counts with
+ * each commit, and the agent index counts its agents as they change. A reading costs one call of the store,
+ * the agents that changed since the last refresh, and at most 1,000 tags of waiting tasks.
  */
 import type { Clock } from '../../ports/clock.ts';
 import type { Figures } from '../../ports/figures.ts';
 import type { Store } from '../../ports/store.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
 
-/** Tags of waiting tasks that are looked at. */
+/** How many tags of waiting tasks a reading looks at. */
 const TAGS_MAX = 1_000;
 
-/** Creates the reader of figures over the store and this process's copy of the agents. */
 export function createFigures(deps: {
   readonly store: Pick<Store, 'nowMs' | 'readCounts'>;
   readonly clock: Clock;

@@ -1,8 +1,8 @@
-/** The cursors of the listings: where a page begins. */
+/** Reads the cursors of the listings: each says where a page begins. */
 import { readCursor } from '../../domain/cursor.ts';
 import { GatewayError } from '../../ports/gateway.ts';
 
-/** The position behind which the page begins. Throws `validation_failed` for a text that is no cursor. */
+/** Reads the position in a cursor. Throws `validation_failed` for a text that is no cursor. */
 export function requirePosition(cursor: string, form = /^/): string {
   const position = readCursor(cursor);
   if (position !== null && form.test(position)) return position;

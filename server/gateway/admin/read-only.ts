@@ -1,4 +1,4 @@
-/** The error when an administrator may only look. */
+/** The error of a call that would change something while the console is read-only. */
 import { GatewayError } from '../../ports/gateway.ts';
 
 export function readOnly(): GatewayError {

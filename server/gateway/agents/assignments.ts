@@ -1,6 +1,6 @@
 /**
- * The tasks assigned to an agent: listing them, acknowledging those it names, and naming those it should
- * drop.
+ * The tasks assigned to an agent: lists them, acknowledges the tasks that the agent names, and lists the
+ * tasks to drop.
  */
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { AgentRecord } from '../../domain/agent.ts';
@@ -11,7 +11,7 @@ import { commitEach, type TaskCommits } from '../tasks/commit-step.ts';
 import { readIfWhole, unlessDamaged } from '../tasks/read-task.ts';
 import type { CommitOptions } from '../tasks/task-batch.ts';
 
-/** Longest list of cancelled tasks in a response. */
+/** How many cancelled tasks a response lists. */
 const CANCELLED_MAX = 1_000;
 const SLOTS_PAGE = 200;
 
@@ -21,7 +21,7 @@ export type AssignedTask = {
   readonly deadlineMs: number;
 };
 
-/** All running tasks assigned to an agent, oldest assignment first. Costs one read for each slot it holds. */
+/** Lists the running tasks that are assigned to an agent, oldest assignment first. Costs a read for each. */
 export async function listAssigned(store: Store, agent_id: string): Promise<readonly AssignedTask[]> {
   const assigned: AssignedTask[] = [];
   let after: string | null = null;
@@ -41,7 +41,7 @@ export async function listAssigned(store: Store, agent_id: string): Promise<read
   return assigned;
 }
 
-/** Nothing for a task that the agent does not have any more. The rest of the state may be large: it goes. */
+/** Keeps only a part of the state, which may be large; returns nothing if the agent has lost the task. */
 async function readAssigned(
   store: Store,
   agent_id: string,
@@ -53,8 +53,8 @@ async function readAssigned(
 }
 
 /**
- * When the agent became unavailable or is back, makes the tasks due at once that it has not acknowledged. A
- * push under way keeps its lease.
+ * Makes the agent's unacknowledged tasks due at once: it became unavailable, or is back. A push under way
+ * keeps its lease.
  */
 export async function makeUnacknowledgedDue(
   { store, commits }: { store: Store; commits: TaskCommits },
@@ -72,8 +72,8 @@ export async function makeUnacknowledgedDue(
 }
 
 /**
- * Acknowledges the tasks an agent names, if they are assigned to it; ignores the others it names. Costs a
- * read for each that it holds, and a commit for each that it had not acknowledged.
+ * Acknowledges the named tasks that are assigned to the agent, and ignores the others. Costs a read for each
+ * assigned task, and a commit for each newly acknowledged one.
  */
 export async function acknowledgeNamed(
   deps: { store: Store; commits: TaskCommits },
@@ -93,9 +93,9 @@ export async function acknowledgeNamed(
 type Registered = Pick<AgentRecord, 'agent_id' | 'registration'>;
 
 /**
- * Commits a step of each task, while the agent has the registration that the steps were decided on. When it
- * has registered again, the rest is left alone: this call does not know what the agent's next process has. A
- * damaged task stops no other.
+ * Commits a step for each task while the agent keeps the registration of `of`. If the agent registers again,
+ * the remaining steps are dropped, because its new process may have other tasks. A damaged task does not stop
+ * the others.
  */
 export async function stepWhileRegistered(
   { store, commits }: { store: Store; commits: TaskCommits },
@@ -118,9 +118,9 @@ export async function stepWhileRegistered(
 }
 
 /**
- * The tasks the agent should stop working on: if it names tasks, the ones already settled or no longer its
- * own; if it names none, its tasks that settled without its report in the last ten minutes. For example, a
- * client cancels a task while its agent works on it: the agent's next heartbeat returns the id.
+ * Lists the tasks that the agent should stop working on. If the agent names tasks, these are the named tasks
+ * that have settled or moved. If it names none, these are its tasks that settled without its report in the
+ * last ten minutes. For example, a client cancels a task: the agent's next heartbeat returns its id.
  */
 export async function listCancelled(
   store: Store,

@@ -1,7 +1,6 @@
 /**
- * When each agent had contact lately, in steps of 15 s over the last 10 minutes, as far as this process has
- * seen it: two rows of 40 bits an agent, in memory alone. Noting a contact costs a lookup and a little
- * arithmetic.
+ * In which steps of 15 s each agent had contact during the last 10 minutes, as far as this process has seen:
+ * two rows of 40 bits for each agent, in memory alone. Noting a contact costs one lookup.
  */
 import { createBoundedMap } from '../../async/bounded-map.ts';
 import type { AgentActivity } from '../../ports/admin.ts';
@@ -10,19 +9,18 @@ import type { Touch } from '../../ports/store.ts';
 const STEP_MS = 15_000;
 const STEPS = 40;
 /**
- * The strips of this many agents are kept: when there are more, the one without contact or push for longest
- * is forgotten.
+ * How many agents are remembered. Beyond this, the agent without contact or push for longest is forgotten.
  */
 const AGENTS_MAX = 20_000;
 
 export type ContactStrips = {
   noteTouch(agent_id: string, touch: Touch, nowMs: number): void;
-  /** A registration is a contact too. */
+  /** Notes a contact that is no touch, such as a registration. */
   noteContact(agent_id: string, nowMs: number): void;
   describe(agent_id: string, nowMs: number): AgentActivity;
 };
 
-/** A bit for each step, the last step in the lowest: whole numbers below 2^40, which doubles hold exactly. */
+/** One bit for each step; the lowest bit is the last step. Below 2^40, so that a double holds it exactly. */
 type Strip = { step: number; contact: number; failed: number };
 
 export function createContactStrips(): ContactStrips {
@@ -68,7 +66,7 @@ function toStep(nowMs: number): number {
   return Math.floor(nowMs / STEP_MS);
 }
 
-/** Makes room for the steps begun since. */
+/** Moves the bits to make room for the steps that have begun since. */
 function move(strip: Strip, step: number): void {
   const passed = step - strip.step;
   if (passed <= 0) return;
@@ -77,7 +75,7 @@ function move(strip: Strip, step: number): void {
   strip.step = step;
 }
 
-/** Multiplying with a power of two is exact; what exceeds 40 bits is the oldest. */
+/** Multiplying by a power of two is exact. Bits above the 40th are the oldest, and are dropped. */
 function shift(bits: number, steps: number): number {
   return steps >= STEPS ? 0 : (bits * 2 ** steps) % 2 ** STEPS;
 }

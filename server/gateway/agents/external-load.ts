@@ -1,14 +1,14 @@
 /**
- * The load of an agent that is not this gateway's. Until an agent has the response to its final report it may
- * count the task among its load, while the gateway has released its slot already: so tasks of the agent that
- * ended in the last five seconds are taken off. All callers of a tick read once which these are.
+ * The load of an agent that does not come from this gateway. When an agent reports the end of a task, the
+ * gateway releases the slot first; the agent may count the task until it has the response. So tasks that
+ * ended in the last five seconds are subtracted. All callers of one tick share one read of these tasks.
  */
 import { createSharedReads } from '../../async/shared-reads.ts';
 import { externalLoad } from '../../domain/agent.ts';
 import { TIME_BUDGETS } from '../../ports/limits.ts';
 import type { Store } from '../../ports/store.ts';
 
-/** A caller has its response within this time. */
+/** Within this time a caller has its response. */
 const RECENT_MS = TIME_BUDGETS.responseWithinMs;
 
 type Load = {
@@ -19,9 +19,9 @@ type Load = {
 
 export type ExternalLoads = {
   /**
-   * The external load behind a load that an agent says it has: it has counted the tasks it names, or about as
-   * many as it holds if it names none. What ended lately is read where the external load would rise.
-   * `before`: undefined for an agent without a record.
+   * Subtracts the gateway's own tasks from the load that an agent sends: the tasks it names or, if it names
+   * none, `slots`. Recently ended tasks are read only if the external load would rise. `before` is the last
+   * external load; undefined if the agent has no record.
    */
   read(agent: Load, slots: number, before: number | undefined): Promise<number>;
 };

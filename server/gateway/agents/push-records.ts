@@ -1,29 +1,30 @@
 /**
- * The pushes to each agent that this process has seen: the last of them, and how many failed in a row. They
- * are kept in memory alone, empty at the start, and bounded: when there are too many agents, the one pushed
- * to longest ago is forgotten.
+ * The pushes to each agent that this process has seen: the last ones, and how many failed in a row. They are
+ * kept in memory alone. When there are too many agents, the one pushed to longest ago is forgotten.
  */
 import { createBoundedMap } from '../../async/bounded-map.ts';
 import type { AgentPush } from '../../ports/admin.ts';
 import type { PushOutcome } from '../../ports/pusher.ts';
 
-/** This many of an agent's last pushes are kept. */
+/** How many pushes are kept for each agent. */
 const PUSHES_MAX = 20;
-/** For this many agents, the ones pushed to last. About 4 KiB for each. */
+/** How many agents are remembered, at about 4 KiB each. */
 const AGENTS_MAX = 5_000;
-/** An error is kept up to this many characters. */
+/** Errors are cut to this length. */
 const ERROR_CHARS_MAX = 200;
 
-/** The pushes to one agent. For example, `failures` is 2 when it took a push and then failed to take two. */
+/**
+ * The pushes to one agent. For example, `failures` is 2 if it took a push and failed to take the next two.
+ */
 type PushRecord = {
   /** Newest first. */
   readonly pushes: readonly AgentPush[];
-  /** How many pushes failed since the agent took one or was too busy for one. */
+  /** How many pushes have failed since the last one that the agent took or was too busy for. */
   readonly failures: number;
 };
 
 export type PushRecords = {
-  /** A push has ended. */
+  /** Notes a push that has ended. */
   note(agent_id: string, push: EndedAttempt): void;
   find(agent_id: string): PushRecord;
 };
@@ -32,7 +33,6 @@ type EndedAttempt = {
   readonly request_id: string;
   readonly outcome: PushOutcome;
   readonly nowMs: number;
-  /** How long it took. */
   readonly tookMs: number;
 };
 

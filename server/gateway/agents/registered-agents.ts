@@ -1,7 +1,7 @@
 /**
- * The registered agents: finding them, recording their contacts, changing their records. Every call of an
- * agent is a contact, and when the agent was offline, its contact brings it back. The contact itself is not a
- * commit; coming back is.
+ * Finds registered agents, records their contacts and changes their records. Every call of an agent is a
+ * contact. If the agent was offline, its contact brings it back. A contact alone is no commit; coming back
+ * is.
  */
 import { type AgentFields, type AgentRecord, completeAgent } from '../../domain/agent.ts';
 import { GatewayError } from '../../ports/gateway.ts';
@@ -11,19 +11,19 @@ import type { TaskCommits } from '../tasks/commit-step.ts';
 import { makeUnacknowledgedDue } from './assignments.ts';
 
 export type RegisteredAgents = {
-  /** The agent; undefined when it is not registered now. */
+  /** Resolves with undefined if the agent is not registered now. */
   findIfRegistered(agent_id: string): Promise<AgentStatus | undefined>;
   /**
-   * Records a call of an agent, brings it back if it was offline, and returns its record. Throws
+   * Records a call of the agent, brings it back if it was offline, and returns its record. Throws
    * `agent_not_found`.
    */
   noteContact(agent_id: string, touch: Touch): Promise<AgentRecord>;
-  /** The same; undefined when the agent is not registered. */
+  /** Like `noteContact`, but resolves with undefined if the agent is not registered. */
   noteContactIfRegistered(agent_id: string, touch: Touch): Promise<AgentRecord | undefined>;
   /**
-   * Changes an agent's record; the sweeper looks at the agent next. If the change makes no difference, or the
-   * agent has registered again since `registration`, if one is given, nothing is committed. Resolves with
-   * the agent as it is then. Throws `agent_not_found`.
+   * Changes an agent's record, and makes the sweeper look at the agent next. Nothing is committed if the
+   * record stays the same, or if the agent has registered again since `registration`. Resolves with the agent
+   * as it is afterwards. Throws `agent_not_found`.
    */
   changeRecord(
     of: Pick<AgentRecord, 'agent_id'> & { readonly registration?: string },
@@ -58,26 +58,28 @@ export function createRegisteredAgents({ store, commits, observer }: Deps): Regi
       return result.ok ? { ...agentStatus, record, revision: result.revision } : undefined;
     });
 
-  /** After a 410 only a heartbeat or a registration brings the agent back. */
+  /** Brings back an agent that is offline. After a 410, only a heartbeat or a registration does that. */
   async function bringBack(record: AgentRecord, by: Touch['by']): Promise<AgentRecord> {
     const { offlineMs, left: answered410 } = record;
     if (offlineMs === null || (answered410 && by !== 'beat')) return record;
     const back = await changeRecord(record, (current) => ({ ...current, offlineMs: null, left: false }));
     if (back.record.registration !== record.registration) return back.record;
     observer.noteAgent('back', back.record);
-    // It was not pushed to since its 410.
+    // After its 410 the agent got no pushes, so its tasks are due now.
     if (answered410) await makeUnacknowledgedDue({ store, commits }, record.agent_id);
     return back.record;
   }
 
-  /** The record of an unregistered agent may be touched too: its contact has no consequence any more. */
+  /**
+   * An unregistered agent may be touched too, because its record stays a while. Such a touch has no effect.
+   */
   const noteContactIfRegistered: RegisteredAgents['noteContactIfRegistered'] = async (agent_id, touch) => {
     const record = await store.touch(agent_id, touch);
     if (!record || !isRegistered(record)) return undefined;
     try {
       return await bringBack(record, touch.by);
     } catch (error) {
-      // Beside a report or output its own commit decides the response. The next call brings the agent back.
+      // The commit of the report or of the output decides the response. The next call brings the agent back.
       if (touch.by === 'call' && touch.mayBeLate && error instanceof GatewayError) return record;
       throw error;
     }
@@ -95,7 +97,6 @@ export function createRegisteredAgents({ store, commits, observer }: Deps): Regi
   };
 }
 
-/** The error when an agent is not registered. */
 export function agentNotFound(): GatewayError {
   return new GatewayError(
     'agent_not_found',
@@ -103,7 +104,9 @@ export function agentNotFound(): GatewayError {
   );
 }
 
-/** Refuses an agent that acts on a task which another agent has, or that is not registered at all. */
+/**
+ * Throws `agent_not_found` if the agent is not registered, else `agent_mismatch`: another agent has the task.
+ */
 export async function refuseStranger(
   { agents }: { readonly agents: RegisteredAgents },
   agent_id: string,

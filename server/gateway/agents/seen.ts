@@ -1,6 +1,6 @@
 /**
- * All that this process sees of agents as it happens, and keeps in memory for administrators. It sees by
- * taking the place of the store and of the observer: every call goes through it, and none waits for it.
+ * What this process sees of agents, kept in memory for administrators. Store and observer are wrapped: each
+ * call passes through the wrapper, which notes it and makes nothing wait.
  */
 import type { Observer } from '../../ports/observer.ts';
 import type { Store } from '../../ports/store.ts';
@@ -8,7 +8,6 @@ import { type ContactStrips, createContactStrips } from './contact-strips.ts';
 import { createPushRecords, type PushRecords } from './push-records.ts';
 import { createUntakenTasks, type UntakenTasks } from './untaken-tasks.ts';
 
-/** The observations of this process, for administrators. */
 export type Seen = {
   readonly pushRecords: PushRecords;
   readonly contactStrips: ContactStrips;
@@ -23,7 +22,9 @@ export function createSeen(store: Store): Seen {
   };
 }
 
-/** The same store; each contact of an agent that exists is noted. Anyone may name one that does not. */
+/**
+ * Wraps the store to note each contact of an existing agent. Other ids are left out: anyone may name them.
+ */
 export function noteTouches(store: Store, contactStrips: ContactStrips): Store {
   return {
     ...store,
@@ -37,7 +38,7 @@ export function noteTouches(store: Store, contactStrips: ContactStrips): Store {
   };
 }
 
-/** The same observer; what is seen of tasks and registrations is noted too. */
+/** Wraps the observer to note what happens to tasks and registrations. */
 export function noteEvents(
   observer: Observer,
   store: Pick<Store, 'nowMs'>,

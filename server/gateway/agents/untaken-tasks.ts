@@ -1,37 +1,34 @@
 /**
- * The tasks that this process has assigned and whose agents have not taken them, as far as it has seen.
- * Another replica may have seen them taken, or settled them: so a reading compares them with the slots of the
- * agent, and drops a task when the agent does not have it any more. Bounded: when there are too many, the one
- * without a change for longest is forgotten.
+ * The tasks that this process assigned and whose agents have not taken them, as far as this process has seen.
+ * Another replica may have seen a task taken or settled. So a reading compares the tasks with the slots of
+ * their agent, and drops tasks that the agent has lost. Beyond a maximum, the task without a change for
+ * longest is forgotten.
  */
 import { createBoundedMap } from '../../async/bounded-map.ts';
 import type { TaskStep } from '../../ports/observer.ts';
 import type { Store } from '../../ports/store.ts';
 
-/** About 200 bytes for each. */
+/** How many tasks are remembered, at about 200 bytes each. */
 const TASKS_MAX = 20_000;
-/** At most this many tasks of one agent are compared with its slots at a reading. */
+/** How many tasks of an agent a reading compares with its slots. */
 const COMPARED_MAX = 100;
 
 export type UntakenTasks = {
-  /** A task was assigned, taken, moved or settled. */
+  /** Notes that a task was assigned, taken, moved or settled. */
   noteStep(step: TaskStep): void;
-  /** The agent has taken the task; the commit of that may still wait. */
+  /** Notes that the agent has taken the task. Its commit may still wait. */
   noteTaken(request_id: string): void;
-  /** When a task is pushed again, because its agent has not taken it. */
+  /** Notes when a task that was not taken is pushed again. */
   noteRetry(request_id: string, atMs: number): void;
-  /**
-   * How many tasks the agent has not taken, for a figure: if only another replica saw one taken, it is
-   * counted too.
-   */
+  /** How many tasks the agent has not taken. It may count a task that only another replica has seen taken. */
   count(agent_id: string): number;
-  /** How many tasks the agent has and has not taken, and when the first of them is pushed again. */
+  /** How many of its tasks the agent has not taken, and when the first of them is pushed again. */
   read(agent_id: string): Promise<{ readonly count: number; readonly nextMs: number | null }>;
 };
 
 type Entry = {
   readonly agent_id: string;
-  /** Pushes begun: `nextMs` holds until the next one begins. */
+  /** How many pushes have begun. `nextMs` holds until the next one begins. */
   readonly attempts: number;
   readonly nextMs: number | null;
 };
@@ -66,7 +63,7 @@ export function createUntakenTasks(store: Pick<Store, 'findSlots'>): UntakenTask
       remove(request_id);
       if (!delivery || delivery.acknowledged || agent_id === null) return;
       const { attempts } = delivery;
-      // The task is looked at for another agent while it pauses: the pause goes on if there is none.
+      // If no push has begun since, the time of the next attempt still holds.
       const isSame = before?.agent_id === agent_id && before.attempts === attempts;
       add(request_id, { agent_id, attempts, nextMs: isSame ? before.nextMs : null });
     },

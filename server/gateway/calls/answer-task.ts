@@ -1,7 +1,7 @@
 /**
- * A client answers a question of a running task: `answerTask`. The answer is a step of the task, and its
- * piece is stored with it: of an answer, another answer, a cancel, the deadline and a report at the same time
- * one wins whole.
+ * `answerTask`: a client answers a question of a running task. The answer is a step of the task, and its
+ * piece is stored in the same commit. If another answer, a cancellation, the deadline or a report comes at
+ * the same time, exactly one of them takes effect.
  */
 import { findAnswerErrors } from '../../domain/question.ts';
 import type { TaskState } from '../../domain/task.ts';
@@ -38,12 +38,12 @@ export function createAnswerTask({
   };
 }
 
-/** An answer as a piece of output. */
+/** Renders an answer as a piece of output. */
 export function renderAnswer(key: string, answer: unknown): string {
   return JSON.stringify({ answer: { key, answer } });
 }
 
-/** The error when a question is not open and has not this answer. */
+/** The error when a question was not asked, was withdrawn, or has another answer. */
 export function notAsked({ questions = [] }: TaskState, key: string): GatewayError {
   const question = questions.find((one) => one.key === key);
   if (!question) {

@@ -1,12 +1,12 @@
-/** How a read waits: for a change of the task or of its output that makes a difference to it. */
+/** How a read waits for a change of a task or of its output. */
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 
 type Deps = { readonly store: Pick<Store, 'watch'>; readonly clock: Clock };
 
 /**
- * Looks at once and after each change of the topic; resolves when a look returns true, the wait is over or
- * the caller leaves.
+ * Calls `look` at once and after each change of the topic. Resolves when `look` returns true, when the wait
+ * is over, or when the caller leaves.
  */
 export async function awaitChange(
   { store, clock }: Deps,

@@ -1,4 +1,4 @@
-/** `cancelTask`: the client takes back a task, if it has not ended. */
+/** `cancelTask`: the client takes back a task that has not ended. */
 import { type Gateway, GatewayError } from '../../ports/gateway.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
 import { taskNotFound } from '../tasks/read-task.ts';

@@ -1,4 +1,4 @@
-/** The agent of a task claims the answer to a question that it has asked: `claimAnswer`. */
+/** `claimAnswer`: the agent of a task waits for the answer to a question that it has asked. */
 import { isSettled, mayWrite } from '../../domain/task.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { type Gateway, GatewayError } from '../../ports/gateway.ts';
@@ -14,7 +14,7 @@ type Deps = { readonly store: Store; readonly clock: Clock; readonly agents: Reg
 type Claim = Parameters<Gateway['claimAnswer']>[0];
 type Found = Awaited<ReturnType<Gateway['claimAnswer']>>;
 
-/** Creates the operation. Each of its reads is bounded. */
+/** Creates the operation. Each of its reads has a time limit. */
 export function createClaimAnswer(deps: Deps): Pick<Gateway, 'claimAnswer'> {
   return {
     async claimAnswer(claim, signal) {
@@ -32,7 +32,7 @@ export function createClaimAnswer(deps: Deps): Pick<Gateway, 'claimAnswer'> {
   };
 }
 
-/** Null while the question is open. */
+/** Resolves with null while the question is open. */
 async function readAnswer(deps: Deps, { agent_id, request_id, key }: Omit<Claim, 'wait'>): Promise<Found> {
   const task = await deps.store.get('task', request_id);
   if (!task) throw taskNotFound();
@@ -50,6 +50,6 @@ async function readAnswer(deps: Deps, { agent_id, request_id, key }: Omit<Claim,
   const isSame = (await deps.store.get('task', request_id))?.revision === revision;
   if (isSame)
     throw new StoreDamaged(`The store is damaged: task ${request_id} lacks an answer in its details.`);
-  // The task has just ended, or was given to another agent: the next look says so.
+  // The task has just ended or moved: the next look finds which.
   return await readAnswer(deps, { agent_id, request_id, key });
 }

@@ -1,13 +1,13 @@
 /**
- * The claims that wait for a task of their agent: one queue for each agent, oldest claim first. One loop for
- * each queue looks for tasks, so that a new assignment costs one look and wakes one claim, however many wait.
+ * The claims that wait for a task: one queue for each agent, oldest claim first. One loop for each queue
+ * looks for tasks. So a new assignment costs one look and wakes one claim, however many claims wait.
  *
  *   claim ──▶ waiting ── a task is handed out ────────────────▶ resolved with it
  *               │ ├───── its wait is over, after a last look ──▶ resolved without one
  *               │ └───── its caller leaves, or the gateway drains ──▶ resolved with null, at once
  *               └─────── the store is out ────────────────────▶ rejected
  *
- * A queue lives while a claim waits in it. It costs a listener of the store and, for each claim, a timer.
+ * A queue exists while a claim waits in it. It costs a watch of the store, and a timer for each claim.
  */
 import type { AgentState } from '../../domain/agent.ts';
 import type { TaskInfo } from '../../domain/task.ts';
@@ -15,13 +15,12 @@ import type { TraceContext } from '../../domain/trace-context.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { agentRef, type Store } from '../../ports/store.ts';
 
-/** A task, and the trace it was submitted in. */
+/** A task, with the trace it was submitted in. */
 export type ClaimedTask = { readonly task: TaskInfo; readonly trace: TraceContext | undefined };
 
-/** The end of a claim: its task, if there was one, and the agent's state then. */
+/** What a claim resolves with: a task, if there was one, and the agent's state at that time. */
 export type Claimed = { readonly task: ClaimedTask | null; readonly state: AgentState };
 
-/** The findings of one look. */
 export type HandedOut = {
   readonly state: AgentState;
   /** At most as many tasks as were asked for. */
@@ -31,14 +30,14 @@ export type HandedOut = {
 };
 
 export type ClaimQueues = {
-  /** Resolves with a task, or without one when the wait is over; with null when the signal fires. */
+  /** Resolves with a task, without one when the wait is over, or with null when the signal fires. */
   claim(agent_id: string, waitMs: number, signal: AbortSignal): Promise<Claimed | null>;
 };
 
 type Deps = {
   readonly store: Pick<Store, 'nowMs' | 'watch'>;
   readonly clock: Clock;
-  /** Hands out at most this many tasks of the agent. */
+  /** Hands out at most `count` tasks of the agent. */
   handOut(agent_id: string, count: number): Promise<HandedOut>;
 };
 
@@ -51,9 +50,9 @@ type Queue = {
   readonly agent_id: string;
   /** Oldest first. */
   readonly claims: Set<Claim>;
-  /** Those whose wait is over: the next look is their last. */
+  /** Claims whose wait is over: the next look is their last. */
   over: Claim[];
-  /** Resolved when the next look is due, anew for each look. */
+  /** Resolved when the next look is due. Each look replaces it. */
   woken: PromiseWithResolvers<void>;
 };
 
@@ -121,9 +120,7 @@ function joinQueue(
   return promise;
 }
 
-/**
- * Looks whenever something of the agent changes, a claim joins or ends, or a task may be handed out again.
- */
+/** Looks for tasks when the agent changes, a claim joins or ends, or a task may be handed out again. */
 async function serveQueue(deps: Deps, queue: Queue, close: () => void): Promise<void> {
   const ending = new AbortController();
   void watchAgent(deps, queue, close, ending.signal);
@@ -133,12 +130,12 @@ async function serveQueue(deps: Deps, queue: Queue, close: () => void): Promise<
     queue.woken = Promise.withResolvers();
     nextLookMs = await lookOnce(deps, queue);
   }
-  // Nothing runs between the last claim's end and this: a claim that comes later opens a new queue.
+  // Nothing runs between the end of the last claim and this line. A later claim opens a new queue.
   close();
   ending.abort('empty');
 }
 
-/** The first notification comes at once, and with it the first look. */
+/** Wakes the queue after each change of the agent. The watch notifies at once too, for the first look. */
 async function watchAgent(
   { store }: Deps,
   queue: Queue,
@@ -148,7 +145,7 @@ async function watchAgent(
   try {
     for await (const _ of store.watch(agentRef(queue.agent_id), signal)) queue.woken.resolve();
   } catch (error) {
-    // Nothing watches for this queue any more: a claim that comes later opens a new one.
+    // The watch has ended, so a later claim must open a new queue.
     close();
     rejectAll(queue, error);
   }
@@ -164,7 +161,9 @@ async function whenDue({ store, clock }: Deps, queue: Queue, nextLookMs: number 
   woken.abort('woken');
 }
 
-/** Hands out what there is to the oldest claims. Returns when to look again without being woken. */
+/**
+ * Hands out tasks to the oldest claims. Returns when to look again if nothing wakes the queue; null: never.
+ */
 async function lookOnce(deps: Deps, queue: Queue): Promise<number | null> {
   const { claims } = queue;
   if (claims.size === 0) return null;

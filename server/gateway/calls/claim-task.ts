@@ -1,4 +1,4 @@
-/** How a pull agent fetches its tasks: `claimTask`. The waiting itself is `claim-queue.ts`. */
+/** `claimTask`: a pull agent fetches its tasks. The waiting itself is in `claim-queue.ts`. */
 import { agentState, PULL_ENDPOINT } from '../../domain/agent.ts';
 import { claimableFromMs, HAND_OUT_AGAIN_MS } from '../../domain/delivery.ts';
 import { describeTask } from '../../domain/task.ts';
@@ -13,9 +13,9 @@ import { readTask, unlessDamaged } from '../tasks/read-task.ts';
 import { type Claimed, type ClaimedTask, createClaimQueues, type HandedOut } from './claim-queue.ts';
 import { noteContactWhile } from './waiting-contact.ts';
 
-/** So many tasks of one agent are handed out at the same time. */
+/** How many tasks of one agent are handed out side by side. */
 const HAND_OUTS_AT_ONCE = 16;
-/** When no claimable task could be handed out, because each just changed, the next look comes after this. */
+/** If each claimable task changed before it could be handed out, the next look comes after this long. */
 const LOOK_AGAIN_MS = 250;
 
 type Deps = {
@@ -25,7 +25,7 @@ type Deps = {
   readonly agents: RegisteredAgents;
 };
 
-/** Creates the claim operation. A claim that does not wait takes no longer than any call. */
+/** Creates the operation. A claim that does not wait has the time limit of any call. */
 export function createClaimTask(deps: Deps): Pick<Gateway, 'claimTask'> {
   const { claimTask } = createUnlimitedClaim(deps);
   const atOnce = limitTime(deps.clock, { claimTask });
@@ -58,9 +58,9 @@ function createUnlimitedClaim(deps: Deps): Pick<Gateway, 'claimTask'> {
 }
 
 /**
- * Hands out the oldest assignments, if the agent has not acknowledged them and no claim handed them out in
- * the last 15 s. For example, when an agent dies after its claim, its next claim gets the task again 15 s
- * after the first. Costs the same however many tasks the agent holds and however many claims wait.
+ * Hands out the agent's oldest unacknowledged tasks, except those handed out in the last 15 s. For example,
+ * when an agent dies after its claim, its next claim gets the task again 15 s after the first. The cost grows
+ * neither with the agent's tasks nor with its waiting claims.
  */
 async function handOut(deps: Deps, agent_id: string, count: number): Promise<HandedOut> {
   const { store, agents } = deps;
@@ -76,7 +76,7 @@ async function handOut(deps: Deps, agent_id: string, count: number): Promise<Han
   return { tasks, state, nextLookMs: store.nowMs() + (tasks.length > 0 ? 0 : LOOK_AGAIN_MS) };
 }
 
-/** Counts as an unknown attempt, committed before the task is returned; null when another call was faster. */
+/** Commits an unknown attempt, then returns the task. Returns null if another call changed the task first. */
 async function handOutTask(deps: Deps, agent_id: string, request_id: string): Promise<ClaimedTask | null> {
   const { store, commits } = deps;
   const before = await store.get('task', request_id);
@@ -84,13 +84,13 @@ async function handOutTask(deps: Deps, agent_id: string, request_id: string): Pr
   if (!before || before.value.agent_id !== agent_id || before.value.deadlineMs <= nowMs) return null;
   const fromMs = claimableFromMs(before.value);
   if (fromMs === null || fromMs > nowMs) return null;
-  // Read beside the commit, so that the response waits for neither longer than for the other.
+  // The read runs beside the commit, so that the response waits only for the slower of both.
   const reading = store.get('input', request_id);
   reading.catch(() => undefined);
   const trigger = { type: 'attempt', pull: true, nextMs: nowMs + HAND_OUT_AGAIN_MS } as const;
   const result = await commits.commitStep(request_id, before, trigger);
   if (result.kind !== 'committed') return null;
-  // One that is damaged keeps no other from its agent. It is looked at again as if its claim had got lost.
+  // A damaged task is left out, so that the agent gets its other tasks. It is tried again after 15 s.
   const input = await unlessDamaged(reading);
   if (input) return { task: describeTask(input.value, result.written.value), trace: input.value.trace };
   const found = await unlessDamaged(readTask(store, request_id));

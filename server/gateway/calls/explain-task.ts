@@ -1,7 +1,7 @@
 /**
  * `explainTask`: what happened to a task, and why it has no agent. It changes nothing.
  *
- * Cost of a call: that of `previewMatch`, and a read of the task and of its agent.
+ * A call costs as much as `previewMatch`, and a read of the task and of its agent.
  */
 
 import { adviseOnTask, type PresentAgent } from '../../domain/advice.ts';
@@ -65,8 +65,8 @@ function listQuestions(state: TaskState, details: TaskDetails): TaskExplanation[
 }
 
 /**
- * If the task was abandoned, the match the decision saw; if it waits, the match of now; null in any other
- * state.
+ * An abandoned task has the match that the decision saw; a waiting task is matched now. All other tasks have
+ * none.
  */
 async function findMatch(deps: Deps, state: TaskState): Promise<TaskMatch | null> {
   if (state.seenMatch) return await readSeenMatch(deps, decodeMatch(state.seenMatch, state.task_tags));
@@ -77,10 +77,7 @@ async function findMatch(deps: Deps, state: TaskState): Promise<TaskMatch | null
   return await matchNow(deps, state.task_tags, { present: agent_id, refused });
 }
 
-/**
- * The match the decision saw. When a tag has no agent, the most similar tag of now is added: the decision
- * looked for none.
- */
+/** Reads the match that the decision saw. That match has no similar tags, so the present ones are added. */
 async function readSeenMatch({ agentIndex }: Deps, match: TaskMatch): Promise<TaskMatch> {
   if (match.tags.every(({ agents }) => agents > 0)) return match;
   await agentIndex.refresh();
@@ -126,7 +123,7 @@ function describeAgent(
   };
 }
 
-/** The agent that was lost with the task, as the decision saw it; null if none was. */
+/** Describes the agent that was lost with the task, as the decision saw it; null if none was lost. */
 function describeLostAgent(state: TaskState): TaskAgent | null {
   const contactMs = lostContactMs(state);
   if (contactMs === null || state.settledMs === null) return null;

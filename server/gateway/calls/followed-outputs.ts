@@ -1,25 +1,25 @@
 /**
- * The outputs that are followed now. All readers of a task share one watch of it and, within a tick, each
- * read of the same pieces; a change ends the sharing, so that no reader it wakes gets pieces from before it.
+ * The outputs that readers follow now. All readers of a task share one watch, and within a tick they share
+ * equal reads. A change ends the sharing, so that no reader gets pieces from before the change that woke it.
  */
 import { createSharedReads, type SharedReads } from '../../async/shared-reads.ts';
 import type { TaskState } from '../../domain/task.ts';
 import type { OutputPage } from '../../ports/output.ts';
 import type { Store, Stored } from '../../ports/store.ts';
 
-/** The changes of one task and its output, as one reader waits for them. */
+/** The changes of one task and its output, for one reader. */
 type Changes = {
   /**
-   * Resolves true after the next change; those while the reader is busy count as one. False when the signal
-   * has fired, or when the store can't watch: the reader comes again.
+   * Resolves with true after the next change; several changes count as one while the reader is busy. Resolves
+   * with false when the signal has fired or the store cannot watch.
    */
   next(): Promise<boolean>;
-  /** Must be called at the end. */
+  /** Every reader must call this at its end. */
   close(): void;
 };
 
 export type FollowedOutputs = {
-  /** The reads that readers share within a tick, until the next change of any followed task. */
+  /** Reads that readers share within a tick, until the next change of any followed task. */
   readonly pages: SharedReads<OutputPage>;
   readonly states: SharedReads<Stored<TaskState> | undefined>;
   follow(request_id: string, signal: AbortSignal): Changes;
@@ -47,7 +47,7 @@ export function createFollowedOutputs(store: Pick<Store, 'watch'>): FollowedOutp
         wakeAll(output);
       }
     } catch {
-      // The next read of each reader fails for the same reason, and says it.
+      // Each reader's next read fails for the same reason and reports it.
     }
     end(request_id, output);
     wakeAll(output);

@@ -19,8 +19,8 @@ export function createHeartbeatAgent(deps: Deps): Pick<Gateway, 'heartbeatAgent'
   return {
     async heartbeatAgent({ agent_id, current_load, request_ids, draining, ...sent }) {
       const found = await agents.noteContact(agent_id, { by: 'beat' });
-      // If a later process has registered under this agent_id, this one must not drain or fill it, nor keep
-      // its tasks.
+      // If a newer process has registered under this agent_id, this heartbeat must not drain it, change its
+      // load or keep tasks for it.
       const { registration = found.registration } = sent;
       const agentStatus = await agents.changeRecord(
         { agent_id, registration },

@@ -1,9 +1,9 @@
 /**
  * `previewMatch`: which agents a task with these tags would find now. It changes nothing.
  *
- * Cost of a call: the agents changed since the last refresh, a match (see
- * `agents/ranking/nearest-agents.ts`), and one read for each agent it names, at most twenty. It grows neither
- * with the number of tasks nor with that of agents.
+ * A call costs reading the agents that changed since the last refresh, a match
+ * (`agents/ranking/nearest-agents.ts`), and one read for each agent it names, at most twenty. Its cost grows
+ * neither with the number of tasks nor with that of agents.
  */
 import { isFailing } from '../../domain/match.ts';
 import { adviseOnMatch } from '../../domain/match-advice.ts';
@@ -23,7 +23,7 @@ export function createPreviewMatch(deps: Deps): Pick<Gateway, 'previewMatch'> {
   };
 }
 
-/** The match by the newest copy of the agents, with the last contacts as they are now. */
+/** Matches by the newest copy of the agents, and adds their last contacts from the store. */
 export async function matchNow(
   { store, agentIndex }: Deps,
   tags: readonly string[],
@@ -34,7 +34,7 @@ export async function matchNow(
   return { ...match, agents: await Promise.all(match.agents.map((agent) => addContact(store, agent))) };
 }
 
-/** A contact is no change of an agent, so the copy may have an older one. */
+/** A contact does not count as a change of an agent, so the copy may have an older one. */
 async function addContact(store: Store, agent: MatchAgent): Promise<MatchAgent> {
   const contact = (await store.getAgentStatus(agent.agent_id))?.contact;
   if (!contact) return agent;

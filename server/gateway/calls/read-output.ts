@@ -1,6 +1,6 @@
 /**
- * A client reads the output of a task, or follows it: `readOutput`. The end is exact, because the last page
- * is read when the task is known to have settled: a settled task takes no piece, so none can follow.
+ * `readOutput`: a client reads the output of a task, or follows it. A reader misses no piece at the end: the
+ * last page is read after the task has settled, and a settled task takes no pieces.
  */
 import { outcomeOf } from '../../domain/history.ts';
 import { isSettled, type TaskState } from '../../domain/task.ts';
@@ -12,7 +12,7 @@ import { taskNotFound } from '../tasks/read-task.ts';
 import { awaitChange } from './await-change.ts';
 import { createFollowedOutputs, type FollowedOutputs } from './followed-outputs.ts';
 
-/** Pieces of a page at most. */
+/** How many pieces a page has at most. */
 const PAGE_PIECES = 1_000;
 
 type Deps = {
@@ -20,7 +20,6 @@ type Deps = {
   readonly clock: Clock;
 };
 
-/** Creates both forms of the operation. */
 export function createReadOutput(deps: Deps): Pick<Gateway, 'readOutput' | 'followOutput'> {
   const { store } = deps;
   const outputs = createFollowedOutputs(store);
@@ -54,7 +53,7 @@ async function readView(deps: Deps, request_id: string, after: number): Promise<
   const complete = isSettled(state.value);
   const read = (from: number) => deps.store.readOutput(request_id, from, PAGE_PIECES);
   const asked = await read(after);
-  // The number of the end is above the last piece, and nothing follows it.
+  // The end has a number too, one above the last piece.
   const isBeyond = after > asked.last && !(complete && after === asked.last + 1);
   const page = isBeyond ? await read(0) : asked;
   const last = lastOf(page);
@@ -70,15 +69,15 @@ function lastOf({ pieces, last }: OutputPage): number {
 
 type Reader = {
   readonly request_id: string;
-  /** The task as the reader found it. */
+  /** The task as it was when the reader began. */
   readonly first: Stored<TaskState>;
   readonly after: number;
 };
 
 /**
- * How an open task stands, then its pieces; how it stands again where that changes, behind the pieces before
- * it; then the end. A page has the revision of the task that it was read at: if the task is known as of that
- * revision, no piece from before it is missing. Else the task is read again, and perhaps the page.
+ * Yields the status of an open task, then its pieces. A new status comes behind the pieces before it; the end
+ * comes last. A page says at which revision of the task it was read. If this is the revision of the known
+ * state, no earlier piece is missing; else the state is read again, and perhaps the page.
  */
 async function* followOutput(
   deps: Deps,
@@ -106,13 +105,13 @@ async function* followOutput(
         if (page.revision !== state.revision) {
           state = await states.read(request_id, () => deps.store.get('task', request_id));
         }
-        // It was trimmed.
+        // The task was trimmed.
         if (!state) return;
         if (page.revision === state.revision) {
           if (isSettled(state.value)) return yield describeEnd(state.value, page);
           break;
         }
-        // One of both is from before the other.
+        // Either the page or the state is too old, so both are read again.
         pages.forget();
         states.forget();
       }

@@ -22,11 +22,11 @@ import type { ExternalLoads } from '../agents/external-load.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
 
-/** Seconds between heartbeats that the register response asks for, at most. */
+/** The longest heartbeat interval that the response asks for, in seconds. */
 const HEARTBEAT_INTERVAL_SECONDS = 15;
-/** So many heartbeats are sent within `lost_after`: one that is late does not make a healthy agent lost. */
+/** How many heartbeats fit into `lost_after`, so that one late heartbeat does not make the agent lost. */
 const HEARTBEATS_WITHIN_LOST_AFTER = 3;
-/** The process of a registration that had a contact within this time may still run. */
+/** If the agent had contact within this time, its earlier process may still run. */
 const LATE_CONTACT_MS = 30_000;
 
 type Deps = {
@@ -36,7 +36,7 @@ type Deps = {
   readonly externalLoads: ExternalLoads;
   readonly observer: Pick<Observer, 'noteAgent'>;
   readonly agentsMax: number;
-  /** Bytes that all agents may take of this process's memory, most of it for their tags. */
+  /** How many bytes all agents may take of this process's memory, most of them for tags. */
   readonly agentBytesMax: number;
   readonly agentIndex: Pick<AgentIndex, 'memory' | 'whenRefreshed'>;
 };
@@ -70,7 +70,7 @@ function chooseInterval({ lost_after = Number.POSITIVE_INFINITY }: Registration)
   return Math.min(HEARTBEAT_INTERVAL_SECONDS, lost_after / HEARTBEATS_WITHIN_LOST_AFTER);
 }
 
-/** A registration that takes no more memory than the one it replaces is never refused. */
+/** Never refuses a registration that takes no more memory than the one it replaces. */
 function requireMemory(
   { agentIndex, agentBytesMax }: Deps,
   registration: Registration,
@@ -84,7 +84,7 @@ function requireMemory(
   );
 }
 
-/** Replaces the agent's record. The last registration wins; tasks in flight keep running. */
+/** Replaces the agent's record. The last registration wins; tasks that run keep running. */
 async function writeRegistration(
   deps: Deps,
   registration: Registration,
@@ -96,7 +96,7 @@ async function writeRegistration(
   const { agent_id } = registration;
   return await deps.commits.retryCommit(async (notAfterMs) => {
     const before = await store.getAgentStatus(agent_id);
-    // A start reads the agents beside the first calls; until it has, they seem to take less than they do.
+    // After a start the agents are still being read, and until then their memory looks too small.
     await deps.agentIndex.whenRefreshed();
     requireMemory(deps, registration, before?.record);
     const slots = before?.slots ?? (await listAssigned(store, agent_id)).length;
@@ -143,9 +143,9 @@ async function writeRegistration(
 }
 
 /**
- * When the agent does not name a task that was sent to it before this registration, the task is pushed to it
- * again: if it had acknowledged it, and if a push is still under way, because that may have reached an
- * earlier process. A push under way keeps its lease, so that no second push runs beside it. For example, an
+ * Disowns tasks that were sent to the agent before this registration, unless the agent names them: they are
+ * pushed again. Such a task may be acknowledged, or its push may still be under way, because that push may
+ * reach the earlier process. The push keeps its lease, so that no second push runs beside it. For example, an
  * agent crashes with three tasks and registers again with `request_ids: []`: it gets all three once more.
  */
 async function disownOthers(deps: Deps, record: AgentRecord, request_ids: readonly string[]): Promise<void> {

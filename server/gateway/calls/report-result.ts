@@ -1,4 +1,4 @@
-/** The agent's result report: `reportResult`. */
+/** `reportResult`: an agent reports the progress or the result of a task. */
 import { type LargeWork, passOver } from '../../async/large-work.ts';
 import { JsonText } from '../../domain/json-text.ts';
 import type { JsonObject } from '../../domain/task.ts';
@@ -19,7 +19,7 @@ type Deps = {
   readonly largeWork: LargeWork;
 };
 
-/** Creates the report operation. Late and repeated reports return `accepted: false`. */
+/** Creates the operation. Late and repeated reports return `accepted: false`. */
 export function createReportResult(deps: Deps): Pick<Gateway, 'reportResult'> {
   return {
     reportResult: (report, trace) =>
@@ -35,7 +35,8 @@ export function createReportResult(deps: Deps): Pick<Gateway, 'reportResult'> {
 
 async function applyReport(deps: Deps, report: Report): ReturnType<Gateway['reportResult']> {
   const { request_id } = report;
-  // Whether the agent is registered matters only when the report is refused, and the refusal looks by itself.
+  // The contact is noted beside the commit. If the report is refused, the refusal itself checks the
+  // registration.
   const [, result] = await Promise.all([
     deps.agents.noteContactIfRegistered(report.agent_id, { by: 'call', mayBeLate: true }),
     commitReport(deps, report),
@@ -60,7 +61,7 @@ async function commitReport({ commits, largeWork }: Deps, report: Report): Promi
   return await commits.advanceTask(report.request_id, trigger);
 }
 
-/** Takes the properties of the body one by one. A large result is rendered here, for the last time. */
+/** Turns the report into a trigger. A large result is rendered here for the last time. */
 function toTrigger(report: Report, isLarge: boolean): Trigger {
   const { agent_id, progress = null, result = null } = report;
   switch (report.status) {

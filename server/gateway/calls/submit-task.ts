@@ -1,6 +1,6 @@
 /**
- * The submission of a task: input, state and due entry in one commit. Where this process knows a free agent,
- * the same commit assigns the task to it, and the push starts once that commit is durable:
+ * `submitTask`: stores input, state and due entry in one commit. If this process knows a free agent, the same
+ * commit assigns the task to it, and the push starts once that commit is durable:
  *
  *   an agent is free, as far as this process knows ── assigned ─▶ pushed to it, or claimed by it
  *        ╰── the store refuses: it is full after all, or an earlier task waits ──╮
@@ -32,10 +32,10 @@ import type { CommitOptions, SubmissionRest } from '../tasks/task-batch.ts';
 import { runInSpan } from '../tasks/task-traces.ts';
 
 export type TaskLimits = {
-  /** Longest time a task may stay open, whatever its `timeout` says. */
+  /** The longest time that a task may stay open, whatever its `timeout` says. */
   readonly timeoutMaxMs: number;
   readonly openTasksMax: number;
-  /** How long an idempotency key is kept at most, from its first use. */
+  /** The longest time that an idempotency key is kept, from its first use. */
   readonly keepKeysMs: number;
 };
 
@@ -46,16 +46,16 @@ type Deps = AssignDeps & {
   readonly largeWork: LargeWork;
 };
 
-/** A submission whose payload was rendered: for the last time, unless it is short. */
+/** A submission with its rendered payload. A large payload is not rendered again. */
 type RenderedSubmission = Submission & { readonly payloadBytes: number; readonly payloadPreview?: string };
 
-/** A submission with its id, time and state, as it is stored when no agent is free. */
+/** A submission with its id and time, and the state that is stored if no agent is free. */
 type AcceptedTask = { readonly input: TaskInput; readonly state: TaskState };
 
-/** For whom a task is submitted, and in which trace. */
+/** The trace in which a task is submitted. */
 type Origin = { readonly trace: TraceContext | undefined };
 
-/** For whom and until when a submission is committed, and what is written beside it. */
+/** Until when the commit may be applied, and what is written beside the task. */
 type SubmissionCommit = Required<Pick<CommitOptions, 'notAfterMs'>> & Pick<SubmissionRest, 'writes'>;
 
 export function createSubmitTask(deps: Deps): Pick<Gateway, 'submitTask'> {
@@ -82,10 +82,7 @@ async function submitOnce(deps: Deps, submission: Submission, origin: Origin): P
   return describeFreshTask(accepted.input);
 }
 
-/**
- * When a submission is repeated under the same key, it gets the first response again; if another submission
- * comes under it, it is refused.
- */
+/** A repeated submission under the same key gets the first response again; a different one is refused. */
 async function submitUnderKey(
   deps: Deps,
   submission: Submission,
@@ -113,7 +110,7 @@ async function submitUnderKey(
       id: key,
       expect: 'absent',
       value: { request_id, fingerprint, create_time },
-      // No key outlives the task that it names: that is kept for `keepTasksMs` behind its end.
+      // A key must not outlive its task, which is kept for `keepTasksMs` after its end.
       keepMs: Math.min(limits.keepKeysMs, retention.keepTasksMs),
     };
     const result = await commitSubmission(deps, accepted, { writes: [write], notAfterMs });
@@ -123,7 +120,7 @@ async function submitUnderKey(
   });
 }
 
-/** Commits the submission: assigned where an agent is free, else pending. */
+/** Commits the submission: assigned if an agent is free, else pending. */
 async function commitSubmission(
   deps: Deps,
   { input, state }: AcceptedTask,
@@ -137,7 +134,7 @@ async function commitSubmission(
   return result;
 }
 
-/** Undefined when no agent is free. */
+/** Resolves with undefined if no agent is free. */
 async function commitAssigned(
   deps: Deps,
   state: TaskState,
@@ -147,7 +144,7 @@ async function commitAssigned(
   const span = deps.tracing.startSpan('match', trace, { request_id });
   deps.agentIndex.keepFresh();
   const record = pickAgent(deps, task_tags)?.record;
-  // No other lease has this name: the entry is new, and only once.
+  // The name of the lease is unique, because this due entry is new.
   const lease = `submission of ${request_id}`;
   const task = { request_id, lease, before: { value: state, revision: 'absent' } };
   const assign = async () =>
@@ -173,7 +170,7 @@ function renderPayload(
   });
 }
 
-/** Names the submission and creates its state. */
+/** Gives the submission an id and a time, and creates its state. */
 function acceptTask(deps: Deps, submission: RenderedSubmission, { trace }: Origin): AcceptedTask {
   const createdMs = deps.store.nowMs();
   const names = { request_id: deps.ids.newRequestId(createdMs), create_time: createdMs / 1_000 };
@@ -189,7 +186,7 @@ function acceptTask(deps: Deps, submission: RenderedSubmission, { trace }: Origi
   return { input, state: payloadPreview === undefined ? state : { ...state, payloadPreview } };
 }
 
-/** The submitted fields with their id and time, in the wire's order of fields. */
+/** Adds id and time to the submitted fields, in the order of the wire. */
 function nameInput(
   submission: Submission,
   { request_id, create_time }: { readonly request_id: string; readonly create_time: number },
@@ -203,7 +200,7 @@ function refuseTask({ limits: { openTasksMax } }: Deps): GatewayError {
   return new GatewayError('busy', `${open} Wait for some to end, then send again.`);
 }
 
-/** A hash of the accepted fields as canonical JSON. Two submissions under one key must have the same. */
+/** Hashes the fields as canonical JSON. Two submissions under one key must have the same hash. */
 function fingerprintOf(submission: Submission): string {
   return createHash('sha256').update(writeCanonical(submission)).digest('base64url');
 }

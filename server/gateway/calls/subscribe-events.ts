@@ -1,11 +1,11 @@
 /**
- * A session's stream of `task_done` events. The store's feed holds the id and the cursor of each settled
- * task; the event is read from the task itself, so that it equals what GET returns. Replay and live events
- * are the same loop.
+ * A session's stream of `task_done` events. The feed holds the id and the cursor of each settled task. The
+ * event is read from the task itself, so that it equals what `getTask` returns. Replay and live events are
+ * one loop.
  *
- * When the store gives several readers the same feed item, they share one read of the task and one rendering
- * of it. The cache holds an item only as long as a reader waits for it, so that a reader that stands still
- * costs one event, not all it passed.
+ * If several readers get the same feed item, they share one read of the task and one rendering. The cache
+ * holds an item only while a reader waits for it. So a reader that stops reading costs one event, not all it
+ * missed.
  */
 import { type LargeWork, passOver } from '../../async/large-work.ts';
 import type { TaskState } from '../../domain/task.ts';
@@ -15,7 +15,7 @@ import type { Tracing } from '../../ports/tracing.ts';
 import { readIfWhole } from '../tasks/read-task.ts';
 import { runTaskHop } from '../tasks/task-traces.ts';
 
-/** The texts of one rendering function, by the feed item. */
+/** The renderings by one render function, for each feed item. */
 type RenderedItems = WeakMap<FeedItem, WeakRef<Promise<unknown>>>;
 
 type Deps = { readonly store: Store; readonly largeWork: LargeWork; readonly tracing: Tracing };
@@ -28,7 +28,7 @@ export function createSubscribeEvents(deps: Deps): Pick<Gateway, 'subscribeEvent
     const renderedItems: RenderedItems = cache.get(render) ?? new WeakMap();
     cache.set(render, renderedItems);
     const cached = renderedItems.get(item)?.deref();
-    // The cache of a function holds nothing but what this function returned.
+    // Each render function has its own cache, so the cached value has its type.
     if (cached) return cached as Promise<T>;
     const rendering = (item.gap ? Promise.resolve(item) : readItem(deps, item)).then((read) =>
       passOver(largeWork, read.gap ? null : read.event.result, () => render(read)),
@@ -46,7 +46,7 @@ export function createSubscribeEvents(deps: Deps): Pick<Gateway, 'subscribeEvent
 
 type EventItem = Extract<FeedItem, { gap: false }>;
 
-/** The span of the delivery covers the read: when its readers take the event is theirs. */
+/** The span of the delivery covers this read, not the time until readers take the event. */
 function readItem(deps: Deps, item: EventItem): Promise<StreamItem> {
   return runTaskHop(deps, {
     hop: 'deliver',
@@ -58,12 +58,12 @@ function readItem(deps: Deps, item: EventItem): Promise<StreamItem> {
 
 async function readEvent({ store }: Deps, item: EventItem): Promise<StreamItem> {
   const state = item.state ?? (await readIfWhole(store, item.request_id))?.value;
-  // The task was trimmed between the two reads, or is damaged: the reader learns that an event is missing.
+  // The task was trimmed meanwhile, or is damaged: the reader learns that an event is missing.
   if (!state) return { gap: true };
   return { gap: false, cursor: item.cursor, event: describeTaskDone(item.request_id, state) };
 }
 
-/** The event of a settled task: exactly the five fields of the contract. */
+/** Builds exactly the five fields of the contract. */
 function describeTaskDone(request_id: string, state: TaskState): TaskDone {
   return {
     event: 'task_done',

@@ -1,6 +1,6 @@
 /**
- * `unregisterAgent`: an agent leaves. If it has acknowledged a task, it keeps the task. A task that it
- * certainly does not have moves at once, and one that it may have after 90 s.
+ * `unregisterAgent`: an agent leaves. Tasks that it has acknowledged stay with it. A task that it certainly
+ * does not have moves at once; a task that it may have moves after 90 s.
  */
 import { completeAgent } from '../../domain/agent.ts';
 import { GONE_AFTER_MS } from '../../domain/delivery.ts';
@@ -29,9 +29,9 @@ export function createUnregisterAgent(deps: Deps): Pick<Gateway, 'unregisterAgen
 }
 
 /**
- * From this commit on the agent is unknown to every call and gets no task. Its record stays for 90 s, because
- * a task it may have taken must not move sooner. Returns false, having done nothing, if the agent has
- * registered again since `registration`, or since this call first read its record.
+ * From this commit on, the agent is unknown to every call and gets no task. Its record stays for 90 s,
+ * because a task that it may have must not move earlier. Returns false, and changes nothing, if the agent has
+ * registered again since `registration` or since this call first read its record.
  */
 async function markUnregistered(
   { store, commits, observer }: Deps,

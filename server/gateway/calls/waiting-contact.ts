@@ -1,19 +1,18 @@
-/** The contact of an agent while a call of it waits: for a task, or for an answer. */
+/** Notes the contact of an agent while its call waits for a task or an answer. */
 import type { AgentRecord } from '../../domain/agent.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { RegisteredAgents } from '../agents/registered-agents.ts';
 
-/** How often at most; an agent with a short `lost_after` needs it more often. */
+/** The usual interval between two notes. Agents with a short `lost_after` need a shorter one. */
 const NOTE_EVERY_MS = 10_000;
 const NOTES_WITHIN_LOST_AFTER = 3;
-/** The store notes no more contacts than this. */
+/** The shortest interval: the store does not note contacts more often. */
 const NOTE_EVERY_MS_MIN = 250;
 
 /**
- * Runs the waiting part of an agent's call. Such a call is contact as long as it waits: its contacts are
- * noted again and again, so that every replica's sweeper knows of them, and once more when it has waited to
- * its end. The signal fires when its caller leaves: that end is no contact. Costs one touch of the store
- * every 10 s.
+ * Runs the waiting part of an agent's call. The call is contact as long as it waits: contacts are noted again
+ * and again, so that each replica's sweeper knows of them, and once more at the end. If the caller leaves,
+ * the signal fires and that end is no contact. Costs one touch of the store every 10 s.
  */
 export async function noteContactWhile<T>(
   { agents, clock }: { readonly agents: RegisteredAgents; readonly clock: Clock },
@@ -24,7 +23,7 @@ export async function noteContactWhile<T>(
   const over = new AbortController();
   const neededMs = (lostAfterMs ?? Number.POSITIVE_INFINITY) / NOTES_WITHIN_LOST_AFTER;
   const everyMs = Math.max(NOTE_EVERY_MS_MIN, Math.min(NOTE_EVERY_MS, neededMs));
-  // An outage of the store is the waiting call's own to report.
+  // The waiting call itself reports an outage of the store.
   const note = () => agents.noteContactIfRegistered(agent_id, { by: 'call' }).catch(() => undefined);
   const noteRepeatedly = async (): Promise<void> => {
     while (!over.signal.aborted) {

@@ -1,7 +1,7 @@
 /**
- * An agent adds to the output of its task: `writeOutput`. A writer that the store knows appends without a
- * look at the task: what moves the task in the store ends its writer too. The first call of a writer is a
- * step of the task, which acknowledges it:
+ * `writeOutput`: an agent adds to the output of its task. If the store knows the writer, it appends without a
+ * look at the task: a task that moves ends its writer. The first call of a writer is a step of the task,
+ * which acknowledges it:
  *
  *   from = 0: read the task ─╮
  *                            ├─► append ──► stored, or skipped as a repeat
@@ -11,12 +11,11 @@
  *
  * A writer that was replaced does not begin again while another writes: its first call may come very late.
  *
- * A call with questions that are not stored yet is a step of the task each time. First the store says how
- * many pieces of this writer it has: it is given an append without pieces. Then one commit stores questions
- * and pieces. A question in the place of a stored piece is skipped, as that piece is. When an agent asks
- * again what a client has answered, it gets the answer again, in a piece behind its own. For example, an
- * agent restarts and asks `ok?` as it did before: the same commit stores the question and, behind it, the
- * answer. A question that waits for its answer already is not stored again.
+ * A call with new questions is always a step of the task. First an append without pieces tells how many
+ * pieces of this writer are stored. Then one commit stores questions and pieces. A question is skipped if its
+ * place is among the stored pieces, or if it already waits for its answer. If a client has answered the
+ * question before, the agent gets the answer again, in a piece behind its own. For example, an agent restarts
+ * and asks `ok?` again: the same commit stores the question and, behind it, the answer.
  */
 import { hash } from 'node:crypto';
 import { type BoundedMap, createBoundedMap } from '../../async/bounded-map.ts';
@@ -45,7 +44,7 @@ type Call = {
   readonly notAfterMs: number;
 };
 
-/** Names of writers that are kept: a writer writes many times, and a name costs a hash. */
+/** How many names of writers are remembered, because computing a name costs a hash. */
 const NAMES_MAX = 1_000;
 
 export function createWriteOutput(deps: Deps): Pick<Gateway, 'writeOutput'> {
@@ -63,13 +62,13 @@ export function createWriteOutput(deps: Deps): Pick<Gateway, 'writeOutput'> {
   };
 }
 
-/** Undefined after a conflict: then it may be a repeat of what another call has just stored. */
+/** Resolves with undefined after a conflict: another call may just have stored the same. */
 async function tryWrite(deps: Deps, call: Call): Promise<Receipt | undefined> {
   const { write, by } = call;
   const { request_id, from, pieces, questions = [] } = write;
   const asks = questions.length > 0;
   const readTask = () => deps.store.get('task', request_id);
-  // Before the append: if another call begins a writer in between, the commit below is a conflict.
+  // Read before the append. If another call begins a writer in between, the commit below is a conflict.
   const seen = from === 0 || asks ? await readTask() : undefined;
   const append = (some: readonly string[]) => deps.store.appendOutput({ request_id, pieces: some, by });
   let appended = await append(asks ? [] : pieces);
@@ -81,7 +80,8 @@ async function tryWrite(deps: Deps, call: Call): Promise<Receipt | undefined> {
     return describeReceipt(request_id, 'running', isStored || !appended.isFull, appended.next);
   }
   if (!appended.ok && appended.conflict === 'gap') throw describeGap(appended.next);
-  // A conflict is explained by a new look: the one before it may be too old. A writer begins on the old one.
+  // After a conflict the task is read again to explain it, because the first read may be too old. A writer
+  // that begins keeps the first read.
   const isSeen = from === 0 || appended.ok;
   const before = isSeen && seen ? seen : await readTask();
   if (!before) throw taskNotFound();
@@ -91,7 +91,7 @@ async function tryWrite(deps: Deps, call: Call): Promise<Receipt | undefined> {
   return await commitWrite(deps, call, { questions: fresh, before, stored });
 }
 
-/** The writer as the store has it: short, because it stands beside each write and those that it replaced. */
+/** Shortens the writer's name to a hash, because the store keeps it with each write. */
 function nameWriter(names: BoundedMap<string, string>, { agent_id, writer }: OutputWrite): string {
   const whole = JSON.stringify([agent_id, writer]);
   const name = names.get(whole) ?? hash('sha256', whole, 'base64url').slice(0, 16);
@@ -100,14 +100,14 @@ function nameWriter(names: BoundedMap<string, string>, { agent_id, writer }: Out
 }
 
 type WriteCommit = {
-  /** Those that are not stored yet. */
+  /** Questions that are not stored yet. */
   readonly questions: readonly WrittenQuestion[];
   readonly before: Stored<TaskState>;
-  /** How many pieces of this writer are stored; null if it begins. */
+  /** How many pieces of this writer are stored; null if the writer begins. */
   readonly stored: number | null;
 };
 
-/** Undefined after a conflict that is no response: then the call is tried again. */
+/** Resolves with undefined after a conflict for which there is no response. Then the call is tried again. */
 async function commitWrite(
   deps: Deps,
   { write, by, notAfterMs }: Call,
@@ -151,7 +151,10 @@ async function commitWrite(
   return describeReceipt(request_id, result.written.value.status, asks || !isFull, next);
 }
 
-/** Questions alone are stored where there is no room for text, which is refused also beside a question. */
+/**
+ * A full output still takes a call of questions alone. With text, the call is stored as a whole or not at
+ * all.
+ */
 function needOf({ pieces, questions = [] }: OutputWrite) {
   return questions.length === pieces.length ? { isNeeded: true } : { isWhole: true };
 }

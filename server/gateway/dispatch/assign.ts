@@ -1,12 +1,12 @@
 /**
- * Assigning a task to an agent, and starting a push: slot, status and agent commit together, then the push
- * starts. `assignTask()` is for a task that came due; `commitAssignment()` also for the commit that submits
- * one, in `calls/submit-task.ts`.
+ * Assigns a task to an agent and starts its push: slot, status and agent commit together, then the push
+ * starts. `assignTask()` is for a task that came due. `commitAssignment()` also serves the commit that
+ * submits a task (`calls/submit-task.ts`).
  *
- * Waiting tasks are not overtaken: if one may take the slot, the slot is left to it. For example, a task
- * submitted now does not get the slot when another one has waited for it for a minute. A task that may wait
- * waits behind them; one that may not is looked at again a moment later. The agent is looked at now: what
- * waits is offered to it.
+ * A new task does not overtake waiting tasks: if a waiting task may take the slot, the new task gives way.
+ * For example, a task submitted now does not get a slot that another task has waited for. If the new task may
+ * wait, it waits behind the others; if not, it is looked at again a moment later. The agent is looked at now,
+ * so that its slot is offered to the waiting tasks.
  *
  *   the task waits itself ────────────────────────────────────▶ assigned: it was offered the slot
  *   no task waits for this agent, or none that it may take ───▶ assigned
@@ -37,15 +37,15 @@ export type AssignDeps = {
   readonly pushes: Pushes;
   readonly sweepTimes: SweepTimes;
   readonly tracing: Tracing;
-  /** By agent: whether a task waits that it may take. */
+  /** Shared looks, by agent: does a task wait that the agent may take? */
   readonly waitingLooks: SharedReads<boolean>;
   readonly keepPace: KeepPace;
 };
 
-/** A task that gives way is looked at again after this. */
+/** After this long a task that gave way is looked at again. */
 const GIVE_WAY_MS = 50;
 
-/** Why a task is assigned. `agentGone`: its present agent is gone, so it may move. */
+/** Why a task is assigned. `agentGone`: its present agent is gone, so the task may move. */
 type Assigning = { readonly type: 'assign' } | { readonly type: 'reassign'; readonly agentGone: boolean };
 
 /** Assigns the task, or moves it to another agent. */
@@ -64,7 +64,7 @@ export async function assignTask(
   });
 }
 
-/** Assigns it unless one that waits may take the slot. */
+/** Assigns the task, unless a waiting task may take the slot. */
 async function assignUnlessOvertaking(
   deps: AssignDeps,
   task: LeasedTask,
@@ -83,27 +83,27 @@ async function assignUnlessOvertaking(
   return result ?? (await retryLater(deps, task));
 }
 
-/** Leaves the agent to the tasks that wait for it; the task waits behind them, or for a moment. */
+/** Leaves the agent to its waiting tasks. The new task waits behind them, or is looked at a moment later. */
 async function giveWay(deps: AssignDeps, task: LeasedTask, agent_id: string): Promise<LeasedResult> {
   const { request_id, lease, before } = task;
   const nowMs = deps.store.nowMs();
-  // Also where another look is under way, which may have listed the waiting tasks before this one.
+  // The agent is looked at even if a look is under way: that look may not see the latest waiting tasks.
   const lookAtAgent = { ref: agentRef(agent_id), atMs: nowMs };
   if (mayWait(before.value, nowMs)) {
     const waits = await commitLeased(deps, task, { type: 'wait' });
-    // Without what was written: no slot was granted.
+    // Returns a result without `written`, because no slot was granted.
     return waits.ok ? await deps.commits.reschedule([lookAtAgent]) : waits;
   }
   const againMs = Math.min(before.value.deadlineMs, nowMs + GIVE_WAY_MS);
   return await deps.commits.reschedule([{ ref: taskRef(request_id), atMs: againMs, lease }, lookAtAgent]);
 }
 
-/** The part of the trigger that says to which agent a task is assigned, and when its delivery is due next. */
+/** The fields of a trigger that name the agent, and say when the delivery is due next. */
 type AssignedTo = { readonly agent_id: string; readonly attempted: boolean; readonly nextMs: number };
 
 /**
- * Counts the slot in the index while it is being granted. Undefined when no further push to this agent may
- * start now.
+ * Counts the slot in the index while it is being granted. Resolves with undefined if no further push to this
+ * agent may start now.
  */
 export async function grantSlot(
   deps: AssignDeps,
@@ -120,13 +120,13 @@ export async function grantSlot(
     if (!result.ok || !result.written) await deps.agentIndex.reload(agent_id);
     return result;
   } catch (error) {
-    // If it was granted all the same, the agent has changed, and the index will read that.
+    // If the slot was granted in spite of the error, the agent has changed and the index reads it again.
     deps.agentIndex.noteRelease(agent_id);
     throw error;
   }
 }
 
-/** Commits the assignment to the agent of this record. If it is pushed to, its push starts. */
+/** Commits the assignment to the agent of this record. Unless the agent is a pull agent, its push starts. */
 export function commitAssignment(
   deps: AssignDeps,
   task: LeasedTask,
@@ -139,8 +139,8 @@ export function commitAssignment(
 }
 
 /**
- * Commits a step that starts a push to the agent of this record, then starts the push with exactly the
- * written state. When the agent has registered again since, nothing is committed.
+ * Commits a step that allows a push, then starts the push with exactly the written state. If the agent has
+ * registered again since its record was read, nothing is committed.
  */
 export async function commitAndPush(
   deps: AssignDeps,
@@ -158,10 +158,7 @@ export async function commitAndPush(
   return result;
 }
 
-/**
- * The best free agent for a task. One that may not be pushed to now, because too many pushes to its origin
- * are under way, comes behind every other.
- */
+/** Picks the best free agent for a task. Agents to whose origin too many pushes are under way come last. */
 export function pickAgent(
   deps: AssignDeps,
   tags: readonly string[],
@@ -174,7 +171,7 @@ export function pickAgent(
   );
 }
 
-/** Whether no further push to this endpoint may start now. */
+/** Whether one more push to this endpoint would be too many. */
 export function isPushLimitReached({ pushes }: AssignDeps, endpoint: string): boolean {
   return !pushes.mayOpenConnection(endpoint);
 }

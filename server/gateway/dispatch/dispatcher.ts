@@ -1,9 +1,9 @@
 /**
- * The dispatcher: takes a due task and decides what happens next: expire it, assign it, let it wait, abandon
- * it, push it again or move it. It keeps no state of its own; what it does not finish comes due again.
+ * The dispatcher takes a due task and decides what happens next: expire it, assign it, let it wait, abandon
+ * it, push it again or move it. It keeps no state of its own; a task that it does not finish comes due again.
  *
- * Every decision rests on what was just read, and every commit names the lease under which the entry was
- * taken. So two dispatchers can get in each other's way, but never both succeed.
+ * Every decision rests on fresh reads, and every commit names the lease of the due entry. So two dispatchers
+ * may get in each other's way, but at most one of them succeeds.
  *
  *   pending ── an agent is free ───────────────────────▶ assign.ts
  *           ── none is free, it may wait ──────────────▶ waiting, until an agent gets a free slot
@@ -40,7 +40,7 @@ export function createDispatcher(deps: AssignDeps): Dispatcher {
         if (result.ok || result.conflict === 'lease') return;
         if (result.conflict === 'free_agent') await deps.agentIndex.reload(result.agent_id);
       }
-      // Eight conflicts in a row: the entry comes due again when its lease runs out.
+      // After eight conflicts in a row, the entry comes due again when its lease runs out.
     },
   };
 }
@@ -56,9 +56,9 @@ async function dispatchTask(deps: AssignDeps, task: LeasedTask): Promise<LeasedR
 }
 
 /**
- * Finds an agent for a pending task. Without one the task waits as long as it may, then it is abandoned. If
- * both its wait and its deadline have passed, the earlier one decides how it ends. The deadline wins a tie,
- * and wins if an agent is free by now.
+ * Finds an agent for a pending task. Without an agent the task waits as long as it may; then it is abandoned.
+ * If both its wait and its deadline are over, the earlier of the two decides how it ends. The deadline
+ * decides if they are equal, or if an agent is free by now.
  */
 async function dispatchPending(deps: AssignDeps, task: LeasedTask, state: TaskState): Promise<LeasedResult> {
   const candidate = pickAgent(deps, state.task_tags);
@@ -73,17 +73,19 @@ async function dispatchPending(deps: AssignDeps, task: LeasedTask, state: TaskSt
     const seenMatch = encodeMatch(seen, state.task_tags);
     return await commitLeased(deps, task, { type: 'abandon' }, { noneFree, seenMatch });
   }
-  // A waiting task goes on waiting only while the store itself knows no free agent.
+  // The task goes on waiting only if the store confirms that no agent is free.
   if (state.waiting) return await rescheduleLeased(deps, task, dueMs(state) ?? nowMs, noneFree);
   return await commitLeased(deps, task, { type: 'wait' }, { noneFree });
 }
 
-/** Newcomers of one moment are looked at together: they share the look at who waits before them. */
+/**
+ * Whether a task is looked at for the first time. New tasks of one tick share the look at the waiting tasks.
+ */
 function isNewcomer({ status, waiting, deadlineMs }: TaskState, nowMs: number): boolean {
   return status === 'pending' && !waiting && deadlineMs > nowMs;
 }
 
-/** Whether a task waits, or would wait, for an agent no longer than until before its deadline. */
+/** Whether the task's wait ends before its deadline. A task that may not wait counts. */
 function endsWaitFirst({ status, queueEndMs, deadlineMs }: TaskState): boolean {
   return status === 'pending' && (queueEndMs === null || queueEndMs < deadlineMs);
 }

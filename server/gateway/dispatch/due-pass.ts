@@ -1,10 +1,10 @@
 /**
- * One pass of the dispatch loop: takes due entries and does what each needs. No part stops the others:
+ * One pass of the dispatch loop: takes due entries and does what each needs. No failure stops other entries:
  *
- *   the agents cannot be read      tasks are assigned by the older copy, whose index logs that; what ends or
- *                                  expires needs none
+ *   the agents cannot be read      tasks are assigned by the older copy, and its index logs the failure.
+ *                                  Deadlines and expiries need no agents
  *   one entry fails                it is logged once by its ref, and looked at again after pauses that grow
- *                                  to an hour: damage does not heal; the others go on
+ *                                  to an hour, because damage does not heal. The other entries go on
  *   the store is out               every entry is tried, then the pass throws; all of them come due again
  */
 import { type BoundedMap, createBoundedMap } from '../../async/bounded-map.ts';
@@ -27,13 +27,13 @@ type Deps = {
   readonly sweepTimes: SweepTimes;
 };
 
-/** Due entries taken in one pass. */
+/** How many due entries one pass takes. */
 const DUE_PER_TURN = 100;
-/** An entry that failed is looked at again after this, and after twice as long each time it fails again … */
+/** The first pause after a failure of an entry. It doubles with each further failure. */
 const FAILED_RETRY_MS = 30_000;
-/** … up to this. */
+/** The longest pause. */
 const FAILED_RETRY_MAX_MS = 3_600_000;
-/** So many failed entries are remembered; if an older one fails again, it counts as its first time. */
+/** How many failed entries are remembered. A forgotten entry that fails again counts as new. */
 const FAILED_MAX = 1_000;
 
 /** How often each entry has failed in a row. */
@@ -46,7 +46,7 @@ export function createDuePass(deps: Deps): () => Promise<number> {
 
   return async () => {
     const due = await store.takeDue(DUE_PER_TURN);
-    // An outage is a pause: agents could not be contacted.
+    // Noted only after the store has answered: during an outage no agent can be contacted.
     sweepTimes.note(store.nowMs());
     if (due.length === 0) return 0;
     agentIndex.refresh().catch(() => undefined);
@@ -68,7 +68,7 @@ async function lookOrPostpone(deps: Deps, failures: Failures, ref: Ref, lease: L
     await (ref.startsWith('task:') ? dispatcher.lookAtTask(id, lease) : sweeper.lookAtAgent(id, lease));
     failures.delete(ref);
   } catch (error) {
-    // Too many conflicts: it comes due again when its lease runs out.
+    // There were too many conflicts: the entry comes due again when its lease runs out.
     if (error instanceof GatewayError) return;
     if (error instanceof StoreUnavailable) throw error;
     const times = countFailure(failures, ref);

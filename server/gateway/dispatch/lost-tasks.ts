@@ -1,12 +1,11 @@
 /**
- * The running tasks of an agent that registered with `lost_after`: they fail once the agent has had no
- * contact for that long and they were assigned that long ago. So, if a task was assigned after the last
- * contact, it has the same time from its assignment. For example, with a `lost_after` of 60 s, a task
- * assigned 20 s after the last contact fails 80 s after that contact.
+ * Fails running tasks of agents that registered with `lost_after`. A task is lost once this time has passed
+ * since the agent's last contact and since the task's assignment. For example, with a `lost_after` of 60 s, a
+ * task assigned 20 s after the last contact fails 80 s after the contact.
  *
- * An agent's oldest assignments are looked at first. Cost of a look: a page of the agent's tasks, however
- * many it has. All looks together commit a bounded number of losses at a time, so that other due work goes on
- * between them.
+ * An agent's oldest assignments are looked at first. A look costs a page of the agent's tasks, however many
+ * it has. All looks together commit a bounded number of losses at a time, so that other due work runs in
+ * between.
  */
 
 import type { TaskState } from '../../domain/task.ts';
@@ -16,8 +15,8 @@ import { readIfWhole } from '../tasks/read-task.ts';
 
 export type LostTasks = {
   /**
-   * Fails a bounded number of the tasks lost at `nowMs`. Returns when to look at the agent's tasks again;
-   * null if time alone will not make one of them lost.
+   * Fails a bounded number of the tasks that are lost at `nowMs`. Returns when to look at the agent's tasks
+   * again; null if no later time would make one of them lost.
    */
   lose(agentStatus: AgentStatus, nowMs: number): Promise<number | null>;
 };
@@ -28,11 +27,11 @@ type RunningTask = {
   readonly lostMs: number;
 };
 
-/** So many tasks of one agent are looked at in one look. */
+/** How many tasks of an agent one look takes. */
 const PAGE = 100;
-/** So many losses are committed at a time, of all agents together. */
+/** How many losses are committed at a time, for all agents together. */
 const LOSSES_MAX = 500;
-/** After a conflict, or when too many losses are under way, the agent is looked at again after this. */
+/** After a conflict, or when too many losses are under way, the agent is looked at again after this long. */
 const LOOK_AGAIN_MS = 100;
 
 export function createLostTasks({ store, commits }: { store: Store; commits: TaskCommits }): LostTasks {
@@ -66,7 +65,7 @@ export function createLostTasks({ store, commits }: { store: Store; commits: Tas
   };
 }
 
-/** The oldest assignments of an agent, each with the time from which it may be lost. */
+/** Lists the oldest assignments of an agent, each with the time from which it counts as lost. */
 async function listOldest(
   store: Store,
   agent_id: string,

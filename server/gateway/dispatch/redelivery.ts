@@ -1,9 +1,9 @@
 /**
- * The delivery of a running task until its agent acknowledges it: moved to another agent, pushed again, or
- * left for later. The rules are `domain/delivery.ts`; the state table is `domain/step.ts`.
+ * Delivers a running task until its agent acknowledges it: moves it to another agent, pushes it again, or
+ * leaves it for later. The rules are in `domain/delivery.ts`; the state table is in `domain/step.ts`.
  *
- * A task that wants to move while no other agent is eligible waits: it is offered to each agent that gets a
- * free slot, while its own agent is tried on at the usual pauses.
+ * A task that wants to move waits while no other agent is eligible. It is offered to each agent that gets a
+ * free slot; meanwhile its own agent is tried again at the usual pauses.
  *
  *   wants to move ── another is free ──▶ reassigned
  *                 ── none is free ─────▶ waiting ── looked at again at once, then as usual
@@ -12,13 +12,12 @@
  *                 ── pull ─────────────▶ its claims hand the task out
  *                 ── else ─────────────▶ pushed to when the pause is over
  *
- * For example, an agent responds 503 and there is no other one. After the outcome come three looks, each with
- * one commit:
+ * For example, the only agent responds 503. After this outcome come three looks, each with one commit:
  *
  *   0 s    the push's outcome is committed: busy, next attempt in about 1 s; due now, as it may move
  *   0 s    it wants to move, no other agent is free: committed as waiting, due now
- *   0 s    still no other one, and the pause is not over: its due entry is set to 1 s
- *   1 s    still no other one, the pause is over: the attempt is committed, and pushed to the same agent
+ *   0 s    no other agent, and the pause is not over: its due entry is set to 1 s
+ *   1 s    no other agent, and the pause is over: the attempt is committed, and pushed to the same agent
  */
 import { type AgentRecord, PULL_ENDPOINT } from '../../domain/agent.ts';
 import {
@@ -43,7 +42,7 @@ import {
   retryLater,
 } from './assign.ts';
 
-/** A task whose agent replied 410 is looked at this often, should the agent's return have been missed. */
+/** A task whose agent replied 410 is looked at this often, in case the agent's return was missed. */
 const LOOK_FOR_RETURN_MS = 30_000;
 
 /** Decides what a due delivery needs, and does it. */
@@ -63,13 +62,13 @@ export async function continueDelivery(
     const candidate = pickAgent(deps, state.task_tags, excludedAgents(delivery, agent_id, nowMs));
     const agentGone = isGone(agent, nowMs);
     if (candidate) return await assignTask(deps, task, candidate, { type: 'reassign', agentGone });
-    // An agent that got a free slot before this commit was not offered the task: the next look finds it.
+    // An agent that got a free slot before this commit was not offered the task, so the task is due at once.
     if (!state.waiting) return await commitLeased(deps, task, { type: 'wait' }, { dueAt: nowMs });
   } else if (state.waiting) return await commitLeased(deps, task, { type: 'stay' }, { dueAt: nowMs });
   return await tryOwnAgent(deps, task, delivery, record);
 }
 
-/** Tries the task's present agent again, or sets when. */
+/** Tries the task's present agent again, or sets when to try. */
 async function tryOwnAgent(
   deps: AssignDeps,
   task: LeasedTask,
@@ -78,8 +77,8 @@ async function tryOwnAgent(
 ): Promise<LeasedResult> {
   const state: TaskState = task.before.value;
   const nowMs = deps.store.nowMs();
-  // Offers to an agent leave out the tasks that it was busy for. So such a task is looked at itself when that
-  // rest is over.
+  // A task is not offered to an agent that was busy for it lately. So the task itself is due when that pause
+  // ends.
   const restMs = state.waiting
     ? endOfRestMs(delivery, state.agent_id ?? '', nowMs)
     : Number.POSITIVE_INFINITY;
@@ -97,7 +96,8 @@ async function tryOwnAgent(
 }
 
 /**
- * The agent is not pushed to. If it may have taken the task, the task is looked at when the agent is gone.
+ * When to look at a task whose agent gets no pushes. A task that the agent may have is looked at once the
+ * agent is gone.
  */
 function nextLookWithoutPushMs(
   { store, sweepTimes }: AssignDeps,
@@ -113,8 +113,8 @@ function nextLookWithoutPushMs(
 }
 
 /**
- * Counts like a push that the agent did not take: until the agent claims, it ranks last. If it did not, a
- * dead agent would be picked each time.
+ * Notes an unclaimed task like a push that was not taken, so that the agent ranks last until it claims.
+ * Otherwise a dead agent would be picked again and again.
  */
 async function noteUnclaimed({ store }: AssignDeps, agent_id: string): Promise<void> {
   const error = `nothing was claimed for ${UNCLAIMED_MS / 1_000} s`;
@@ -130,8 +130,8 @@ async function pushAgain(deps: AssignDeps, task: LeasedTask, record: AgentRecord
 }
 
 /**
- * Whether a task with an open push may move now: its agent is gone, and another is eligible. As long as there
- * is no other, the connection stays open, because a late response counts.
+ * Whether a task with an open push may move now: its agent is gone, and another agent is eligible. While
+ * there is no other agent, the connection stays open, because a late response counts.
  */
 export function mayLeaveOpenPush(
   { agentIndex, sweepTimes }: Pick<AssignDeps, 'agentIndex' | 'sweepTimes'>,

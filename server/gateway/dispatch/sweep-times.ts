@@ -1,17 +1,16 @@
 /**
- * Since when this process sweeps without a pause. While nothing sweeps, no agent can be contacted: so that
- * time does not count as one in which an agent was unavailable.
+ * Since when this process has swept without a pause. During a pause no agent can be contacted, so a pause
+ * does not count as an agent's missing contact.
  */
 import { STORE_LIMITS } from '../../ports/limits.ts';
 
 export type SweepTimes = {
   /** Notes a sweep that the store has answered. */
   note(nowMs: number): void;
-  /** Store time at which sweeping began, or went on after a pause; `nowMs` during a pause. */
+  /** Store time at which sweeping began, or resumed after a pause; `nowMs` during a pause. */
   resumedMs(nowMs: number): number;
 };
 
-/** Creates it: there was no sweep yet. */
 export function createSweepTimes(): SweepTimes {
   let lastMs = Number.NEGATIVE_INFINITY;
   let beganMs = 0;

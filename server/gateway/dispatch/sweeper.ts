@@ -1,11 +1,9 @@
 /**
- * The sweeper: looks at due agents. It offers waiting tasks to an agent with free slots, notices missing
- * contact (offline, lost), and removes records past their time. It also runs the bounded passes of retention.
+ * The sweeper looks at due agents. It offers waiting tasks to agents with free slots, notices missing contact
+ * (offline, lost), and removes old records. It also runs the bounded passes of retention.
  *
- * Agents are looked at lazily: a contact does not re-time the due entry. The look itself finds out how long
- * the agent has had no contact, and sets when to look again. A consequence of missing contact is committed
- * only if there still was none: when the agent has a contact between the look and its commit, the contact
- * wins.
+ * A contact does not re-time an agent's due entry. The look finds out how long the agent has had no contact,
+ * and sets the next look. A commit that follows from missing contact fails if a contact comes before it.
  *
  *   contact ── offlineAtMs() ──▶ offline
  *      ╰────── lost_after ─────▶ each task fails once it was assigned that long ago too
@@ -52,7 +50,7 @@ type Deps = {
 };
 type Parts = Deps & { readonly lostTasks: LostTasks; readonly offers: WaitingOffers };
 
-/** The record of an agent without contact is removed after this. */
+/** After this long the record of an agent without contact is removed. */
 const FORGET_AFTER_MS = 24 * 3_600_000;
 const TRIM_LIMIT = 500;
 
@@ -79,14 +77,14 @@ async function lookAtAgent(parts: Parts, agent_id: string, lease: Lease): Promis
   if (change) {
     const result = await store.commit(change);
     if (!result.ok) {
-      // Whatever was there first is decided on anew.
+      // Something else changed the agent first, so it is looked at again.
       await commits.reschedule([{ ref, atMs: nowMs, lease }]);
       return;
     }
     for (const { kind, value } of change.writes) {
       if (kind === 'agent' && value !== null) parts.observer.noteAgent('offline', value);
     }
-    // If the offline agent certainly did not take a task, the task moves at once.
+    // Tasks that the agent certainly did not take move at once.
     await makeUnacknowledgedDue(parts, agent_id);
     return;
   }
@@ -98,12 +96,12 @@ async function lookAtAgent(parts: Parts, agent_id: string, lease: Lease): Promis
   await commits.reschedule([{ ref, atMs: Math.min(...times), lease }]);
 }
 
-/** The present, and since when sweeping goes on without a pause. */
+/** The present, and since when sweeping has gone on without a pause. */
 type Times = { readonly nowMs: number; readonly resumedMs: number };
 
 /**
- * The change that an agent's silence makes to its record: the record is removed, or marked offline and due
- * again at once for the consequences. Undefined if there is none.
+ * What an agent's silence changes: its record is removed, or marked offline and due at once for the
+ * consequences. Undefined if nothing changes.
  */
 function changeForSilence(agentStatus: AgentStatus, times: Times, lease: Lease): Batch | undefined {
   const { nowMs } = times;
@@ -128,8 +126,8 @@ function changeForSilence(agentStatus: AgentStatus, times: Times, lease: Lease):
 }
 
 /**
- * The record of an unregistered agent stays while its tasks may not move; that of one without contact for a
- * day.
+ * Whether the record may be removed: for an unregistered agent, once its tasks may move; for any other, after
+ * a day without contact.
  */
 function isPastItsTime({ record, contact }: AgentStatus, { nowMs, resumedMs }: Times): boolean {
   if (record.unregisteredMs !== null) return nowMs >= goneAtMs(record, resumedMs);
@@ -141,9 +139,9 @@ function goneAtMs(record: AgentRecord, resumedMs: number): number {
 }
 
 /**
- * The earliest moment at which the missing contact of this agent could have a new consequence. Until it is
- * offline it is looked at every 90 s at least: heartbeats that become more frequent, and pushes that begin to
- * fail, let it be offline 90 s after that.
+ * The earliest time at which missing contact could have a new consequence. Until the agent is offline, it
+ * gets a look every 90 s or sooner: heartbeats may become more frequent, or pushes begin to fail, and then it
+ * is offline 90 s later.
  */
 function nextLookMs({ record, contact }: AgentStatus, { nowMs, resumedMs }: Times): number {
   if (record.unregisteredMs !== null) return goneAtMs(record, resumedMs);

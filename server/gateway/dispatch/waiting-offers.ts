@@ -1,10 +1,10 @@
 /**
- * Offers waiting tasks to an agent with free slots: makes them due, so that a dispatcher looks at them.
- * Oldest first, as many as the agent has slots for. A newcomer gives way while there is one (`assign.ts`).
+ * Offers waiting tasks to an agent with free slots: makes the tasks due, so that a dispatcher looks at them.
+ * The oldest come first, as many as the agent has free slots. Meanwhile new tasks give way (`assign.ts`).
  *
- * A task is not offered to the agent it runs on, nor to one that responded busy to it lately: if it were,
- * that agent would be tried again and again. Such tasks may stand before others that the agent can take, so
- * the next look goes on behind them. A look costs at most `TASKS_PER_LOOK` reads, however many tasks wait.
+ * A task is not offered to its own agent, nor to an agent that was busy for it lately; else that agent would
+ * be tried again and again. Such tasks may stand before others that the agent can take, so the next look
+ * continues behind them. A look costs at most `TASKS_PER_LOOK` reads, however many tasks wait.
  */
 import type { SharedReads } from '../../async/shared-reads.ts';
 import { yieldToEventLoop } from '../../async/waiting.ts';
@@ -17,25 +17,24 @@ import type { TaskCommits } from '../tasks/commit-step.ts';
 import { readIfWhole } from '../tasks/read-task.ts';
 import type { SweepTimes } from './sweep-times.ts';
 
-/** While tasks wait for an agent with free slots, it is looked at again after this. */
+/** While tasks wait for an agent with free slots, the agent is looked at again after this long. */
 const LOOK_AGAIN_MS = 1_000;
-/** The next look goes on after this: other agents are looked at in between. */
+/** The next look continues after this long, so that other agents are looked at in between. */
 const GO_ON_MS = 10;
 const TASKS_PER_LOOK = 50;
-/** A newcomer looks at this many waiting tasks at once, the oldest first. */
+/** How many waiting tasks a new task reads at once, oldest first. */
 const TASKS_AHEAD = 10;
-/** It looks at this many in all: in front of it stand no more that the agent cannot take. */
+/** How many waiting tasks a new task looks at in all. */
 const TASKS_AHEAD_MAX = 1_000;
 
 export type WaitingOffers = {
-  /** Offers tasks to the agent; returns when to look at it again for more, or null: when its slots change. */
+  /** Offers tasks to the agent. Returns when to look at it again for more; null: when its slots change. */
   offer(agentStatus: AgentStatus, nowMs: number): Promise<number | null>;
 };
 
-/** A waiting task as an offer to an agent. */
 type Offer = { readonly request_id: string; readonly isOffered: boolean; readonly isCertain: boolean };
 
-/** Creates it. It remembers how far it has come only for agents that tasks are being offered to. */
+/** Creates the offers. A position is remembered only for agents to which tasks are being offered. */
 export function createWaitingOffers(deps: {
   readonly store: Store;
   readonly commits: TaskCommits;
@@ -85,8 +84,9 @@ type LookDeps = {
 };
 
 /**
- * Whether a task waits that the agent may take now: not its own, not one it was busy for lately, and not one
- * that its present agent may have, unless that one is gone. Newcomers of one moment share the look.
+ * Whether a task waits that the agent may take now. Left out are the agent's own tasks, tasks it was busy for
+ * lately, and tasks that may be with another agent, unless that agent is gone. New tasks of one tick share
+ * the look.
  */
 export async function hasWaitingFor(
   deps: LookDeps & { readonly waitingLooks: SharedReads<boolean> },
@@ -122,8 +122,8 @@ async function lookForWaiting(deps: LookDeps, { agent_id, agent_tags }: AgentRec
 }
 
 /**
- * If its present agent may have the task, the task is offered in case that agent is gone, and does not count
- * among the tasks offered for certain.
+ * If the task's present agent may have it, the task is offered in case that agent is gone. Such an offer does
+ * not use up one of the free slots.
  */
 function decideOffer(
   request_id: string,

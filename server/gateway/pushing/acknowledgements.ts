@@ -1,31 +1,31 @@
 /**
  * Acknowledgements that wait to be committed. Most tasks are reported soon after their agent took them, and
- * then need no commit for that. So an acknowledgement waits for up to 250 ms, while the push keeps its lease:
+ * then the report's commit suffices. So an acknowledgement waits for up to 250 ms, while the push keeps its
+ * lease:
  *
  *   2xx or 409 ─▶ waits ── a commit of this process acknowledges or settles the task ─▶ falls away
  *                   ╰───── 250 ms are over, or the gateway drains ────────────────────▶ is committed
  *
- * Invariant: no response and no other commit rests on an acknowledgement that waits; one that falls away is
- * in the history of the commit that made it needless. When the process dies meanwhile, the attempt counts as
- * unknown: the task is pushed again under the same `webhook-id`.
+ * Invariant: no response and no other commit rests on a waiting acknowledgement. If it falls away, the commit
+ * that made it needless has it in the history. If the process dies meanwhile, the attempt counts as unknown,
+ * and the task is pushed again under the same `webhook-id`.
  *
- * One timer serves all that wait, and an entry is about 200 bytes.
+ * One timer serves all waiting acknowledgements; each takes about 200 bytes.
  */
 import type { AwaitedAcknowledgement } from '../../domain/history.ts';
 import type { Clock } from '../../ports/clock.ts';
 
 export type Acknowledgements = {
-  /** Resolves with true when the acknowledgement is to be committed, with false when it fell away. */
+  /** Resolves with true when the acknowledgement is to be committed, with false when it has fallen away. */
   wait(request_id: string, awaited: AwaitedAcknowledgement): Promise<boolean>;
-  /** The acknowledgement of this task that waits; null when there is no such. */
+  /** The waiting acknowledgement of this task; null if there is none. */
   find(request_id: string): AwaitedAcknowledgement | null;
-  /** The task was acknowledged or settled by a commit of this process. */
+  /** Called when a commit of this process acknowledged or settled the task. */
   drop(request_id: string): void;
-  /** Every waiting acknowledgement is to be committed now, and from now on none waits. */
+  /** Ends all waits, so that each acknowledgement is committed now. Later ones do not wait. */
   flush(): void;
 };
 
-/** The longest time for which an acknowledgement waits. */
 const ACKNOWLEDGE_WITHIN_MS = 250;
 
 type Waiting = {
@@ -46,7 +46,7 @@ export function createAcknowledgements(clock: Clock): Acknowledgements {
     one?.end(isNeeded);
   }
 
-  /** Runs while something waits. */
+  /** Runs while an acknowledgement waits. */
   async function time(): Promise<void> {
     isTiming = true;
     for (let [next] = waiting.values(); next; [next] = waiting.values()) {
@@ -63,7 +63,7 @@ export function createAcknowledgements(clock: Clock): Acknowledgements {
   return {
     wait(request_id, awaited) {
       if (isFlushed) return Promise.resolve(true);
-      // An earlier push of the same task: it has no reason to wait any longer.
+      // If an earlier push of this task waits here, its wait ends.
       end(request_id, true);
       const { promise, resolve } = Promise.withResolvers<boolean>();
       const untilMs = clock.monotonicMs() + ACKNOWLEDGE_WITHIN_MS;

@@ -1,7 +1,7 @@
 /**
- * The end of a push: the agent's contact and statistics, and the commit of the outcome. An unknown outcome is
- * committed under the lease of the task; the others are guarded by the number of the attempt. An
- * acknowledgement is committed late, and only if it is still needed then.
+ * Records the end of a push: the agent's contact and statistics, and the commit of the outcome. An unknown
+ * outcome is committed under the lease of the task; other outcomes are guarded by the number of the attempt.
+ * An acknowledgement is committed late, and only if it is still needed then.
  */
 import { BUSY_REST_MS, retryPauseMs } from '../../domain/delivery.ts';
 import type { TaskState } from '../../domain/task.ts';
@@ -32,19 +32,19 @@ type Deps = {
 
 /** Notes the contact and commits the outcome of an attempt. Throws what the store throws. */
 export async function recordPush(deps: Deps, push: RunningPush, outcome: PushOutcome): Promise<void> {
-  // If nothing was sent to an agent, this says nothing of whether it is reachable.
+  // If nothing was sent, the outcome says nothing about the agent.
   if (isNotSent(outcome)) return await recordOutcome(deps, push, outcome);
   keepRecord(deps, push, outcome);
-  // When an agent did not take a task, the index learns it before the next agent is picked.
+  // The index learns of an untaken push before the next agent is picked.
   const noted = notePushContact(deps, push, outcome);
   if (outcome.kind !== 'acknowledged') await noted.catch(() => undefined);
-  // The task's outcome matters more than the agent's statistics: it is stored even where those cannot be.
+  // The outcome is stored even if the agent's statistics cannot be.
   for (const done of await Promise.allSettled([recordOutcome(deps, push, outcome), noted])) {
     if (done.status === 'rejected') throw done.reason;
   }
 }
 
-/** The pushes of this process, as administrators see them. */
+/** Notes the push for administrators. */
 function keepRecord(
   { store, clock, pushRecords, untakenTasks }: Deps,
   { attempt: { agent_id, request_id }, sentMs }: RunningPush,
@@ -67,11 +67,10 @@ async function notePushContact(
     return;
   }
   const agentStatus = await agents.findIfRegistered(agent_id);
-  // The failure of an attempt under an earlier registration says nothing about the agent as it is registered
-  // now.
+  // A failure under an earlier registration says nothing about the agent's present process.
   if (agentStatus && agentStatus.record.registration !== registration) return;
   const touch = { by: 'push', taken: false, status, error: outcome.error } as const;
-  // A busy agent responded: it is there.
+  // A busy agent has responded, so that is a contact.
   if (outcome.kind === 'untaken' && outcome.busy) {
     await agents.noteContactIfRegistered(agent_id, { ...touch, busy: true });
     return;
@@ -105,8 +104,8 @@ async function recordOutcome(deps: Deps, push: RunningPush, outcome: PushOutcome
     case 'untaken': {
       const nextMs = nowMs + retryPauseMs(attempt, deps.random(), outcome.retryAfterMs);
       const busyUntilMs = outcome.busy ? nowMs + BUSY_REST_MS : null;
-      // After "busy" or 410 the task is looked at again at once: another agent may be free. A waiting task
-      // too: it was not offered while the attempt was under way.
+      // After "busy" or 410 the task is looked at again at once, because another agent may be free. A waiting
+      // task is, too: it was offered to no agent during the attempt.
       const isDueNow = outcome.busy || outcome.leave || written.value.waiting;
       const options = isDueNow ? { dueAt: nowMs } : {};
       const trigger = { type: 'untaken', agent_id, attempt, nextMs, busyUntilMs, push: note } as const;
@@ -120,7 +119,7 @@ async function recordOutcome(deps: Deps, push: RunningPush, outcome: PushOutcome
   }
 }
 
-/** The push as the history has it. */
+/** Describes the push for the task's history. */
 function describePushNote(
   { clock }: Deps,
   { sentMs }: RunningPush,
@@ -132,8 +131,8 @@ function describePushNote(
 }
 
 /**
- * Commits that the agent may have the task, and when it is pushed again. If the lease is lost, another
- * dispatcher has the task, and its findings count.
+ * Commits that the agent may have the task, and when it is pushed again. If the lease is lost, nothing is
+ * committed, because another dispatcher has the task.
  */
 async function recordUnknown(
   { store, commits, untakenTasks }: Deps,
@@ -167,14 +166,14 @@ async function recordAcknowledged(
 ): Promise<void> {
   const { request_id, agent_id } = push.attempt;
   const trigger = { type: 'acknowledge', agent_id, attempt, push: note } as const;
-  // Decided on what is known of the task now: another replica may have settled it while this waited.
+  // Decides on the latest state, because another replica may have settled the task during the wait.
   const result = await deps.commits.advanceTask(request_id, trigger);
   if (result.kind === 'unchanged') await pushDisownedAgain(deps, push, result.state);
 }
 
 /**
- * The outcome made no difference. Unless the task is acknowledged, its agent has registered again since and
- * does not have it: the earlier process answered, and the present one is pushed to at once.
+ * Handles an outcome that changed nothing. If the task is still unacknowledged, its agent has registered
+ * again without it: the earlier process took the push, so the task is due at once for the present process.
  */
 async function pushDisownedAgain(
   { store, commits }: Pick<Deps, 'store' | 'commits'>,
@@ -183,7 +182,7 @@ async function pushDisownedAgain(
 ): Promise<void> {
   const { lease } = push;
   if (delivery?.acknowledged !== false || lease === null) return;
-  // Given back before the entry is due: while the lease is held, it says that a push is still under way.
+  // The lease is cleared first: while a push has a lease, the push counts as under way.
   push.lease = null;
   await commits.reschedule([{ ref: taskRef(push.attempt.request_id), atMs: store.nowMs(), lease }]);
 }

@@ -1,30 +1,30 @@
 /**
- * Permits to send. A push has a permit from before its task is read until its request is written; then it
- * only waits for the agent's response, and holds no permit. How many pushes may have a connection, sending or
- * waiting, is another bound (`pushes.ts`). Small and large pushes have permits of their own, so large ones to
- * an agent that does not read never stop small ones:
+ * Permits to send. A push holds a permit from before its task is read until its request is written. Waiting
+ * for the agent's response takes no permit. How many pushes may have a connection is another bound
+ * (`pushes.ts`). Small and large pushes have separate permits, so large pushes to a slow agent never stop
+ * small ones:
  *
  *   small   payload up to 64 KiB    counted: 512 at once, so at most 32 MiB
  *   large   longer                  by bytes: 48 MiB at once, read and encoded one at a time
  *
- * One origin may take a quarter of either, one agent an eighth. For example, when one agent does not read, at
- * most 64 small pushes to it are being sent, and 448 to others go on. Where pushes wait, origins come in
- * rotation, and in each of them its agents.
+ * One origin may take a quarter of each kind, one agent an eighth. For example, when one agent does not read,
+ * at most 64 small pushes to it are being sent, and 448 to others go on. Waiting pushes take turns by origin,
+ * and within each origin by agent.
  *
  *   waiting ── agent, origin and all are below their share ──▶ sending ── written ──▶ released
  *      ╰── the signal fires ──▶ released
  *
- * A share counts as free while it is not used up, so it is exceeded by at most one push. Cost: about 300
- * bytes for each push that waits, in memory alone.
+ * A push starts while its share is not used up, so a share is exceeded by at most one push. Each waiting push
+ * costs about 300 bytes of memory.
  */
 import { createAmounts } from '../../async/amounts.ts';
 
 export type PushPermits = {
-  /** Takes a free permit now, as `take()` does; returns null when the push must wait. */
+  /** Takes a permit now and returns the function that gives it back; null if the push must wait. */
   takeAtOnce(push: PushSize): (() => void) | null;
   /**
-   * Waits for a permit; resolves with a function that returns it, which may be called again. Resolves with
-   * null when the signal fires before.
+   * Waits for a permit. Resolves with the function that gives it back, which may be called more than once.
+   * Resolves with null if the signal fires first.
    */
   take(push: PushSize, signal: AbortSignal): Promise<(() => void) | null>;
 };
@@ -32,11 +32,11 @@ export type PushPermits = {
 type PushSize = {
   readonly agent_id: string;
   readonly origin: string;
-  /** How much this push takes of the whole. */
+  /** How much of the total this push takes. */
   readonly size: number;
 };
 
-/** How much may be sent at once. */
+/** How many small pushes, and how many bytes of large ones, may be sent at once. */
 export const SMALL_PUSHES_MAX = 512;
 export const LARGE_PUSH_BYTES_MAX = 48 * 2 ** 20;
 
@@ -44,13 +44,13 @@ const ORIGIN_SHARE = 1 / 4;
 const AGENT_SHARE = 1 / 8;
 
 type Waiting = PushSize & {
-  /** Null once its signal fired. */
+  /** Null once the signal has fired. */
   start: ((end: () => void) => void) | null;
 };
 
 /** Creates the permits of one kind; `max` is what all pushes together may take. */
 export function createPushPermits(max: number): PushPermits {
-  /** By origin and agent, the next in rotation first, if a push of them waits. */
+  /** The waiting pushes by origin and agent. In each map the first entry has the next turn. */
   const waiting = new Map<string, Map<string, Waiting[]>>();
   const used = { all: 0, origins: createAmounts<string>(), agents: createAmounts<string>() };
 
@@ -63,7 +63,7 @@ export function createPushPermits(max: number): PushPermits {
   const isOriginBelow = (origin: string) => used.origins.of(origin) < max * ORIGIN_SHARE;
   const isAgentBelow = (agent_id: string) => used.agents.of(agent_id) < max * AGENT_SHARE;
 
-  /** Passes over an origin or agent when it has used up its share: there are at most eight. */
+  /** Skips origins and agents that have used up their share; there are at most eight. */
   function findNext(): Waiting | undefined {
     if (used.all >= max) return undefined;
     for (const [origin, agents] of waiting) {
@@ -99,7 +99,7 @@ export function createPushPermits(max: number): PushPermits {
 
   return {
     takeAtOnce(push) {
-      // Whatever waits is at its share, so this passes over nothing that could start.
+      // All waiting pushes are at a limit, so this push overtakes none that could start.
       if (used.all >= max || !isOriginBelow(push.origin) || !isAgentBelow(push.agent_id)) return null;
       add(push, push.size);
       return createEnd(push);

@@ -1,7 +1,7 @@
 /**
- * One push from its start to its outcome: it waits for a permit to send, reads the task only then (if the
- * task was submitted just now and the push need not wait, it is in memory), and gives the permit back as soon
- * as the request is written. While the agent works on its response nothing is held but the connection.
+ * One push from its start to its outcome. It waits for a permit to send, then reads the task, and gives the
+ * permit back as soon as the request is written. A task that was just submitted is in memory and need not be
+ * read, if the push need not wait. While the agent works on its response, only the connection is held.
  *
  *   started ─▶ waits for its permit ─▶ reads, encodes, writes the task ─▶ waits for the response ─▶ outcome
  *                    ╰── longer than 30 s: not taken
@@ -29,31 +29,30 @@ export type PushAttempt = {
   readonly request_id: string;
   readonly agent_id: string;
   readonly endpoint: string;
-  /** That of the agent when the attempt was committed. */
+  /** The agent's registration when the attempt was committed. */
   readonly registration: string;
   /** The state written by the commit that allows this attempt. */
   readonly written: Stored<TaskState>;
   readonly lease: Lease;
 };
 
-/** A push under way. */
 export type RunningPush = {
   readonly attempt: PushAttempt;
   readonly origin: string;
-  /** Null once it was given back. */
+  /** Null once the lease was given back. */
   lease: Lease | null;
-  /** It gives its lease back then, by the monotonic clock. */
+  /** When the push gives its lease back, by the monotonic clock. */
   readonly leaseUntilMs: number;
   readonly stop: AbortController;
-  /** The agent has the task; the commit of that may still wait. */
+  /** The agent has the task, even if the commit of that still waits. */
   isAcknowledged: boolean;
-  /** When it was sent, by the monotonic clock; null before. */
+  /** When the push was sent, by the monotonic clock; null before. */
   sentMs: number | null;
-  /** Set until the attempt is sent or waits for its permit, where it was submitted just now. */
+  /** The input of a task that was just submitted. Dropped once the push is sent or waits for its permit. */
   input: TaskInput | undefined;
 };
 
-/** Creates a push, not sent yet, under the lease of its attempt. */
+/** Creates a push that is not sent yet, under the lease of its attempt. */
 export function createRunningPush(
   { store, clock }: Pick<Deps, 'store' | 'clock'>,
   attempt: PushAttempt,
@@ -69,8 +68,8 @@ export function createRunningPush(
 
 export type PushSending = {
   /**
-   * Sends a push and resolves with its outcome; null when it was not sent, because its task has moved on or
-   * the push was stopped.
+   * Sends a push and resolves with its outcome; with null if nothing was sent because the task has moved on
+   * or the push was stopped.
    */
   send(push: RunningPush): Promise<PushOutcome | null>;
 };
@@ -84,17 +83,16 @@ type Deps = {
   readonly tracing: Tracing;
 };
 
-/** When a push waits longer than this for its permit, it counts as not taken: another agent may be free. */
+/** A push that waits longer for its permit counts as not taken: another agent may be free. */
 const PERMIT_WITHIN_MS = 30_000;
-/** By then a push has ended by itself: beside its permit and its response it needs a connection. */
+/** After this long every push has ended by itself. It includes 15 s to get a connection. */
 const OPEN_MAX_MS = PERMIT_WITHIN_MS + PUSH_RESPONSE_WITHIN_MS + 15_000;
 /**
- * When a push has waited longer, for its permit or for the commit that allows it, it renews its lease first:
- * the rest of the lease may be too short, and another replica may have the task by now.
+ * After a longer wait, for its permit or for the commit that allows it, a push renews its lease first.
+ * Otherwise the lease may run out soon, or another replica may have the task already.
  */
 const LONG_WAIT_MS = 200;
 
-/** The outcome when a push had no permit in time. */
 const NOT_SENT: PushOutcome = {
   kind: 'untaken',
   status: null,
@@ -104,15 +102,14 @@ const NOT_SENT: PushOutcome = {
   retryAfterMs: null,
 };
 
-/** The outcome when the task of a push cannot be read: it is damaged, or the store is busy. */
+/** The outcome when the task cannot be read, because it is damaged or the store is busy. */
 const UNREADABLE: PushOutcome = { ...NOT_SENT, error: 'not sent: the task cannot be read' };
 
-/** Whether nothing was sent, so that the outcome says nothing of the agent. */
+/** Whether nothing was sent, so that the outcome says nothing about the agent. */
 export function isNotSent(outcome: PushOutcome): boolean {
   return outcome === NOT_SENT || outcome === UNREADABLE;
 }
 
-/** Creates the sending of pushes, with all permits free. */
 export function createPushSending(deps: Deps): PushSending {
   const smallPermits = createPushPermits(SMALL_PUSHES_MAX);
   const largePermits = createPushPermits(LARGE_PUSH_BYTES_MAX);
@@ -137,7 +134,7 @@ export function createPushSending(deps: Deps): PushSending {
   };
 }
 
-/** Waits for a permit; null when it did not come in time or the push was stopped. */
+/** Waits for a permit; null if none came in time or the push was stopped. */
 async function takePermit(
   { clock }: Deps,
   permits: PushPermits,
@@ -159,8 +156,8 @@ async function takePermit(
 }
 
 /**
- * Reads the task and starts to send it. Resolves with the promise of the outcome in an object, so that a
- * reader of large tasks goes on without waiting for the response. Nothing here refers to the task afterwards.
+ * Reads the task and starts to send it. Resolves with an object that holds the promise of the outcome, so
+ * that the next large task need not wait for the response. Nothing here keeps the task afterwards.
  */
 async function startSending(
   deps: Deps,
@@ -196,7 +193,7 @@ async function endWithOutcome(span: Span, pushing: Promise<PushOutcome>): Promis
   return outcome;
 }
 
-/** Null when it cannot be read, undefined when it is not kept any more. */
+/** Resolves with null if the task cannot be read, with undefined if it is no longer kept. */
 async function readInput(
   { store, log }: Deps,
   { request_id, written }: PushAttempt,
@@ -204,7 +201,8 @@ async function readInput(
   try {
     return (await store.get('input', request_id))?.value;
   } catch (error) {
-    // The next attempts come after the usual pauses, and say the same. An outage is the store's to report.
+    // Only the first attempt is logged, because later attempts would say the same. The store itself reports
+    // an outage.
     const isFirst = written.value.delivery?.attempts === 1 && store.health().ok;
     if (isFirst) log.error({ request_id, err: error }, 'a task cannot be read, so it is not pushed');
     return null;
@@ -212,18 +210,18 @@ async function readInput(
 }
 
 /**
- * Returns whether the push has the lease. Without it the task was settled or acknowledged, or another
- * dispatcher has taken it.
+ * Returns whether the push has the lease. If not, the task was settled or acknowledged, or another dispatcher
+ * has taken it.
  */
 async function renewLease({ commits }: Deps, push: RunningPush): Promise<boolean> {
   const { lease, attempt } = push;
   if (lease === null) return false;
   const { ok } = await commits.reschedule([{ ref: taskRef(attempt.request_id), atMs: 'held', lease }]);
-  // This process may have taken the task again meanwhile, and given its lease to this push.
+  // This process may have taken the task again meanwhile, and given the new lease to this push.
   return ok || (push.lease !== null && push.lease !== lease);
 }
 
-/** The task is due at once: the next look finds its deadline over, moves it or pushes again. */
+/** Makes the task due at once. The next look fails it at its deadline, moves it or pushes it again. */
 export async function giveBackLease(
   { store, commits }: Pick<Deps, 'store' | 'commits'>,
   push: RunningPush,

@@ -1,9 +1,9 @@
 /**
  * The pushes under way. A push starts after the commit that allows it is durable. It runs under the lease of
- * the task's due entry, renewed every 0.4 s, so that no other replica pushes the same task beside it. It ends
- * in a commit of its outcome: acknowledged, untaken, or unknown with a later look.
+ * the task's due entry, which is renewed every 0.4 s, so that no other replica pushes the same task. It ends
+ * with a commit of its outcome: acknowledged, untaken, or unknown with a later look.
  *
- * A push ends as unknown when it has no response within five minutes. If the task's deadline comes before, it
+ * A push without a response ends as unknown after five minutes. If the task's deadline comes first, the push
  * gives its lease back at the next renewal, and its connection stays open.
  *
  *   started ─ response or failure ─▶ outcome recorded ─▶ finished
@@ -13,11 +13,10 @@
  *      │ its agent is gone, and another is eligible
  *      └──▶ stopped, lease given back: the task may move
  *
- * How many may be under way is bounded by what a connection costs, and one origin may have half of them. How
- * many of these are sending is another bound (`push-permits.ts`). If too many are under way, the next task is
- * turned away and looked at again later; all of those come back at a steady pace, so that thousands of them
- * cost the same as a few. For example, 10,000 tasks for agents that hang come back one after the other, not
- * all at once. A push that waits for its response costs about 25 KiB, nearly all of it for the connection.
+ * The number of pushes under way is bounded, because each costs a connection, about 25 KiB; one origin may
+ * have half of them. How many are sending is another bound (`push-permits.ts`). Beyond the bound, tasks are
+ * turned away and come back later, one after the other. For example, 10,000 tasks for agents that hang come
+ * back at a steady pace, not all at once.
  */
 import { createAmounts } from '../../async/amounts.ts';
 import { runInSlices } from '../../async/slices.ts';
@@ -47,32 +46,32 @@ import {
 
 export type Pushes = {
   /**
-   * Starts one attempt; returns at once. `input` spares reading it, where the attempt need not wait for its
-   * permit. While the pushes drain, the task is left to the dispatcher that finds it due.
+   * Starts one attempt and returns at once. `input` saves a read if the attempt need not wait for its permit.
+   * While the pushes drain, nothing starts: a dispatcher finds the task due later.
    */
   start(attempt: PushAttempt, input?: TaskInput): void;
   /**
-   * If a push of this task to this agent runs here, gives it the new lease and returns true: no second push
-   * starts.
+   * If a push of this task to this agent runs here, gives it the new lease and returns true. Then no second
+   * push must start.
    */
   adopt(request_id: string, agent_id: string, lease: Lease): boolean;
-  /** Stops the pushes whose task may move although they have no response: the tasks are due at once. */
+  /** Stops the pushes without a response whose task may move, and makes these tasks due at once. */
   stopMovable(mayMove: (written: TaskState) => boolean): Promise<void>;
   /**
-   * Whether one more to this endpoint may start: fewer connections are open, in all and to its origin, than
-   * may be.
+   * Whether another push to this endpoint may start: there are few enough connections in total and to its
+   * origin.
    */
   mayOpenConnection(endpoint: string): boolean;
   /**
-   * When a task that may not be pushed now is looked at again. Each call returns a later time, up to 15 s
-   * from now; beyond that the same.
+   * When to look again at a task that may not be pushed now. Each call returns a later time, up to 15 s from
+   * now; then all calls return this limit.
    */
   nextRetryMs(): number;
   /** Renews the leases of the pushes under way, or gives them back at their deadline. Called every 0.4 s. */
   renewLeases(): Promise<void>;
   /**
-   * Waits for the pushes under way, then abandons the rest. The dispatcher that finds them due pushes them
-   * again.
+   * Waits for the pushes under way, then abandons the rest. A dispatcher finds their tasks due and pushes
+   * them again.
    */
   drain(graceMs: number): Promise<void>;
 };
@@ -90,26 +89,26 @@ type Deps = {
   readonly tracing: Tracing;
   readonly pushRecords: Pick<PushRecords, 'note'>;
   readonly untakenTasks: Pick<UntakenTasks, 'noteTaken' | 'noteRetry'>;
-  /** Under way at once. */
+  /** How many pushes may be under way at once. */
   readonly pushesMax: number;
 };
 
-/** Leases renewed in one call of the store, which serves no other call meanwhile. */
+/** How many leases one call of the store renews. The store serves no other call meanwhile. */
 const RENEW_AT_ONCE = 500;
-/** When a task was turned away, it is looked at again after this at the earliest … */
+/** A task that was turned away is looked at again after this long at the earliest. */
 const RETRY_AFTER_MS = 250;
-/** … one after the other at this distance … */
+/** Tasks that were turned away come back at this distance in time. */
 const RETRY_EVERY_MS = 4;
-/** … but no later than this. */
+/** A task that was turned away is looked at again after this long at the latest. */
 const RETRY_WITHIN_MS = 15_000;
 
 export function createPushes(deps: Deps): Pushes {
   const { store, clock } = deps;
   const sending = createPushSending(deps);
-  /** All of them; one that gave its lease back may have a successor for the same task. */
+  /** All pushes. For one task there may be two: an older push that gave its lease back, and its successor. */
   const running = new Set<RunningPush>();
   const latest = new Map<string, RunningPush>();
-  /** Those without a response, in all and by origin: each costs a connection. */
+  /** The pushes without a response, in total and by origin. Each has a connection. */
   let openCount = 0;
   const openTo = createAmounts<string>();
   const nextRetryMs = createRetryPace();
@@ -128,11 +127,13 @@ export function createPushes(deps: Deps): Pushes {
     await recordPush(deps, push, outcome);
   }
 
-  /** Until no push is under way, at most this long. Leases are renewed: no other replica pushes beside. */
+  /**
+   * Waits until no push is under way, at most this long. Leases are renewed, so that no replica pushes again.
+   */
   async function waitWhileHeld(graceMs: number): Promise<void> {
     const untilMs = clock.monotonicMs() + graceMs;
     for (let leftMs = graceMs; running.size > 0 && leftMs > 0; leftMs = untilMs - clock.monotonicMs()) {
-      // An outage is the store's to report.
+      // The store itself reports an outage.
       void renewLeases(deps, running).catch(() => undefined);
       const over = new AbortController();
       const pauseMs = Math.min(leftMs, STORE_LIMITS.renewLeaseEveryMs);
@@ -194,7 +195,7 @@ export function createPushes(deps: Deps): Pushes {
   };
 }
 
-/** Renews the leases of pushes; those whose time is over give theirs back. */
+/** Renews leases. Pushes that reached their deadline give theirs back. */
 async function renewLeases(deps: Deps, running: ReadonlySet<RunningPush>): Promise<void> {
   const { store, clock } = deps;
   const over: RunningPush[] = [];
@@ -212,7 +213,7 @@ async function renewLeases(deps: Deps, running: ReadonlySet<RunningPush>): Promi
   await runInSlices(over, (push) => giveBackLease(deps, push));
 }
 
-/** Spreads what is looked at again over time. */
+/** Creates the function that spreads the returns of tasks over time. */
 function createRetryPace(): (nowMs: number) => number {
   let lastMs = 0;
   return (nowMs) => {
@@ -236,7 +237,7 @@ async function stopMovable(
 }
 
 /**
- * The scheme, host and port of an endpoint; the endpoint itself where it has none and cannot be pushed to.
+ * The scheme, host and port of an endpoint. An invalid endpoint, which is never pushed to, is its own origin.
  */
 function originOf(endpoint: string): string {
   const parsed = parseEndpoint(endpoint);
@@ -244,7 +245,7 @@ function originOf(endpoint: string): string {
 }
 
 function logFailure(log: Log, { request_id }: PushAttempt, error: unknown): void {
-  // An outage is the store's to report.
+  // The store itself reports an outage.
   const level = error instanceof StoreUnavailable ? 'debug' : 'error';
   log[level]({ err: error, request_id }, 'the outcome of a push could not be stored');
 }

@@ -1,8 +1,7 @@
 /**
- * Decide and commit, in one place: `commitStep()` decides a step of the state table on a stored state,
- * commits it, and returns what it wrote. Everything that changes a task goes through it, also the submission
- * that assigns its task at once. A submission that assigns nothing goes through `submitPending()`, and what
- * only re-times due entries through `reschedule()`.
+ * Decides and commits the steps of tasks. `commitStep()` decides a step of the state table on a stored state,
+ * commits it, and returns what it wrote. All changes of tasks go through it, even a submission that assigns
+ * its task at once. Other submissions go through `submitPending()`; `reschedule()` only re-times due entries.
  */
 import { runInSlices } from '../../async/slices.ts';
 import type { AwaitedAcknowledgement } from '../../domain/history.ts';
@@ -30,12 +29,14 @@ import {
   type Transition,
 } from './task-batch.ts';
 
-/** The end of one step. `unchanged`: the step is allowed and makes no difference, so nothing was written. */
+/**
+ * The result of one step. `unchanged`: the step is allowed but makes no difference, so nothing was written.
+ */
 type StepResult =
   | {
       readonly kind: 'committed';
       readonly written: Stored<TaskState>;
-      /** How the output stands, if the commit added to it. */
+      /** The head of the output, if the commit added to it. */
       readonly output?: OutputHead;
     }
   | { readonly kind: 'unchanged'; readonly state: TaskState }
@@ -43,12 +44,12 @@ type StepResult =
       readonly kind: 'refused';
       readonly refusal: Refusal;
       readonly state: TaskState;
-      /** Those of the task, if the step rests on them. */
+      /** The task's details, if the step rests on them. */
       readonly details?: TaskDetails;
     }
   | { readonly kind: 'conflict'; readonly conflict: CommitConflict };
 
-/** The end of a step after its retries: no conflict any more. `absent`: there is no such task. */
+/** The result of a step after its retries, so never a conflict. `absent`: there is no such task. */
 export type AdvanceResult = Exclude<StepResult, { kind: 'conflict' }> | { readonly kind: 'absent' };
 
 export type TaskCommits = {
@@ -67,13 +68,13 @@ export type TaskCommits = {
   ): Promise<CommitResult>;
   /**
    * Reads the task and commits a step, again after each conflict: at most 8 tries, then `busy` (503). The
-   * first try rests on what this process knows of the task, which may be old: when it commits nothing, the
+   * first try uses what this process knows of the task, which may be old. If that try commits nothing, the
    * step is decided again on a new read.
    */
   advanceTask(request_id: string, trigger: Trigger, options?: CommitOptions): Promise<AdvanceResult>;
   /**
-   * Re-times due entries and changes nothing else. `noneFree` makes it fail while such an agent has a free
-   * slot.
+   * Re-times due entries and changes nothing else. With `noneFree` it fails while an agent that has one of
+   * these tags has a free slot.
    */
   reschedule(due: readonly DueChange[], noneFree?: readonly string[]): Promise<CommitResult>;
   /**
@@ -85,7 +86,7 @@ export type TaskCommits = {
 
 export const TRIES_MAX = 8;
 
-/** Until when a commit that begins now may be applied, by the store's clock. */
+/** The store time until which a commit that begins now may be applied. */
 export function commitDeadlineMs(store: Pick<Store, 'nowMs'>): number {
   return store.nowMs() + TIME_BUDGETS.commitWithinMs;
 }
@@ -94,18 +95,17 @@ type Deps = {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
-  /** The acknowledgement of the task that waits to be committed, if one does. */
+  /** Finds the acknowledgement of a task that waits to be committed, if there is one. */
   readonly findAwaited: (request_id: string) => AwaitedAcknowledgement | null;
-  /** Called for each submission once its commit is durable, before its step if it has one. */
+  /** Called for each submission once its commit is durable, and before its step if it has one. */
   readonly noteSubmitted: (input: TaskInput, state: TaskState) => void;
   /** Called for each step once its commit is durable. */
   readonly noteWritten: (transition: Transition) => void;
 };
 
 /**
- * Commits for many items of one call, in slices. `busy` says that nothing was changed, and other commits of
- * the call may be made already: so instead of it this rejects with `StoreUnavailable`, as if the end were
- * unknown.
+ * Commits many items of one call, in slices. Rejects with `StoreUnavailable` where a commit is `busy`: `busy`
+ * promises that nothing was changed, but other commits of the call may have been made.
  */
 export async function commitEach<T>(
   items: readonly T[],
@@ -122,7 +122,7 @@ export function createTaskCommits(deps: Deps): TaskCommits {
 
   const commitStep: TaskCommits['commitStep'] = async (request_id, before, trigger, options = {}) => {
     const { seenMatch, submission } = options;
-    // If they are missing because the task has changed, the commit finds that.
+    // If the details are missing because the task has changed, the commit becomes a conflict.
     const details = needsDetails(before.value, trigger)
       ? await readDetails(store, request_id, before.revision)
       : undefined;

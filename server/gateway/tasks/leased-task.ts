@@ -17,7 +17,7 @@ export type LeasedTask = {
   readonly before: Stored<TaskState>;
 };
 
-/** The result of acting on a leased task. `written` is set when its state changed. */
+/** The result of acting on a leased task. `written` is set if the task's state changed. */
 export type LeasedResult = { readonly ok: true; readonly written?: Stored<TaskState> } | CommitConflict;
 
 type Deps = { readonly commits: TaskCommits };
@@ -42,8 +42,8 @@ export async function commitLeased(
 }
 
 /**
- * Sets when the task is due next, and ends the lease; `held` keeps it instead, for a push that goes on.
- * `noneFree` as in `reschedule()`.
+ * Sets when the task is due next, and ends the lease. `held` keeps the lease, for a push that goes on.
+ * `noneFree` is that of `reschedule()`.
  */
 export async function rescheduleLeased(
   { commits }: Deps,
@@ -52,7 +52,7 @@ export async function rescheduleLeased(
   noneFree?: readonly string[],
 ): Promise<CommitResult> {
   const ref = taskRef(request_id);
-  // Two types of one shape: a re-timed entry, and one that keeps its lease.
+  // Two equal objects with two types: one re-times the entry, the other keeps its lease.
   const due = atMs === 'held' ? { ref, atMs, lease } : { ref, atMs, lease };
   return await commits.reschedule([due], noneFree);
 }

@@ -1,10 +1,9 @@
-/** Reads a task: as its client sees it, or as one of several; and the error when a task is not kept. */
+/** Reads tasks: one task as its client sees it, or the state of one among several. */
 import { outcomeOf } from '../../domain/history.ts';
 import { describeTask, hasDetails, type TaskDetails, type TaskState } from '../../domain/task.ts';
 import { GatewayError, type ReadTask } from '../../ports/gateway.ts';
 import { type Revision, type Store, StoreDamaged, type Stored } from '../../ports/store.ts';
 
-/** The error for an unknown `request_id`. */
 export function taskNotFound(): GatewayError {
   return new GatewayError(
     'task_not_found',
@@ -12,7 +11,9 @@ export function taskNotFound(): GatewayError {
   );
 }
 
-/** Reads the state of one task of several. A damaged one counts as gone: it hides no other. */
+/**
+ * Reads the state of one task of several. A damaged task counts as missing, so that the others can be read.
+ */
 export function readIfWhole(
   store: Pick<Store, 'get'>,
   request_id: string,
@@ -20,7 +21,7 @@ export function readIfWhole(
   return unlessDamaged(store.get('task', request_id));
 }
 
-/** Resolves as the reading does; with undefined where the value is damaged. */
+/** Resolves as `reading` does; with undefined if the value is damaged. */
 export async function unlessDamaged<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
@@ -31,13 +32,13 @@ export async function unlessDamaged<T>(reading: Promise<T>): Promise<T | undefin
 }
 
 /**
- * Reads input and state of a task; undefined when it is not kept. One without the other is damage, and
- * throws.
+ * Reads the input and the state of a task; undefined if the task is not kept. Throws `StoreDamaged` if only
+ * one of the two is there.
  */
 export async function readTask(store: Store, request_id: string): Promise<ReadTask | undefined> {
   const readHalves = () => Promise.all([store.get('input', request_id), store.get('task', request_id)]);
   let [input, state] = await readHalves();
-  // Both are written and removed together, but read separately: only one of them shows a change in between.
+  // A commit between the two reads shows in one of them only, so both are read once more.
   if (!input !== !state) [input, state] = await readHalves();
   if (input && state) {
     return { task: describeTask(input.value, state.value), outcome: outcomeOf(state.value) };
@@ -50,8 +51,8 @@ export async function readTask(store: Store, request_id: string): Promise<ReadTa
 }
 
 /**
- * Reads the details of a task that has some at this revision; undefined when the task has changed since, and
- * has none any more. Throws `StoreDamaged` where they are missing.
+ * Reads the details of a task that had some at this revision. Undefined if the task has changed since and has
+ * none any more. Throws `StoreDamaged` if they are missing.
  */
 export async function readDetails(
   store: Pick<Store, 'get'>,
@@ -64,7 +65,7 @@ export async function readDetails(
   return details?.value;
 }
 
-/** Reads the state of a task and, if it has some, its details, which may be newer. */
+/** Reads the state of a task and its details, if it has some. The details may be newer than the state. */
 export async function readWithDetails(
   store: Pick<Store, 'get'>,
   request_id: string,

@@ -1,9 +1,9 @@
 /**
- * From a trigger to the batch of one commit. `decideTransition()` is the only place that decides a step of
- * the state table and adds it to the task's history. `taskWrite()` is the only place that builds a task's
- * write, with what changes in the indexes and how the task ends. `batchFor()` is the only place that adds to
- * it what must commit with it: the slots it takes or releases, its due entry, the output and who writes it,
- * the rest of its submission and, exactly when the step settles the task, the event.
+ * Builds the batch of one commit from a trigger. `decideTransition()` is the only place that decides a step
+ * of the state table and adds it to the task's history. `taskWrite()` alone builds the write of a task, with
+ * its changes of the indexes and its ending. `batchFor()` alone adds what must commit with the write: slots,
+ * the due entry, output and its writer, the rest of a submission and, if the step settles the task, the
+ * event.
  */
 import { dueMs } from '../../domain/delivery.ts';
 import { type AwaitedAcknowledgement, addHistory } from '../../domain/history.ts';
@@ -31,19 +31,18 @@ export type Transition = {
   readonly before: Stored<TaskState>;
   readonly after: TaskState;
   readonly trigger: Trigger;
-  /** The details where they change; null removes them. */
+  /** The new details, if they change; null removes them. */
   readonly details?: TaskDetails | null;
 };
 
-/** Additions to the new state. */
 export type TransitionNotes = {
-  /** The acknowledgement that this commit makes needless, if it does. */
+  /** The acknowledgement that this commit makes needless. */
   readonly awaited?: AwaitedAcknowledgement | null;
-  /** The agents the decision saw, if the task is abandoned. */
+  /** The agents that the decision saw, if the task is abandoned. */
   readonly seenMatch?: MatchRecord;
 };
 
-/** The decision on a step: refused, without a difference, or a transition to commit. */
+/** The decision on a step. `unchanged`: the step is allowed but makes no difference. */
 export type Decision =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'unchanged' }
@@ -67,44 +66,44 @@ export function decideTransition(
   return { kind: 'transition', transition };
 }
 
-/** The conditions under which alone a commit is applied, and when it is too late for it. */
+/** The conditions of a commit, and the time after which it must not be applied. */
 type Guards = Pick<Batch, 'noneFree' | 'noneWaiting' | 'noContactAfter' | 'notAfterMs'>;
 
-/** Additions of a commit to its transition. */
+/** What a commit adds to its transition. */
 export type CommitOptions = Guards & {
   /** The lease under which the dispatcher acts. The commit fails if the due entry was re-timed since. */
   readonly lease?: Lease;
   /**
-   * When the entry is due next; default: when the new state says. `held`: it stays leased to the same
-   * dispatcher. The entry of a task that this commit submits is new: only if held it has the lease.
+   * When the entry is due next; default: when the new state says. `held`: the entry stays leased to this
+   * dispatcher. The due entry of a new task is leased only if `held`.
    */
   readonly dueAt?: number | 'held';
   /** Leaves the due entry alone while it is held, so that a push under way keeps its lease. */
   readonly unlessHeld?: boolean;
   /**
-   * The registration that the step was decided on. Conflict `slot` when the agent that has the task behind
-   * the step has another one.
+   * The registration on which the step was decided. The commit is a conflict (`slot`) if the task's agent has
+   * another one.
    */
   readonly registration?: string;
-  /** The agents the decision saw, if the task is abandoned. */
+  /** The agents that the decision saw, if the task is abandoned. */
   readonly seenMatch?: MatchRecord;
   /** The pieces that the commit adds to the output, and who writes from now on. */
   readonly output?: Omit<OutputChange, 'request_id'>;
-  /** The rest of its submission, if the commit submits the task. */
+  /** The rest of the submission, if the commit submits the task. */
   readonly submission?: SubmissionRest;
 };
 
 /** The parts of a submission beside the state of its task. */
 export type SubmissionRest = {
   readonly input: TaskInput;
-  /** Other writes that belong to it. */
+  /** Other writes of the submission, such as its idempotency key. */
   readonly writes: readonly Write[];
   readonly openTasksMax: number;
 };
 
 /**
- * The write that takes a task from the stored state to another one. Before a new task there is none, or any
- * state under the revision `absent`. `unreported` is the agent that did not report the task's end.
+ * Builds the write that takes a task to another state. For a new task, `before` is undefined or has the
+ * revision `absent`. `unreported` is the agent that did not report the task's end.
  */
 export function taskWrite(
   request_id: string,
@@ -147,7 +146,6 @@ export function batchFor(transition: Transition, options: CommitOptions = {}): B
   };
 }
 
-/** The conditions among the options. */
 function pickGuards({ noneFree, noneWaiting, noContactAfter, notAfterMs }: Guards): Guards {
   return {
     ...(noneFree && { noneFree }),
@@ -180,13 +178,13 @@ function dueChanges({ request_id, before, after }: Transition, options: CommitOp
   }
   if (unlessHeld) return [{ ref, atMs: dueMs(after) ?? after.deadlineMs, unlessHeld: true }];
   const atMs = dueAt === undefined || dueAt === 'held' ? dueMs(after) : dueAt;
-  // If its time does not change, the entry keeps its lease: progress must not end a push under way.
+  // If the time does not change, the entry keeps its lease: progress must not end a push under way.
   return atMs === dueMs(before.value) && dueAt === undefined ? [] : [{ ref, atMs }];
 }
 
 /**
- * A settled or moved task releases the slot of the agent it had; an assignment takes one. A step that names a
- * registration takes the slot that its task holds once more, which the agent's next registration refuses.
+ * A task that settles or moves releases its agent's slot; an assignment takes one. A step that names a
+ * registration takes its slot once more: the store refuses that if the agent has registered again.
  */
 function slotChanges(
   { request_id, before, after }: Transition,
@@ -201,7 +199,7 @@ function slotChanges(
   return changes;
 }
 
-/** The writer of an agent that has the task no more, or does not know it, is out at once. */
+/** Ends the writer at once when a task moves, or when its agent does not know the task any more. */
 function endWriter({ before, trigger }: Transition): CommitOptions['output'] {
   const isOut = trigger.type === 'reassign' || trigger.type === 'disown';
   return before.value.hasOutput && isOut ? { begins: { writer: null } } : undefined;

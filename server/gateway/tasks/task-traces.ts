@@ -1,11 +1,11 @@
-/** The spans of a task's hops, and the trace a task belongs to: it is kept with what was submitted. */
+/** The spans of a task's hops, and the trace of a task, which is kept with its submission. */
 import type { TraceContext } from '../../domain/trace-context.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Hop, HopDetails, Span, Tracing } from '../../ports/tracing.ts';
 
 type Deps = { readonly store: Pick<Store, 'get'>; readonly tracing: Tracing };
 
-/** Runs `work` within a span, if there is one. The span ends with it, as a failure if it throws. */
+/** Runs `work` within a span, if there is one. The span ends with `work`, as a failure if `work` throws. */
 export function runInSpan<T>(
   span: Span | undefined,
   work: () => Promise<T>,
@@ -29,18 +29,17 @@ async function endAfter<T>(
   }
 }
 
-/** A hop of a task of which only the id is at hand. */
 type TaskHop<T> = {
   readonly hop: Hop;
   readonly request_id: string;
-  /** The trace that the call names; absent: the one that the task was submitted in. */
+  /** The trace that the call names; default: the trace in which the task was submitted. */
   readonly parent?: TraceContext | undefined;
   readonly work: () => Promise<T>;
-  /** The attributes of the hop when its result is there. */
+  /** Returns the attributes of the hop from its result. */
   readonly describe: (result: T) => HopDetails;
 };
 
-/** Runs a hop within its span. Without a library to trace with it only runs it, and reads nothing. */
+/** Runs a hop within its span. Without a tracing library, only runs the work and reads nothing. */
 export function runTaskHop<T>(deps: Deps, hop: TaskHop<T>): Promise<T> {
   return deps.tracing.isOn() ? runBelowTask(deps, hop) : hop.work();
 }
@@ -53,7 +52,7 @@ async function runBelowTask<T>(
   return await runInSpan(tracing.startSpan(hop, above, { request_id }), work, describe);
 }
 
-/** If the task cannot be read, the work goes on: it meets the error itself and reports it. */
+/** If the task cannot be read, the work goes on, and reports the error itself. */
 async function readTrace(store: Pick<Store, 'get'>, request_id: string): Promise<TraceContext | undefined> {
   return await store.get('input', request_id).then(
     (input) => input?.value.trace,

@@ -1,6 +1,6 @@
 /**
- * The administrator's operations: the overview, tasks and agents as rows, one agent; the cancellation of many
- * tasks, and the drain of an agent.
+ * The handlers of the administrator's operations: the overview, tasks and agents as rows, one agent, the
+ * cancellation of many tasks, and the drain of an agent.
  */
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { AgentQuery, TaskFilter, TaskSelection } from '../../ports/admin.ts';
@@ -13,7 +13,7 @@ type Names = 'getOverview' | 'listTasks' | 'cancelTasks' | 'listAgents' | 'getAg
 const TAGS_DEFAULT = 100;
 const LIMIT_DEFAULT = 100;
 
-/** Creates the handlers. `version`: that of the contract. */
+/** Creates the handlers. `version` is that of the contract. */
 export function createAdminHandlers(gateway: Gateway, version: string): Pick<Handlers, Names> {
   return {
     async getOverview({ query }) {
@@ -49,15 +49,15 @@ export function createAdminHandlers(gateway: Gateway, version: string): Pick<Han
 
 type Selected = { readonly filter?: TaskFilter | null; readonly request_ids?: readonly string[] | null };
 
-/** The one of both that is given; `request/field-checks.ts` refuses any other body. */
+/** Returns the selection that is given; `request/field-checks.ts` refuses bodies with both or neither. */
 function pickSelection({ filter, request_ids }: Selected): TaskSelection {
   return filter ? { filter, request_ids: null } : { filter: null, request_ids: request_ids ?? [] };
 }
 
-/** Agents of one part: each is taken from all agents in a pass of its own. */
+/** How many agents one part has. Each part costs a pass over all agents. */
 const PART_AGENTS = 1_000;
 
-/** All that match, by id, page by page; `time` and the counts are those of the first page. */
+/** Renders all matching agents by id, page by page. `time` and the counts come from the first page. */
 async function* renderAgents(
   gateway: Pick<Gateway, 'listAgents'>,
   filter: Omit<AgentQuery, 'sort' | 'limit' | 'cursor'>,
@@ -72,7 +72,7 @@ async function* renderAgents(
       separator = ',';
     }
     if (page.next_cursor === null) break;
-    // A page that few match is found in one piece: others run before the next.
+    // Finding a page runs without a pause, so other work gets a turn before the next page.
     await yieldToEventLoop();
     page = await gateway.listAgents({ ...query, cursor: page.next_cursor });
   }

@@ -1,6 +1,6 @@
 /**
- * The type of each operation's handler, derived from the published document: a handler that is missing, reads
- * a field that is not sent or returns a reply that is not documented does not compile.
+ * The type of each operation's handler, derived from the published document. It does not compile if a handler
+ * is missing, reads an undeclared field or returns an undocumented reply.
  */
 import type { operations } from '@task-gateway/contract';
 import type { EventSource } from '../stream/event-frames.ts';
@@ -16,41 +16,42 @@ type ParametersOf<Op, In extends 'path' | 'query' | 'header'> = Op extends { par
     : never
   : never;
 
-/** A request of an operation: validated, with every value of the declared type. */
+/** A validated request of an operation. Every value has the declared type. */
 type Call<Op> = {
   readonly path: Readonly<ParametersOf<Op, 'path'>>;
   readonly query: Readonly<ParametersOf<Op, 'query'>>;
-  /** A header by its name, in upper or lower case. */
+  /** Finds a header by its name; upper and lower case are equal. */
   header(name: (keyof ParametersOf<Op, 'header'> & string) | 'Accept'): string | undefined;
   readonly body: BodyOf<Op>;
-  /** Whether the body carried a right secret. Optional fields that need one are ignored otherwise. */
+  /** Whether the body carried a right secret. If not, optional fields that need one are ignored. */
   readonly isTrusted: boolean;
   /**
-   * Fires when the caller disconnects or the server drains. It is created on request: call it only to wait.
+   * Fires when the caller disconnects or the server drains. Each call creates a signal, so call it only to
+   * wait.
    */
   signal(): AbortSignal;
 };
 
-/** Seconds that a call may wait; more count as these. */
+/** Waits are cut to this many seconds. */
 const WAIT_SECONDS_MAX = 60;
 
 /** The signal of a read that does not wait. */
 export const NEVER = new AbortController().signal;
 
-/** The seconds that a call waits that asks for this many; none without a number. */
+/** Limits the seconds that a call asks to wait; 0 if it asks for none. */
 export function limitWait(seconds: number | undefined): number {
   return Math.min(seconds ?? 0, WAIT_SECONDS_MAX);
 }
 
 /**
  * A body that the handler renders as JSON itself, because it is too large to be one value: whole, or in parts
- * that are asked for as the reader takes them.
+ * that the reader takes one by one.
  */
 type RenderedBody = ({ readonly rendered: Buffer } | { readonly parts: AsyncIterable<string> }) & {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** A body, and headers that the operation has beside those of every response. */
+/** A body, and headers of this operation beside those of every response. */
 type BodyWithHeaders<Body> = { readonly body: Body; readonly headers?: Readonly<Record<string, string>> };
 
 type Success = 200 | 204 | 304;
@@ -61,12 +62,12 @@ type ReplyOf<Status, Type, Body> = Type extends 'text/event-stream'
   ? { readonly status: Status; readonly events: EventSource }
   : { readonly status: Status } & (BodyWithHeaders<DeepReadonly<Body>> | RenderedBody);
 
-/** A success of an operation as the document declares it. */
+/** A success of an operation, as the document declares it. */
 type Reply<Op> = Op extends { responses: infer Responses }
   ? { [Status in keyof Responses & Success]: ReplyWith<Status, Responses[Status]> }[keyof Responses & Success]
   : never;
 
-/** One handler for each operation. It throws what the gateway throws, or a `Problem`. */
+/** One handler for each operation. A handler throws what the gateway throws, or a `Problem`. */
 export type Handlers = {
   readonly [Op in keyof operations]: (
     call: Call<operations[Op]>,

@@ -1,4 +1,4 @@
-/** The operations on a task's output: an agent writes it, a client reads or follows it. */
+/** The handlers for a task's output: an agent writes it, a client reads or follows it. */
 import type { NewQuestion } from '../../domain/question.ts';
 import type { Gateway, OutputItem, ReadOutput } from '../../ports/gateway.ts';
 import { Problem } from '../problems.ts';
@@ -6,7 +6,7 @@ import { renderOutput, renderPiece } from '../stream/event-frames.ts';
 import { type Handlers, limitWait, NEVER } from './handlers.ts';
 
 export type OutputLimits = {
-  /** Bytes of output that may be written and not be durable yet. */
+  /** How many bytes of output may be written and not durable yet. */
   readonly outputWritingBytesMax: number;
 };
 
@@ -62,7 +62,7 @@ export function createOutputHandlers(
   };
 }
 
-/** A piece as it is stored. One that has two of them is refused by `request/field-checks.ts`. */
+/** Renders a piece as it is stored. `request/field-checks.ts` refuses pieces with two of these fields. */
 function renderNewPiece(piece: {
   readonly text?: string;
   readonly data?: unknown;
@@ -74,7 +74,7 @@ function renderNewPiece(piece: {
     : JSON.stringify({ text: piece.text });
 }
 
-/** A question without what the document does not declare. */
+/** Picks the declared fields of a question. */
 function pickQuestion({ key, prompt, schema }: NewQuestion): NewQuestion {
   return schema === undefined ? { key, prompt } : { key, prompt, schema };
 }
@@ -86,7 +86,8 @@ function acceptsFrames(accept: string | undefined): boolean {
 }
 
 /**
- * The number in `Last-Event-ID`; undefined without one. Of any other text 0: it begins with the first piece.
+ * Reads the number in `Last-Event-ID`; undefined if the header is missing or empty. Any other text counts as
+ * 0, so that the reader begins with the first piece.
  */
 function readLastId(id: string | undefined): number | undefined {
   if (!id) return undefined;

@@ -1,10 +1,10 @@
 /**
- * Reads a request's body: its bytes by koa-body, then strict UTF-8, then JSON. koa-body's own JSON accepts a
- * byte-order mark and replaces bytes that are no UTF-8, so it collects a text without an encoding.
+ * Reads a request's body: bytes by koa-body, then strict UTF-8, then JSON. koa-body collects the bytes
+ * without an encoding, because its JSON accepts a byte-order mark and replaces bytes that are not UTF-8.
  *
- * Bodies above 64 KiB share one budget. A body counts with what has arrived of it, never with what it
- * announces, until it has been validated, or stored if it is stored as it was sent. One large body at a
- * time is parsed, in one piece: 1 MiB takes up to 60 ms, whatever is in it.
+ * Bodies above 64 KiB share one budget. A body counts as many bytes as have arrived, whatever length it
+ * announces. It counts until it is validated or, if it is stored as sent, until it is stored. Large bodies
+ * are parsed one at a time, without a pause: 1 MiB takes up to 60 ms.
  */
 import type { Context, Middleware } from 'koa';
 import { koaBody } from 'koa-body';
@@ -15,28 +15,30 @@ import type { Clock } from '../../ports/clock.ts';
 import { CallerGone, Problem } from '../problems.ts';
 
 export type BodyLimits = {
-  /** Bytes of all large bodies that have arrived and are not handled yet. */
+  /** How many bytes all large bodies may take until they are handled. */
   readonly bodiesBytesMax: number;
-  /** Time for a large body before it must keep a least rate. */
+  /** How long a large body may take before it must keep a minimum rate. */
   readonly largeBodyMs: number;
 };
 
 type Deps = { readonly limits: BodyLimits; readonly clock: Clock; readonly largeWork: LargeWork };
 
-/** A large body must keep this rate. */
+/** The minimum rate of a large body. */
 const BYTES_PER_SECOND = 65_536;
 const PACE_CHECK_MS = 1_000;
 
 /**
- * Creates the reader: from the largest body that an operation takes to its middleware. That throws a
- * `Problem` (413, 415, 408 or 503, or 400, checked in this order) or a `CallerGone`. It sets the value as
- * `ctx.request.body`, and in `ctx.state` whether it is large, whether it may grow when it is written again,
- * and `releaseBody()`.
+ * Creates a function that makes the middleware for a largest body. The middleware throws a `Problem` (413,
+ * 415, 408 or 503, or 400, checked in this order) or a `CallerGone`. It sets the value as `ctx.request.body`,
+ * and in `ctx.state` whether the body is large, whether it may grow when it is written again, and
+ * `releaseBody()`.
  */
 export function createBodyReader({ limits, clock, largeWork }: Deps): (bytesMax: number) => Middleware {
   let openBytes = 0;
 
-  /** Counts a body as it arrives; fails the reading of it with a `Problem`. */
+  /**
+   * Counts the bytes of a body as they arrive. If there are too many or they are too slow, the read fails.
+   */
   function countArrival({ req }: Context): { readonly isLarge: () => boolean; readonly end: () => void } {
     const startedMs = clock.monotonicMs();
     let arrivedBytes = 0;
@@ -52,7 +54,7 @@ export function createBodyReader({ limits, clock, largeWork }: Deps): (bytesMax:
       }
     }
 
-    /** The reader of the body gives up, once, and what still arrives is dropped. */
+    /** Makes koa-body give up, and drops what still arrives. */
     function fail(problem: Problem): void {
       isOver = true;
       req.emit('error', problem);
@@ -77,7 +79,9 @@ export function createBodyReader({ limits, clock, largeWork }: Deps): (bytesMax:
     };
   }
 
-  /** koa-body examines its options whenever it is created: that takes longer than a call. */
+  /**
+   * One koa-body for each size: it examines its options when it is created, which takes longer than a call.
+   */
   const collectors = new Map<number, Middleware>();
   function createCollector(bytesMax: number): Middleware {
     const collect = koaBody({
@@ -121,8 +125,8 @@ function describeFailure(error: Error & { readonly status?: number }, bytesMax: 
 }
 
 /**
- * Refuses by the headers alone, and leaves koa-body nothing to decide by them. A compressed body is refused.
- * A web page must declare its body as JSON, so that the browser sends a preflight first.
+ * Refuses by the headers alone, so that koa-body decides nothing by them. Compressed bodies are refused. A
+ * body must be declared as JSON, so that the browser of a web page sends a preflight first.
  */
 function requireReadable({ req: { headers } }: Context, bytesMax: number): void {
   const isChunked = headers['transfer-encoding'] !== undefined;
@@ -152,13 +156,13 @@ function isJsonType(contentType: string | undefined): boolean {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Numbers with an exponent are written without it up to 1e21: `1e20`, four characters, becomes twenty-one.
- * Nothing else that JSON can say is longer when it is written again.
+ * How much longer a body may become when it is written again. Numbers lose their exponent up to 1e21: `1e20`,
+ * four characters, becomes twenty-one. Nothing else in JSON grows.
  */
 const GROWTH_MAX = 21 / 4;
 const EXPONENT = /\d[eE]/;
 
-/** Replaces the bytes of the body by their value. */
+/** Replaces the bytes of the body by the parsed value. */
 function parse({ request, state }: Context, bytesMax: number): void {
   const bytes: unknown = request.body;
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) throw missingBody();
@@ -179,7 +183,7 @@ function parse({ request, state }: Context, bytesMax: number): void {
   }
 }
 
-/** Requires that a value is no longer than a body may be when it is written again. */
+/** Requires that a field, written again, is no longer than a body may be. */
 export function requireStorable(body: unknown, field: string, bytesMax: number): void {
   const value = isObject(body) ? body[field] : undefined;
   if (value === undefined || Buffer.byteLength(JSON.stringify(value)) <= bytesMax) return;
@@ -189,7 +193,6 @@ export function requireStorable(body: unknown, field: string, bytesMax: number):
   );
 }
 
-/** The problem of a body beyond the limit. */
 export function describeTooLarge(bytesMax: number): Problem {
   return new Problem(
     'payload_too_large',

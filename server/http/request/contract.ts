@@ -1,8 +1,8 @@
 /**
- * The whole document, loaded once: its operations in the form that the server works with, and the
- * compiled validators of their requests. openapi-backend loads and compiles it; per request only those
- * validators run. To compile them takes longer than all else at the start, so that happens when an operation
- * is first used, or before, in `prepare()`.
+ * Loads the whole document once: the operations in the form that the server works with, and the validators of
+ * their requests. openapi-backend loads the document and compiles the validators. A request runs only its
+ * operation's validators. Compiling takes longer than all else at the start, so it is done when an operation
+ * is first used, or by `prepare()`.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { operations } from '@task-gateway/contract';
@@ -19,22 +19,22 @@ export type OperationId = keyof operations;
 
 /** Where an operation looks for a secret before it reads the body. */
 type SecretLocation =
-  /** The header `X-Admin-Auth`, always. */
+  /** In the header `X-Admin-Auth`, always. */
   | 'admin'
-  /** The query or the `Authorization` header, always. */
+  /** In the query or the `Authorization` header, always. */
   | 'required'
-  /** As `required`, but it may be absent: the body has it, or needs none. */
+  /** As `required`, but it may be absent: the body may have it, or need none. */
   | 'optional';
 
-/** A parameter's decoded text; null when it is not percent-encoded UTF-8. */
+/** A parameter's decoded text; null if it is not percent-encoded UTF-8. */
 type QueryValue = string | null;
 /**
- * The query of a URL, parsed strictly: a value that can't be decoded differs from an absent one, and a
+ * The query of a URL, parsed strictly: it tells a value that cannot be decoded from an absent one, and a
  * repeated parameter from a single one.
  */
 export type Query = ReadonlyMap<string, readonly QueryValue[]>;
 
-/** The parts of a request that are validated together, in the form that the compiled validators read. */
+/** The parts of a request in the form that the compiled validators read. */
 export type RequestParts = {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Record<string, unknown>;
@@ -51,19 +51,19 @@ export type Operation = {
   /** Whether the administrator's secret is accepted instead of the gateway secret. */
   readonly isAdminAccepted: boolean;
   /**
-   * Whether the body must have the field `auth`; `unlessAdmin`: it may be absent beside the administrator's
-   * secret; `undeclared`: it is ignored as any unknown field. Null when the operation has no body.
+   * Whether the body must have the field `auth`. `unlessAdmin`: it may be absent if the administrator's
+   * secret is sent. `undeclared`: it is ignored like any unknown field. Null if the operation has no body.
    */
   readonly body: {
     readonly auth: 'required' | 'optional' | 'unlessAdmin' | 'undeclared';
-    /** Returns the fields that the document declares, of a body that is valid. */
+    /** Picks the declared fields of a valid body. */
     pickDeclared(body: unknown): Readonly<Record<string, unknown>>;
   } | null;
-  /** Reads the declared query parameters, numbers as numbers; `errors` lists those that can't be read. */
+  /** Reads the declared query parameters, numbers as numbers; `errors` lists those that cannot be read. */
   readQuery(query: Query): { query: Record<string, unknown>; errors: readonly FieldError[] };
-  /** Returns everything that is wrong with a request, one entry for each place; empty when it is valid. */
+  /** Returns all errors of a request, one for each place; empty if the request is valid. */
   validate(parts: RequestParts): readonly FieldError[];
-  /** Compiles what `validate` runs, if that has not been done: some milliseconds of work. */
+  /** Compiles the validators unless that has been done. Takes some milliseconds. */
   prepare(): void;
 };
 
@@ -72,13 +72,13 @@ export type Contract = {
   readonly operations: readonly Operation[];
 };
 
-/** Schemas of names, which must be well-formed Unicode; OpenAPI has no format for that. */
+/** Schemas of names, which must be well-formed Unicode. OpenAPI has no format for that. */
 const NAME_SCHEMAS = ['Name', 'QuestionKey', 'RegistrationToken', 'RequestId', 'RequestIdEnd', 'SessionId'];
 
-/** The part of the document that is changed. */
+/** The part of the document that `loadContract` changes. */
 type WholeDocument = { readonly components: { readonly schemas: Readonly<Record<string, object>> } };
 
-/** Loads the whole document, and keeps it. Rejects when it is not a valid OpenAPI document. */
+/** Loads the whole document, and changes it. Rejects if it is not a valid OpenAPI document. */
 export async function loadContract(document: unknown): Promise<Contract> {
   const { schemas } = (document as WholeDocument).components;
   for (const name of NAME_SCHEMAS) Object.assign(schemas[name] ?? {}, { format: 'well-formed' });
@@ -87,7 +87,7 @@ export async function loadContract(document: unknown): Promise<Contract> {
     definition: document as Document,
     quick: true,
     strict: true,
-    // It creates one for each operation, which this one replaces.
+    // openapi-backend creates an Ajv with these options for each operation; `customizeAjv` replaces it.
     ajvOpts: { meta: false },
     customizeAjv: () => ajv,
   });
@@ -106,13 +106,13 @@ export async function loadContract(document: unknown): Promise<Contract> {
 }
 
 /**
- * Creates the one validator of all schemas. It coerces no types and fills in no defaults. The schemas are
- * generated: to validate them too, the first call would compile the schema of schemas, 20 ms in one piece.
+ * Creates the one validator of all schemas. It coerces no types and fills in no defaults. The schemas are not
+ * validated, because they are generated and the first call would compile the schema of schemas for 20 ms.
  */
 export function createAjv(): Ajv2020 {
   const ajv = new Ajv2020({ strict: false, allErrors: true, strictNumbers: true, validateSchema: false });
   addFormats.default(ajv, ['int32', 'float', 'double', 'password']);
-  // The format of ajv-formats accepts any integer, such as 1e300, which no reader of an int64 can hold.
+  // The `int64` of ajv-formats accepts any integer, even 1e300, which no reader of an int64 can hold.
   ajv.addFormat('int64', { type: 'number', validate: (value) => Math.abs(value) < 2 ** 63 });
   ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
   return ajv;
@@ -138,7 +138,7 @@ function buildOperation(
   const queryParameters = declared.parameters.filter((parameter) => parameter.in === 'query');
   let compiled: readonly ValidateFunction[] | null = null;
   function prepare(): readonly ValidateFunction[] {
-    // The last validator is that of the parameters; where any parameters are right it is not needed.
+    // The last validator is that of the parameters. It is not needed if no parameter can be wrong.
     compiled ??= declared.parameters.some(mayBeWrong) ? compile() : compile().slice(0, -1);
     return compiled;
   }
@@ -166,7 +166,7 @@ function buildOperation(
   };
 }
 
-/** Whether a parameter has a rule: one that is any text or absent has none. */
+/** Whether a parameter can be wrong: an optional one of any text cannot. */
 function mayBeWrong({ required, schema }: Parameter): boolean {
   return required === true || schema.type !== 'string' || Object.keys(schema).length > 1;
 }
@@ -201,7 +201,7 @@ function findSecret(security: DeclaredOperation['security']): SecretLocation {
 
 const NO_QUERY: Query = new Map();
 
-/** Parses `a=1&b=2`. A parameter whose name can't be decoded is left out. Never throws. */
+/** Parses `a=1&b=2`. A parameter whose name cannot be decoded is left out. Never throws. */
 export function parseQuery(text: string): Query {
   if (text === '') return NO_QUERY;
   const query = new Map<string, QueryValue[]>();
@@ -246,7 +246,7 @@ function readDeclared(parameters: readonly Parameter[], rawQuery: Query): Return
   return { query, errors };
 }
 
-/** The value that a text stands for; the text itself where it stands for none of this type. */
+/** Reads a text as a value of the schema's type; returns the text itself if it is none. */
 function readValue({ type }: Schema, text: string): unknown {
   switch (type) {
     case 'number':

@@ -1,7 +1,7 @@
 /**
- * The two shared secrets: where a request must carry one, and what is refused when it is missing or wrong.
- * They are compared in constant time, digest against digest. Two of each may be valid at a time, so that a
- * secret can be changed without an interruption. An empty secret never matches.
+ * The two shared secrets: where a request must carry one, and what happens if it is missing or wrong. Digests
+ * are compared in constant time. Two secrets of each kind may be valid at once, so that a secret can be
+ * changed without an interruption. An empty secret never matches.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -10,16 +10,13 @@ import { type FieldError, Problem } from '../problems.ts';
 import type { Operation, Query } from './contract.ts';
 
 export type Secrets = {
-  /** Whether this is a secret that authorises task and agent calls. */
+  /** Whether the text is a secret for the calls of clients and agents. */
   isGatewaySecret(text: unknown): boolean;
-  /** Whether this is a secret that authorises the administrator's calls. */
+  /** Whether the text is a secret for the administrator's calls. */
   isAdminSecret(text: unknown): boolean;
 };
 
-/**
- * Keeps digests only. An administrator's secret that is a gateway secret too authorises no administrator's
- * call.
- */
+/** Keeps digests only. An administrator's secret that equals a gateway secret is not accepted. */
 export function createSecrets(secrets: {
   readonly gateway: readonly string[];
   readonly admin: readonly string[];
@@ -38,35 +35,34 @@ function isAmong(digests: readonly Buffer[], text: unknown): boolean {
   if (typeof text !== 'string') return false;
   const candidate = digest(text);
   let isEqual = false;
-  // All are compared, so that the time does not show which one matched.
+  // All are compared, so that the time does not show which secret matched.
   for (const secret of digests) isEqual = timingSafeEqual(secret, candidate) || isEqual;
   return isEqual;
 }
 
-/** As text first: Node makes that in a third of the time. */
+/** Hashes to a text first: Node needs only a third of the time for that. */
 function digest(text: string): Buffer {
   return Buffer.from(hash('sha256', text, 'binary'), 'binary');
 }
 
 type SecretRules = {
   readonly secrets: Secrets;
-  /** Whether agents must send the secret with every call. */
   readonly isAgentAuthRequired: boolean;
 };
 
 const ADMIN_DETAIL = 'Send the administrator’s secret in the header X-Admin-Auth.';
 
-/** The right secrets that a request has in its query and headers. */
+/** The right secrets that a request carries in its query and headers. */
 export type SentSecrets = {
   readonly hasSecret: boolean;
-  /** That of the administrator; `none` too where it is not accepted. */
+  /** The administrator's secret; also `none` if the operation does not accept it. */
   readonly admin: 'right' | 'wrong' | 'none';
 };
 
 /**
- * A secret in the query counts for every gateway operation; the `Authorization` header and the
- * administrator's secret only where they are documented. A wrong gateway secret is refused even beside a
- * right one of the administrator.
+ * Checks the secrets of a request. The query may carry the gateway secret in every operation; the
+ * `Authorization` header and the administrator's secret count only where they are documented. A wrong gateway
+ * secret is refused even beside a right one of the administrator.
  */
 export function requireSecret(
   secrets: Secrets,
@@ -82,13 +78,12 @@ export function requireSecret(
     if (isAdmin) return { hasSecret: true, admin };
     throw unauthorized(ADMIN_DETAIL, 'X-Admin-Auth');
   }
-  // With the administrator's secret the gateway secret may be missing. If it is given and wrong, the call is
-  // refused.
+  // With the administrator's secret, the gateway secret may be missing but not wrong.
   const required = isAdmin && secret === 'required' ? 'optional' : secret;
   return { hasSecret: hasGatewaySecret(secrets, required, query, headers) || isAdmin, admin };
 }
 
-/** Whether query or header carry the gateway secret; throws a 401 for a wrong or a missing one. */
+/** Whether query or header carry the gateway secret. Throws a 401 for a wrong or a missing secret. */
 function hasGatewaySecret(
   secrets: Secrets,
   secret: Operation['secret'],
@@ -98,7 +93,7 @@ function hasGatewaySecret(
   const inQuery = query.get('auth');
   const bearer = inQuery ? undefined : readBearer(headers);
   if (inQuery) {
-    // A repeated secret is not a right one.
+    // A secret that is sent twice is refused.
     if (inQuery.length === 1 && secrets.isGatewaySecret(inQuery[0])) return true;
     throw unauthorized('The query parameter `auth` is not the gateway secret.');
   }
@@ -113,8 +108,8 @@ function hasGatewaySecret(
 }
 
 /**
- * For a page of the administrator, which a scraper reads that can send Bearer alone. Where both headers are
- * sent, both must be right.
+ * Whether a request for an administrator's page carries the secret. Scrapers can only send Bearer, so both
+ * headers are accepted; if both are sent, both must be right.
  */
 export function hasAdminSecret(secrets: Secrets, headers: IncomingHttpHeaders): boolean {
   const sent = [readHeader(headers, 'X-Admin-Auth'), readBearer(headers)].filter(
@@ -123,7 +118,7 @@ export function hasAdminSecret(secrets: Secrets, headers: IncomingHttpHeaders): 
   return sent.length > 0 && sent.every(secrets.isAdminSecret);
 }
 
-/** Throws a 401 where a page of the administrator is asked for without that secret. */
+/** Throws a 401 if a request for an administrator's page lacks the secret. */
 export function requireAdminSecret(secrets: Secrets, headers: IncomingHttpHeaders): void {
   if (hasAdminSecret(secrets, headers)) return;
   throw unauthorized(
@@ -132,9 +127,9 @@ export function requireAdminSecret(secrets: Secrets, headers: IncomingHttpHeader
 }
 
 /**
- * Returns whether the body carries the secret, or may leave it out because query or header carry it; throws
- * a 401 when it carries a wrong one. That a required one is missing is found by the schema, or by
- * `validateBodySecret` where only the administrator may leave it out.
+ * Returns whether the body carries the secret, or may leave it out because query or header carry it. Throws a
+ * 401 for a wrong secret. A missing one that is required is reported by the schema, or by
+ * `validateBodySecret` if only the administrator may leave it out.
  */
 export function requireBodySecret(
   { secrets, isAgentAuthRequired }: SecretRules,
@@ -159,7 +154,7 @@ export function requireBodySecret(
   return false;
 }
 
-/** Returns that the secret is missing which only the administrator may leave out. */
+/** Reports a missing secret that only the administrator may leave out. */
 export function validateBodySecret(
   rule: NonNullable<Operation['body']>['auth'] | undefined,
   body: unknown,
@@ -174,7 +169,7 @@ function unauthorized(detail: string, scheme = 'Bearer'): Problem {
   return new Problem('unauthorized', detail, { headers: { 'WWW-Authenticate': scheme } });
 }
 
-/** A header by its name; of several with the name, all. */
+/** Reads a header by its name; several headers with the name are joined. */
 export function readHeader(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name.toLowerCase()];
   return typeof value === 'object' ? value.join(', ') : value;

@@ -1,17 +1,16 @@
 /**
- * Responses that a caller reads again and again: each has an `ETag` over its content without `time`. The tag
- * is weak, because `time` differs.
+ * Responses that a caller reads again and again. Each has an `ETag` over its content without `time`. The tag
+ * is weak, because bodies with one tag differ in `time`.
  */
 import { createHash } from 'node:crypto';
 
-/** The reply to a read that may be conditional. */
 type TaggedReply = {
   readonly status: 200;
   readonly rendered: Buffer;
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** Renders a body and its tag. `time` comes first in what is rendered. */
+/** Renders a body, with `time` first, and its tag. */
 export function replyTagged({
   time,
   ...content
@@ -27,14 +26,14 @@ export function replyTagged({
   };
 }
 
-/** The tag of a content, in its quotes. */
+/** Builds the tag of a content, with its quotes. */
 export function buildTag(content: string | Buffer): string {
   return `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
 }
 
 /**
- * Whether `If-None-Match` names a tag. The comparison is weak (RFC 9110): `*` or a list of tags, with or
- * without `W/`.
+ * Whether `If-None-Match` names a tag. The comparison is weak (RFC 9110): the header is `*`, or a list of
+ * tags with or without `W/`.
  */
 export function matchesTag(ifNoneMatch: string, tag: string): boolean {
   return (

@@ -1,4 +1,4 @@
-/** When the caller of a request leaves. */
+/** Tells when the caller of a request leaves. */
 import type { ServerResponse } from 'node:http';
 
 /** Fires when the caller leaves before its response. */

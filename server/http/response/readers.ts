@@ -1,7 +1,8 @@
 /**
- * Bounds the readers of responses. A reader that takes nothing for a time is disconnected. All that is ready
- * for readers has one budget: beyond it the reader is disconnected which has taken nothing for the longest
- * time, and never a new one refused. Cost: one entry for each response with more than 64 KiB ready.
+ * Bounds the readers of responses. A reader that takes nothing for a time is disconnected. All bytes that
+ * wait for readers share one budget. When it is used up, the reader that has taken nothing for longest is
+ * disconnected, and new readers are still accepted. Costs one entry for each response with more than 64 KiB
+ * ready.
  */
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
@@ -9,25 +10,24 @@ import type { Middleware } from 'koa';
 import { SMALL_LENGTH_MAX } from '../../domain/value-size.ts';
 
 export type ReaderLimits = {
-  /** Bytes of all responses and streams together. */
+  /** The budget for all responses and streams together. */
   readonly unreadBytesMax: number;
-  /** A reader that takes nothing for this long is disconnected, or for as long again after it took a part. */
+  /** After this long without taking anything, a reader is disconnected. */
   readonly stallMs: number;
 };
 
 export type Readers = {
-  /** Bounds the responses of all that stands behind it. */
+  /** Bounds the responses of all middlewares behind it. */
   readonly bound: Middleware;
   /**
-   * Counts this many bytes as ready for the reader of a response, in place of those before; the reader has
-   * taken some of those.
+   * Sets how many bytes are ready for the reader of a response. Called when the reader has taken some bytes.
    */
   hold(response: ServerResponse, bytes: number): void;
 };
 
-/** Creates it with nothing unread. `onCut` is called with the bytes of a reader that was disconnected. */
+/** Creates the bounds. `onCut` gets the unread bytes of a disconnected reader. */
 export function createReaders(limits: ReaderLimits, onCut: (unreadBytes: number) => void): Readers {
-  /** Those that have taken nothing for the longest time come first. */
+  /** Ready bytes by response. The reader that has taken nothing for longest comes first. */
   const holdings = new Map<ServerResponse, number>();
   let totalBytes = 0;
 

@@ -1,6 +1,6 @@
 /**
- * Which event streams are open, and whether one more may open: a limit for all of them, and one for each
- * session or task.
+ * The open event streams, and whether one more may open. There is a limit for all streams, and one for the
+ * streams of each session or task.
  */
 import { createAmounts } from '../../async/amounts.ts';
 import { Problem } from '../problems.ts';
@@ -8,18 +8,18 @@ import type { EventSource } from './event-frames.ts';
 
 export type StreamLimits = {
   readonly streamsMax: number;
-  /** Of one session or task. */
+  /** The limit for one session or task. */
   readonly streamsOfOneMax: number;
 };
 
-/** The part of an open stream that counts. */
+/** The part of a stream by which it is counted. */
 type AdmittedStream = Pick<EventSource, 'of'>;
 
 export type Admission<Stream extends AdmittedStream> = {
   readonly streams: ReadonlySet<Stream>;
-  /** Takes a stream in; throws a `Problem` (429) when there are too many. */
+  /** Admits a stream; throws a `Problem` (429) if there are too many. */
   admit(stream: Stream): void;
-  /** Frees the stream's slot. Idempotent. */
+  /** Frees the stream's place. Idempotent. */
   release(stream: Stream): void;
 };
 

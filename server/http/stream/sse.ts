@@ -1,7 +1,7 @@
 /**
- * The open event streams: each is a cursor into its session's feed or its task's output, never a queue.
- * Node's streams read it only as fast as the reader takes the bytes, so a slow reader costs one event, or one
- * page of output.
+ * The open event streams. Each is a cursor into its session's feed or its task's output, never a queue. Node
+ * reads a stream only as fast as the reader takes the bytes, so a slow reader costs one event, or one page of
+ * output.
  *
  * A stream ends when its reader disconnects, takes nothing for a time (`response/readers.ts`) or falls behind
  * what is kept, and when the server drains.
@@ -20,15 +20,15 @@ import { type EventSource, OPENING, PING, renderRetry } from './event-frames.ts'
 
 export type Streams = {
   /**
-   * Responds with a stream. Rejects with a `Problem` (429) when there are too many, or with what the feed
+   * Responds with a stream. Rejects with a `Problem` (429) if there are too many, or with what the source
    * throws at once.
    */
   serve(ctx: Context, source: EventSource): Promise<void>;
   /** Ends every open stream. Each reader learns when to reconnect, at a random time within a few seconds. */
   endOpen(): void;
-  /** Does the same, also to each stream that begins from now on. */
+  /** Ends every open stream, and each stream that begins later. */
   end(): void;
-  /** How many are open. */
+  /** How many streams are open. */
   count(): number;
 };
 
@@ -37,14 +37,12 @@ type Deps = {
   readonly random: Random;
   readonly log: Log;
   readonly limits: StreamLimits;
-  /** Time between two pings of a stream; default 15 s. */
+  /** How often a stream is pinged; default 15 s. */
   readonly pingIntervalMs?: number | undefined;
   readonly readers?: Readers;
 };
 
-/**
- * Readers of a gateway that drains reconnect after at least this long, and at most as much more as is spread.
- */
+/** When the gateway drains, readers reconnect after this time, plus a random part of the spread. */
 const RECONNECT_MIN_MS = 1_000;
 const RECONNECT_SPREAD_MS = 4_000;
 
@@ -56,7 +54,7 @@ const HEADERS = {
   'X-Accel-Buffering': 'no',
 };
 
-/** Creates it with no stream open. Its timer runs only while there are any. */
+/** Creates the streams. The ping timer runs only while a stream is open. */
 export function createStreams(deps: Deps): Streams {
   const { clock, random, log, limits, readers, pingIntervalMs = PING_INTERVAL_MS } = deps;
   const admission = createAdmission<EventStream>(limits);
@@ -72,7 +70,7 @@ export function createStreams(deps: Deps): Streams {
   }
 
   function noteEnd(error: unknown): void {
-    // The reader reconnects with its last id: it gets what it missed, or a gap.
+    // The reader reconnects with its last id, and gets what it missed, or a gap.
     const isExpected = error instanceof FeedTrimmed || error instanceof StoreUnavailable;
     log[isExpected ? 'debug' : 'error']({ err: error }, 'a stream ended early');
   }
@@ -113,7 +111,7 @@ export function createStreams(deps: Deps): Streams {
   };
 }
 
-/** Frames of one stream before everything else goes on: a replay to a quick reader waits for nothing. */
+/** After this many frames of one stream other work runs, because a quick reader's replay never waits. */
 const FRAMES_PER_TICK = 8;
 
 /** The frames of a source as a stream, whose reader sets the pace. */
@@ -136,14 +134,14 @@ class EventStream extends Readable {
     this.#noteEnd = noteEnd;
   }
 
-  /** Rejects if the source fails at once: then no status has been written. */
+  /** Rejects if the source fails at once, before a status is written. */
   async begin(): Promise<void> {
     this.#first = this.#frames.next();
     await Promise.race([this.#first, yieldToEventLoop()]);
     this.push(OPENING);
   }
 
-  /** Pings a reader that has nothing left to take. */
+  /** Pings a reader that has taken everything. */
   ping(): void {
     if (this.readableLength === 0) this.#add(PING);
   }
@@ -155,11 +153,11 @@ class EventStream extends Readable {
   }
 
   override _read(): void {
-    // A ping or the end may be added while a frame is waited for.
+    // A ping or the end may be pushed while a frame is awaited. Then `_read()` is called once more.
     if (!this.#isReading) void this.#readFrames();
   }
 
-  /** Reads while the reader keeps pace: what is there at once is sent in one piece. */
+  /** Reads frames as long as the reader takes them. */
   async #readFrames(): Promise<void> {
     this.#isReading = true;
     try {
@@ -173,7 +171,7 @@ class EventStream extends Readable {
       }
     } catch (error) {
       if (error instanceof CallerGone) {
-        // All that has been added is sent first.
+        // Lets the stream send what has been added.
         await yieldToEventLoop();
         this.destroy(error);
       }
@@ -197,7 +195,7 @@ class EventStream extends Readable {
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     this.#gone.abort('closed');
-    // A source that waits for the next call ends now; what it throws comes too late for the reader.
+    // Ends a source that waits. What it throws comes too late for the reader.
     this.#frames.return?.().catch(() => undefined);
     done(error);
   }

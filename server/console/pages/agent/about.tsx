@@ -10,7 +10,6 @@ import { PULL } from './push-text.ts';
 
 type Props = { readonly agent: AgentDetail; readonly now: number };
 
-/** The list. */
 export function AgentAbout({
   agent,
   now,
@@ -54,7 +53,7 @@ function Contact({ agent, now }: Props): VNode {
   );
 }
 
-/** Whether it gets new tasks now, and if not, why. Pure. */
+/** Describes whether the agent gets new tasks now, and if not, why. Pure. */
 export function describeWillingness(
   agent: Pick<AgentDetail, 'state' | 'drained_by_operator' | 'full' | 'failing'>,
   fails?: FailedTasks,

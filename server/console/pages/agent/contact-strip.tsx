@@ -1,15 +1,17 @@
-/** The contacts of an agent in the last minutes: tall where it was in contact, flat where it was silent, red
- * where a push was not taken. */
+/**
+ * The contacts of an agent in the last minutes. A stroke is tall if there was contact, flat if there was
+ * none, and red if a push was not taken.
+ */
 import type { VNode } from 'preact';
 import type { AgentActivity } from '../../gateway/shapes.ts';
 
 export type ContactStripProps = {
   readonly activity: AgentActivity;
-  /** 40 px high, in the page of an agent. */
+  /** 40 px high instead of 16, for the page of an agent. */
   readonly isTall?: boolean;
 };
 
-/** The strip: a stroke a step, the oldest at the left. */
+/** Draws a stroke for each step, the oldest at the left. */
 export function ContactStrip({ activity, isTall = false }: ContactStripProps): VNode {
   const { step, contact, push_failed } = activity;
   const count = contact.length;
@@ -40,7 +42,6 @@ export function ContactStrip({ activity, isTall = false }: ContactStripProps): V
   );
 }
 
-/** Explains the strokes. */
 export function ContactLegend(): VNode {
   return (
     <span class="legend">

@@ -1,12 +1,12 @@
-/** How an agent's silence is to be taken. Pure. */
+/** Judges an agent's silence. Pure. */
 
-/** The two fields of an agent that decide it. */
+/** The two fields of an agent that matter here. */
 type Contact = { readonly state: string; readonly offline_time: number | null };
 
-/** So many seconds before silence makes an agent offline, it is worth a look. */
+/** This many seconds before silence makes an agent offline, the agent is worth a look. */
 const NEAR_SECONDS = 30;
 
-/** `bad`: it is offline; `wait`: it will be within 30 s if it stays silent; `ok` otherwise. */
+/** `bad`: the agent is offline. `wait`: it will be within 30 s if it stays silent. Else `ok`. */
 export function classifyContact({ state, offline_time }: Contact, now: number): 'ok' | 'wait' | 'bad' {
   if (state === 'offline') return 'bad';
   return offline_time !== null && offline_time - now <= NEAR_SECONDS ? 'wait' : 'ok';

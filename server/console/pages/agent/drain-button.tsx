@@ -1,4 +1,4 @@
-/** The button that drains an agent, or ends that. It asks nothing: the same button takes it back. */
+/** The button that drains an agent or undrains it. It asks nothing, because the same button undoes it. */
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { useConsole } from '../../gateway/console.ts';
@@ -8,11 +8,10 @@ import { showToast } from '../../parts/toast.tsx';
 
 export type DrainButtonProps = {
   readonly agent: AgentDetail;
-  /** Called when the agent is another. */
+  /** Called when the agent has changed. */
   readonly onChanged: () => void;
 };
 
-/** The button. */
 export function DrainButton({ agent, onChanged }: DrainButtonProps): VNode {
   const { client, changeRefusal } = useConsole();
   const [isBusy, setBusy] = useState(false);

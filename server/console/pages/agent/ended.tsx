@@ -1,4 +1,4 @@
-/** The tasks that ended at an agent of late. */
+/** The tasks of an agent that ended lately. */
 import type { VNode } from 'preact';
 import { useConsole, useWatch } from '../../gateway/console.ts';
 import type { TaskRow } from '../../gateway/shapes.ts';
@@ -24,8 +24,8 @@ const COLUMNS: readonly Column[] = [
 type EndedProps = { readonly agent_id: string; readonly isByCreation?: boolean };
 
 /**
- * The panel. The gateway knows the last 500 tasks that ended, by when; if none of them ended here, the tasks
- * that were submitted last stand here.
+ * Draws the panel. The gateway knows the last 500 tasks that ended, by their end. If none of them ended at
+ * this agent, the panel lists the agent's tasks that were submitted last.
  */
 export function EndedPanel({ agent_id, isByCreation = false }: EndedProps): VNode {
   const { client } = useConsole();

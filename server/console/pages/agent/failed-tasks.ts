@@ -1,13 +1,13 @@
-/** Whether all of an agent's last tasks failed, from the failures of the overview. Pure. */
+/** Finds out from the overview's failures whether all of an agent's last tasks failed. Pure. */
 import type { FailureGroup } from '../../gateway/shapes.ts';
 
-/** So many in a row are a problem of the overview. */
+/** The overview calls this many failures in a row a problem. */
 const FAILED_MIN = 5;
 
-/** The tasks of one type. */
+/** How many tasks of one type failed. */
 export type FailedTasks = { readonly task_type: string; readonly failed: number };
 
-/** The type of which all tasks that ended here of late failed, five or more; undefined without one. */
+/** Finds a type of which all last tasks at this agent failed, five or more; undefined if there is none. */
 export function findFailedTasks(
   groups: readonly FailureGroup[] = [],
   agent_id: string,

@@ -5,7 +5,9 @@ import { formatDuration } from '../../parts/format.ts';
 /** The endpoint of an agent that fetches its tasks. */
 export const PULL = 'pull';
 
-/** In a row: a few words, a class for their colour, and how often it failed in a row (0: it did not). */
+/**
+ * Describes the pushes in a few words, with a class for their colour. `count` is how many failed in a row.
+ */
 export function describePush(
   endpoint: string,
   push: AgentPushes,
@@ -19,7 +21,7 @@ export function describePush(
   return { text: `${last_status}${took}`, tone: 'muted', count: 0 };
 }
 
-/** Says in a sentence how a person usually mends the error of a push. */
+/** Says in a sentence what usually helps against the error of a push. */
 export function adviseOnPush(error: string): string {
   if (/refused/i.test(error)) {
     return 'Nothing listens at the endpoint. Is the agent running, and is its port open to the gateway?';
@@ -38,13 +40,16 @@ export function adviseOnPush(error: string): string {
   return 'The agent’s log may say more.';
 }
 
-/** Attempts that came to the same, one after the other. */
+/** Attempts in a row with the same outcome. */
 export type FoldedAttempt = { readonly attempt: AgentPush; readonly count: number };
 
-/** At most this many neighbours with the same outcome are shown one by one; the others become one row. */
+/** How many attempts with the same outcome are shown one by one. Further ones become one row. */
 const SHOWN_ALONE = 5;
 
-/** The attempts, newest first; long runs of equal ones end in one row with their number. */
+/**
+ * Folds the attempts, newest first. Of a long run of equal attempts, the rest becomes one row with their
+ * number.
+ */
 export function foldAttempts(attempts: readonly AgentPush[]): readonly FoldedAttempt[] {
   const folded: FoldedAttempt[] = [];
   let equal = 0;

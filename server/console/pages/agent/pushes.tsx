@@ -15,7 +15,6 @@ const COLUMNS: readonly Column[] = [
 
 type Props = { readonly agent: AgentDetail; readonly now: number };
 
-/** The panel. */
 export function PushPanel({ agent, now }: Props): VNode {
   const { endpoint, pushes } = agent;
   if (endpoint === PULL) {
@@ -52,7 +51,7 @@ export function PushPanel({ agent, now }: Props): VNode {
   );
 }
 
-/** `Connection refused, 41 times in a row, since 00:06:15.` and what helps. */
+/** Draws `Connection refused, 41 times in a row, since 00:06:15.` and what helps. */
 function Summary({ agent, now }: Props): VNode {
   const { push, unacknowledged } = agent;
   const { failures, failing_since, last_error, last_status, next_attempt_time } = push;

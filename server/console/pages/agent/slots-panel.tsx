@@ -6,12 +6,11 @@ import { Panel } from '../../parts/panel.tsx';
 import { countSlots } from '../../parts/slots.tsx';
 import { hrefOf } from '../../routing/routes.ts';
 
-/** More boxes than these say no more. */
+/** How many boxes are drawn; more would say no more. */
 const BOXES_MAX = 48;
 
 type Props = { readonly agent: AgentDetail; readonly now: number };
 
-/** The panel. */
 export function SlotsPanel({ agent, now }: Props): VNode {
   const { slots, running } = agent;
   const others = countSlots(agent).filter(({ kind }) => kind !== 'busy' && kind !== 'risk');

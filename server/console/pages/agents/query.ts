@@ -2,10 +2,9 @@
 import type { AgentQuery } from '../../gateway/shapes.ts';
 import { type FilterKeys, readValue, type Token } from '../../routing/filter.ts';
 
-/** The filters of agents. */
 export const AGENT_KEYS: FilterKeys = { all: ['tag', 'state', 'full', 'failing', 'id'], lists: [] };
 
-/** The query of a page. A switch that is neither `true` nor `false` is left out. */
+/** Builds the query of a page. A switch that is neither `true` nor `false` is left out. */
 export function buildAgentQuery(tokens: readonly Token[], cursor: string | null, limit: number): AgentQuery {
   const text = (key: 'tag' | 'state' | 'id') => {
     const value = readValue(tokens, key);

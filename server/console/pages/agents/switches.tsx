@@ -1,4 +1,4 @@
-/** The buttons above the agents: their states, and those that fail or are full. */
+/** The buttons above the agents: their states, and agents that fail or are full. */
 import type { VNode } from 'preact';
 import type { AgentCounts } from '../../gateway/shapes.ts';
 import { lookOf } from '../../parts/chip.tsx';
@@ -14,7 +14,7 @@ type Props = {
   readonly onChange: (tokens: readonly Token[]) => void;
 };
 
-/** The buttons. One state at a time: pressed again it shows all. */
+/** Draws the buttons. Only one state is on at a time; a second press shows all states. */
 export function AgentSwitches({ tokens, counts, onChange }: Props): VNode {
   const state = readValue(tokens, 'state');
   const toggle = (key: string, value: string): void =>

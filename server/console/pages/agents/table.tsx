@@ -1,4 +1,4 @@
-/** The agents as rows, what the boxes mean, and the pages. */
+/** The agents as rows, the legend of the boxes, and the pages. */
 import type { VNode } from 'preact';
 import { useConsole } from '../../gateway/console.ts';
 import type { AgentPage, AgentPushes, ListedAgent } from '../../gateway/shapes.ts';
@@ -34,7 +34,7 @@ type Props = {
   readonly onClear: () => void;
 };
 
-/** The table with its footer; without rows, why there are none. */
+/** Draws the table with its footer; without rows, explains why there are none. */
 export function AgentTable({ list, page, tokens, cursor, onClear }: Props): VNode {
   const { time, overview } = useConsole();
   const now = time.shown.value;
@@ -121,7 +121,7 @@ function LastPush({ endpoint, push }: { readonly endpoint: string; readonly push
   );
 }
 
-/** `1 to 12 of 12`, and the pages. The order of pages is the address's: back is the browser's back. */
+/** Draws `1 to 12 of 12`, and the buttons of the pages. The way back is the browser's. */
 function Pages(props: {
   readonly page: AgentPage;
   readonly shown: number;

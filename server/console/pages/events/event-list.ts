@@ -1,14 +1,14 @@
 /**
- * The events of a session as they are shown: newest first, at most 500. While a person points at the rows or
- * has the focus in them, new ones wait. Pure.
+ * The events of a session as they are shown: newest first, at most 500. New events wait while a person points
+ * at the rows or has the focus in them. Pure.
  */
 
-/** An event, and where it stands in the stream. */
+/** An event, with its place in the stream. */
 export type ShownEvent = {
   readonly request_id: string;
   readonly cursor: string;
   readonly outcome: string;
-  /** When it was stored, in epoch seconds; where the cursor does not say so, when it was received. */
+  /** When it was stored, in epoch seconds. If the cursor does not say that, when it was received. */
   readonly time: number;
   readonly error_info: string | null;
   /** The beginning of the result as JSON; null if there is none. */
@@ -16,16 +16,16 @@ export type ShownEvent = {
 };
 export type EventList = {
   readonly shown: readonly ShownEvent[];
-  /** Newest first too: what waits to be shown. */
+  /** The events that wait to be shown, also newest first. */
   readonly waiting: readonly ShownEvent[];
-  /** How many older ones are no longer shown. */
+  /** How many older events are no longer shown. */
   readonly dropped: number;
 };
 
 export const NO_EVENTS: EventList = { shown: [], waiting: [], dropped: 0 };
 const EVENTS_MAX = 500;
 
-/** Adds events, the oldest of them first; they are shown at once unless the list is held. */
+/** Adds events, given oldest first. They are shown at once unless the list is held. */
 export function addEvents(list: EventList, events: readonly ShownEvent[], isHeld: boolean): EventList {
   if (events.length === 0) return list;
   const waiting = [...events.toReversed(), ...list.waiting];
@@ -33,7 +33,6 @@ export function addEvents(list: EventList, events: readonly ShownEvent[], isHeld
   return isHeld ? cut(added) : showWaiting(added);
 }
 
-/** Shows what waits. */
 export function showWaiting({ shown, waiting, dropped }: EventList): EventList {
   return cut({ shown: [...waiting, ...shown], waiting: [], dropped });
 }
@@ -48,7 +47,7 @@ function cut({ shown, waiting, dropped }: EventList): EventList {
   };
 }
 
-/** How a task ended, from its event, which has its error alone. */
+/** Reads how a task ended. Its event says this only in the error. */
 export function readOutcome(event: { readonly status: string; readonly error_info: string | null }): string {
   if (event.status !== 'failed') return event.status;
   const error = event.error_info ?? '';
@@ -58,7 +57,9 @@ export function readOutcome(event: { readonly status: string; readonly error_inf
   return /^agent lost: no contact for \d+ s$/.test(error) ? 'agent_lost' : 'failed';
 }
 
-/** When an event was stored, in epoch seconds, from the cursors that this gateway writes; else null. */
+/**
+ * Reads when an event was stored, in epoch seconds, from a cursor of this gateway; null for other cursors.
+ */
 export function readCursorTime(cursor: string): number | null {
   const [, ms] = /^(\d{12,14})-\d+$/.exec(cursor) ?? [];
   return ms === undefined ? null : Number(ms) / 1_000;
@@ -66,7 +67,7 @@ export function readCursorTime(cursor: string): number | null {
 
 const PREVIEW_MAX = 240;
 
-/** The beginning of a result as JSON. */
+/** Writes the beginning of a result as JSON. */
 export function writePreview(result: object | null): string | null {
   return result === null ? null : JSON.stringify(result).slice(0, PREVIEW_MAX);
 }

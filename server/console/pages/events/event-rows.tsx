@@ -19,7 +19,7 @@ const COLUMNS: readonly Column[] = [
   { head: 'Result or error' },
 ];
 
-/** The rows. A cursor leads to the stream behind it. */
+/** Draws the rows. A cursor links to the stream that follows it. */
 export function EventRows({
   events,
   session,
@@ -48,7 +48,7 @@ export function EventRows({
 type EventRowProps = {
   readonly event: ShownEvent;
   readonly session: string;
-  /** The type of its task; null while or where it is not known. */
+  /** The type of the event's task; null if it is not known. */
   readonly type: string | null;
 };
 

@@ -1,4 +1,4 @@
-/** The sessions of the newest tasks, to choose one of them. */
+/** The sessions of the newest tasks, to choose from. */
 import type { VNode } from 'preact';
 import { useConsole, useWatch } from '../../gateway/console.ts';
 import type { TaskRow } from '../../gateway/shapes.ts';
@@ -9,7 +9,7 @@ import { PartFailed } from '../../parts/part-failed.tsx';
 import { Cell, type Column, Row, Table } from '../../parts/table.tsx';
 import { hrefOf } from '../../routing/routes.ts';
 
-/** This many of the newest tasks are read, and this many of their sessions shown. */
+/** How many of the newest tasks are read. */
 const ROWS_LIMIT = 200;
 const SESSIONS_MAX = 12;
 const COLUMNS: readonly Column[] = [
@@ -18,10 +18,10 @@ const COLUMNS: readonly Column[] = [
   { head: 'Last submission', width: 140, isNumber: true },
 ];
 
-/** A session, how many of the tasks are of it, and when the newest of them was submitted. */
+/** A session, how many of the read tasks belong to it, and when the newest of them was submitted. */
 export type RecentSession = { readonly session: string; readonly count: number; readonly time: number };
 
-/** The sessions of rows that are sorted newest first, in the same order; a task may have none. Pure. */
+/** Lists the sessions of rows. Both are sorted newest first. Tasks without a session are left out. Pure. */
 export function listSessions(
   rows: readonly Pick<TaskRow, 'cli_session_id' | 'create_time'>[],
 ): readonly RecentSession[] {
@@ -34,7 +34,6 @@ export function listSessions(
   return [...sessions.values()].slice(0, SESSIONS_MAX);
 }
 
-/** The panel. */
 export function RecentSessions(): VNode | null {
   const { client, time } = useConsole();
   const watch = useWatch('recent sessions', client.readTasks({ limit: ROWS_LIMIT }));

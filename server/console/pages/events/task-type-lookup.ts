@@ -1,7 +1,7 @@
 /**
- * The types of the tasks whose events are shown: an event does not name its task's type, the rows of the
- * session's tasks do. They are read when an event is shown whose type is not known: at most 200 rows a call
- * and three calls in a row, and never more often than every 2 s. Others have no type here.
+ * Finds the types of the tasks whose events are shown. An event does not name the type, but the rows of the
+ * session's tasks do. Rows are read when an unknown type is needed: at most 200 rows a call, three calls in a
+ * row, and a read every 2 s. Tasks beyond these rows have no type here.
  */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -12,7 +12,7 @@ const ROWS_LIMIT = 200;
 const CALLS_MAX = 3;
 const PAUSE_MS = 2_000;
 
-/** Reads types by id, until all that are asked for are known or the calls are used up. */
+/** Reads types by id, until all wanted ones are known or the calls are used up. */
 export async function readTypes(
   client: Pick<ConsoleClient, 'readTasks'>,
   session: string,
@@ -32,7 +32,7 @@ export async function readTypes(
   return types;
 }
 
-/** The types that are known of the tasks with these ids; null of one that was looked for in vain. */
+/** Returns the known types of these tasks by id; null for a type that was not found. */
 export function useTaskTypes(session: string, ids: readonly string[]): ReadonlyMap<string, string | null> {
   const { client } = useConsole();
   const types = useSignal<ReadonlyMap<string, string | null>>(new Map());
@@ -47,7 +47,7 @@ export function useTaskTypes(session: string, ids: readonly string[]): ReadonlyM
     const read = async (): Promise<void> => {
       readAtMs.current = performance.now();
       const wanted = new Set(latest.current);
-      // Without its type an event is still an event: the next one asks again.
+      // If this fails, events are shown without types, and the next event tries again.
       const found = await readTypes(client, session, wanted, leaving.signal).catch(
         () => new Map<string, string>(),
       );

@@ -1,4 +1,4 @@
-/** Follows the events of a session for as long as the page shows them. */
+/** Follows the events of a session while the page shows them. */
 import { batch, type Signal, useSignal } from '@preact/signals';
 import type { FeedNotice } from '@task-gateway/sdk';
 import { useEffect, useRef } from 'preact/hooks';
@@ -20,7 +20,7 @@ type FeedState =
   | { readonly kind: 'connecting' }
   | { readonly kind: 'open' }
   | { readonly kind: 'down'; readonly text: string }
-  /** It will not be opened again. */
+  /** The stream is not opened again. */
   | { readonly kind: 'ended'; readonly text: string };
 export type SessionEvents = {
   readonly list: Signal<EventList>;
@@ -32,10 +32,13 @@ export type SessionEvents = {
   showNew(): void;
 };
 
-/** Events that arrive together are drawn together. */
+/** Events that arrive within this time are drawn together. */
 const BATCH_MS = 100;
 
-/** Follows a session from behind the event `after`, or from the first that is stored; null follows none. */
+/**
+ * Follows a session from behind the event `after`; if that is null, from the first stored event. Without a
+ * session it follows nothing.
+ */
 export function useSessionEvents(
   session: string | null,
   after: string | null,
@@ -99,7 +102,7 @@ export function useSessionEvents(
   };
 }
 
-/** A value that callbacks made before can read. */
+/** Gives older callbacks the present value. */
 function usePaused(isPaused: boolean): { readonly current: boolean } {
   const paused = useSignal(isPaused);
   paused.value = isPaused;
@@ -111,8 +114,8 @@ function usePaused(isPaused: boolean): { readonly current: boolean } {
 }
 
 /**
- * Holds the list while the pointer or the focus is in its rows: rows stay where they are while a person is at
- * them. `isThere` says whether the element is drawn, `isPinned` holds it in any case.
+ * Holds the list while the pointer or the focus is in its rows, so that rows stay in place. `isThere` says
+ * whether the element is drawn; `isPinned` holds the list in any case.
  */
 export function useHeld(
   element: { readonly current: HTMLElement | null },

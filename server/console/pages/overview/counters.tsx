@@ -1,4 +1,4 @@
-/** The five counters of the Overview. Each number leads to the tasks that make it, or to their causes. */
+/** The five counters of the Overview. Each number links to its tasks, or to the causes. */
 import type { VNode } from 'preact';
 import type { GatewayOverview } from '../../gateway/shapes.ts';
 import { formatAge, formatDuration, formatNumber } from '../../parts/format.ts';
@@ -8,11 +8,10 @@ import { Sparkline } from './sparkline.tsx';
 
 type Props = {
   readonly overview: GatewayOverview;
-  /** Epoch seconds that ages are counted to. */
+  /** The time that ages are counted to, in epoch seconds. */
   readonly now: number;
 };
 
-/** The counters. */
 export function Counters({ overview, now }: Props): VNode {
   const { tasks, slots, ended, failures, series, window: span, median_seconds } = overview;
   const minutes = Math.round(span / 60);
@@ -60,7 +59,7 @@ type CounterProps = {
   readonly label: string;
   readonly value: number;
   readonly search: string;
-  /** Where it leads instead of to the tasks. */
+  /** The link, if it does not lead to the tasks. */
   readonly href?: string | undefined;
   /** The line and the note below. */
   readonly children: readonly [VNode, string];
@@ -81,7 +80,7 @@ function Counter({ label, value, search, href, children: [line, note] }: Counter
   );
 }
 
-/** `45 of 67 slots used, 4 unusable`. */
+/** Writes `45 of 67 slots used, 4 unusable`. */
 function describeSlots({ used, free, unusable }: GatewayOverview['slots']): string {
   const all = `${formatNumber(used)} of ${formatNumber(used + free)} slots used`;
   return unusable > 0 ? `${all}, ${formatNumber(unusable)} unusable` : all;

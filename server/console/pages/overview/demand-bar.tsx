@@ -1,17 +1,19 @@
-/** Demand beside supply: used, unusable and free slots, a stroke at the capacity, what waits beyond it. */
+/**
+ * A bar of demand beside supply: used, unusable and free slots, a stroke at the capacity, and behind it the
+ * waiting tasks.
+ */
 import type { VNode } from 'preact';
 import { formatNumber } from '../../parts/format.ts';
 import { type Demand, measureDemand } from './demand-scale.ts';
 
 export type DemandBarProps = {
   readonly demand: Demand;
-  /** The count that fills the whole width; one for all rows: `chooseDemandScale()`. */
+  /** The count that fills the whole width, the same for all rows (`chooseDemandScale()`). */
   readonly scale: number;
-  /** Whether no agent is eligible: what waits is red. */
+  /** Whether no agent is eligible, so that waiting tasks are red. */
   readonly isBad: boolean;
 };
 
-/** One bar. */
 export function DemandBar({ demand, scale, isBad }: DemandBarProps): VNode {
   const { used, free, unusable, waiting } = demand;
   const parts = measureDemand(demand, scale);
@@ -55,7 +57,7 @@ export function DemandBar({ demand, scale, isBad }: DemandBarProps): VNode {
   );
 }
 
-/** The zigzag of a row that is longer than it is drawn, and its true number. */
+/** Draws the zigzag of a row that is cut, and its true number. */
 function Cut({ at, total }: { readonly at: number; readonly total: number }): VNode {
   return (
     <svg x={percent(at)} overflow="visible">
@@ -80,7 +82,6 @@ const LEGEND = [
   ['o-bad', 'fail', 'pushes fail'],
 ] as const;
 
-/** Explains the parts of the bars. */
 export function DemandLegend(): VNode {
   return (
     <span class="legend">

@@ -1,6 +1,6 @@
 /**
- * How long the parts of the demand bars are: one linear scale for all rows, so that they can be compared, and
- * a row that is far beyond the others is cut. Pure.
+ * How long the parts of the demand bars are. All rows have one linear scale, so that they can be compared. A
+ * row that is far longer than the others is cut. Pure.
  */
 
 /** A tag's tasks and slots, as the overview has them. */
@@ -17,14 +17,14 @@ export type DemandParts = {
   readonly unusable: number;
   readonly free: number;
   readonly waiting: number;
-  /** Whether it is longer than it is drawn: it is cut and has its number beside it. */
+  /** Whether the row is longer than its bar. Then the bar is cut, and the number stands beside it. */
   readonly isCut: boolean;
 };
 
 /** A row longer than this many times the median is cut. */
 const CUT_FACTOR = 8;
 
-/** The number of slots that the whole width stands for. */
+/** Chooses how many slots the whole width stands for. */
 export function chooseDemandScale(demands: readonly Demand[]): number {
   const lengths = demands
     .map(lengthOf)
@@ -34,7 +34,7 @@ export function chooseDemandScale(demands: readonly Demand[]): number {
   const median = lengths[Math.floor((lengths.length - 1) / 2)] ?? 1;
   const limit = median * CUT_FACTOR;
   if (longest <= limit) return longest;
-  // The longest row that is not cut has a little space behind it, where the others have their zigzag.
+  // The longest row that is not cut fills the width.
   return lengths.findLast((length) => length <= limit) ?? limit;
 }
 
@@ -42,10 +42,10 @@ function lengthOf({ waiting, used, free, unusable }: Demand): number {
   return waiting + used + free + unusable;
 }
 
-/** The share of the width that a row which is cut has. The rest is for its zigzag and number. */
+/** The share of the width that a cut row has. The rest is for its zigzag and number. */
 const CUT_SHARE = 0.86;
 
-/** The parts of one row's bar, from its left end. */
+/** Measures the parts of one row's bar, from its left end. */
 export function measureDemand(demand: Demand, scale: number): DemandParts {
   const { waiting, used, free, unusable } = demand;
   const length = lengthOf(demand);
@@ -59,7 +59,7 @@ export function measureDemand(demand: Demand, scale: number): DemandParts {
       isCut: false,
     };
   }
-  // The end is cut: slots stay comparable, unless they alone are too long.
+  // A cut row loses its end. The slots keep their scale, unless they alone are too long.
   let left = CUT_SHARE;
   const take = (count: number): number => {
     const share = Math.min(count / scale, left);
@@ -67,11 +67,10 @@ export function measureDemand(demand: Demand, scale: number): DemandParts {
     return share;
   };
   const parts = { used: take(used), unusable: take(unusable), free: take(free), waiting: take(waiting) };
-  // Waiting tasks show even if the slots alone fill the bar.
   return { ...parts, isCut: true };
 }
 
-/** A tag is `bad` if tasks ask for it and no agent is eligible, `wait` if nothing is free for its tasks. */
+/** `bad`: tasks ask for the tag and no agent is eligible. `wait`: tasks wait and no slot is free. */
 export function classifyDemand(
   tag: Demand & { readonly eligible: number; readonly no_agent: number },
 ): 'bad' | 'wait' | 'ok' {

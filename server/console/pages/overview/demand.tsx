@@ -1,4 +1,4 @@
-/** Demand and supply: a row a tag, the one that needs an agent most at the top. */
+/** Demand and supply: a row for each tag. The tag that needs an agent most is at the top. */
 import type { VNode } from 'preact';
 import { useConsole, useWatch } from '../../gateway/console.ts';
 import type { GatewayOverview, TagDemand } from '../../gateway/shapes.ts';
@@ -28,7 +28,7 @@ const COLUMNS: readonly Column[] = [
 
 type Props = { readonly overview: GatewayOverview; readonly now: number };
 
-/** The panel. With `?tags=all` it has all tags, up to 1,000; else those that need most. */
+/** Draws the panel. With `?tags=all` it has all tags, up to 1,000; else those with the greatest need. */
 export function DemandPanel({ overview, now }: Props): VNode {
   const isAll = address.value.search === ALL;
   if (isAll && overview.tags_total > overview.tags.length) return <AllDemand overview={overview} now={now} />;
@@ -68,7 +68,7 @@ function DemandTable({ overview, now, tags }: Props & { readonly tags: readonly 
   );
 }
 
-/** Apart from used and free ones the slots of no use, whose agents do not take their pushes. */
+/** Separates unusable slots, whose agents do not take their pushes, from used and free ones. */
 function demandOf({ waiting, used, free, unusable, not_taken }: TagDemand): Demand {
   return { waiting, used: used - not_taken, unusable, free: Math.max(0, free + not_taken - unusable) };
 }
@@ -125,7 +125,7 @@ function DemandRow(props: { readonly tag: TagDemand; readonly now: number; reado
   );
 }
 
-/** `2`, `1 of 3`, or `none` where one is needed. */
+/** Draws `2`, `1 of 3`, or `none` if an agent is needed. */
 function AgentNumber(props: {
   readonly tag: TagDemand;
   readonly isBad: boolean;

@@ -1,4 +1,4 @@
-/** Who fails: the causes of most failures of late, beside what is wrong now. */
+/** The causes of most recent failures, beside the present problems. */
 import type { VNode } from 'preact';
 import type { GatewayOverview } from '../../gateway/shapes.ts';
 import { formatAge, formatNumber } from '../../parts/format.ts';
@@ -10,7 +10,7 @@ const SHOWN_MAX = 6;
 
 type Props = { readonly overview: GatewayOverview; readonly now: number };
 
-/** The panel; nothing while no task failed. */
+/** Draws the panel; nothing if no task failed. */
 export function FailingPanel({ overview, now }: Props): VNode | null {
   const { failures, window: span } = overview;
   const { groups, groups_total, failed, ended, since } = failures;

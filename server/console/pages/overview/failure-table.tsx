@@ -1,4 +1,4 @@
-/** Failed tasks by cause: a row for each type, agent and error, which leads to just these tasks. */
+/** Failed tasks by cause: a row for each type, agent and error. The row links to exactly these tasks. */
 import type { VNode } from 'preact';
 import type { FailureGroup } from '../../gateway/shapes.ts';
 import { formatAge, formatNumber } from '../../parts/format.ts';
@@ -6,7 +6,7 @@ import { useHeldOrder } from '../../parts/held-order.ts';
 import { Cell, type Column, Row, Table } from '../../parts/table.tsx';
 import { hrefOf } from '../../routing/routes.ts';
 
-/** The outcomes that count as failed, as a filter has them. */
+/** The outcomes that count as failed, in the form of a filter. */
 export const FAILED_OUTCOMES = 'failed,timeout,agent_lost';
 
 const COLUMNS: readonly Column[] = [
@@ -20,12 +20,11 @@ const COLUMNS: readonly Column[] = [
 
 type Props = {
   readonly groups: readonly FailureGroup[];
-  /** Seconds that the groups look back. */
+  /** How many seconds the groups look back. */
   readonly window: number;
   readonly now: number;
 };
 
-/** The table. */
 export function FailureTable({ groups, window: span, now }: Props): VNode {
   const { rows, hold } = useHeldOrder(groups, keyOf);
   return (
@@ -43,7 +42,7 @@ function keyOf({ task_type, agent_id, outcome, first_time }: FailureGroup): stri
   return `${task_type}\n${agent_id}\n${outcome}\n${first_time}`;
 }
 
-/** The filter of the tasks of a group. */
+/** Writes the filter that matches the tasks of a group. */
 function writeSearch({ task_type, agent_id, outcome, error }: FailureGroup, span: number): string {
   const filters: Readonly<Record<string, string | null>> = {
     outcome,

@@ -1,4 +1,4 @@
-/** Says how to start an agent and a task, while the gateway has had neither. */
+/** Says how to start an agent and a task, until the gateway has had one of each. */
 import type { VNode } from 'preact';
 import { secrets } from '../../gateway/secrets.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
@@ -8,7 +8,7 @@ import { gatewayUrl, hrefOf } from '../../routing/routes.ts';
 /** The public secret of a gateway that was given none. */
 const DEFAULT_AUTH = 'task-gateway-default-secret';
 
-/** The commands to begin with. A gateway secret other than the default one comes from the reader's shell. */
+/** Writes the first commands. A gateway secret other than the default comes from the reader's shell. */
 export function writeCommands(
   url: string,
   gatewaySecret: string,
@@ -22,7 +22,6 @@ export function writeCommands(
   };
 }
 
-/** The page. */
 export function FirstSteps(): VNode {
   const url = gatewayUrl();
   const { agent, submit } = writeCommands(url, secrets.value?.gateway ?? '');

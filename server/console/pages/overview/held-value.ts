@@ -1,28 +1,27 @@
 /**
- * A value that would move other parts of a page as it changes. It is held while the pointer is over them and
- * moves, so that nothing moves under it. A pointer that rests holds nothing: a person may only look at the
- * page.
+ * Holds a value whose change would move other parts of a page, so that nothing moves under the pointer. The
+ * value is held while the pointer moves over these parts. A pointer that rests holds nothing: a person may
+ * only look at the page.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** A pointer that has not moved for this long rests. */
+/** After this long without a move, a pointer counts as resting. */
 const RESTS_AFTER_MS = 5_000;
 
-/** The handlers of the element around those parts. */
+/** The handlers of the element around the parts. */
 type PointerHandlers = {
   readonly onPointerMove: (event: PointerEvent) => void;
   readonly onPointerLeave: () => void;
 };
 
 type PointedAt<Value> = {
-  /** The value to show: while the pointer moves, that of when it came. */
+  /** The value to show. While the pointer moves, it is the value from when the pointer came. */
   readonly shown: Value;
   readonly pointer: PointerHandlers;
-  /** Shows the present value though the pointer is there. */
+  /** Shows the present value even though the pointer is there. */
   release(): void;
 };
 
-/** Holds a value. */
 export function useHeldValue<Value>(value: Value): PointedAt<Value> {
   const [isHeld, setHeld] = useState(false);
   const held = useRef(value);
@@ -39,7 +38,7 @@ export function useHeldValue<Value>(value: Value): PointedAt<Value> {
     release,
     pointer: {
       onPointerMove({ pointerType }) {
-        // A finger is there only while it touches.
+        // A finger holds nothing, because it is there only while it touches.
         if (pointerType !== 'mouse') return;
         clearTimeout(timer.current);
         timer.current = setTimeout(() => setHeld(false), RESTS_AFTER_MS);

@@ -15,12 +15,11 @@ const COLUMNS: readonly Column[] = [
 
 type Props = {
   readonly tasks: readonly WaitingTask[];
-  /** How many wait in all. */
+  /** How many tasks wait in all. */
   readonly total: number;
   readonly now: number;
 };
 
-/** The panel. */
 export function OldestPanel({ tasks, total, now }: Props): VNode {
   const { rows, hold } = useHeldOrder(tasks, ({ request_id }) => request_id);
   const all = (

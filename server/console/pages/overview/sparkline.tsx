@@ -5,7 +5,7 @@ const HEIGHT = 28;
 const BOTTOM = 26;
 const RISE = 23;
 
-/** The points of the line on 100 × 28, each `x y`; the highest value touches the top. Pure. */
+/** Plots the points of the line on 100 × 28, each as `x y`. The highest value touches the top. Pure. */
 export function plotPoints(values: readonly number[]): readonly string[] {
   const max = Math.max(...values, 1);
   const last = Math.max(values.length - 1, 1);
@@ -20,7 +20,6 @@ export type SparklineProps = {
   readonly tone?: 'wait' | 'bad' | undefined;
 };
 
-/** The line. */
 export function Sparkline({ values, tone }: SparklineProps): VNode {
   const points = plotPoints(values.length === 1 ? [...values, ...values] : values).join('L');
   return (

@@ -1,4 +1,4 @@
-/** The problems now, the most urgent first, each with its remedy. */
+/** The present problems, the most urgent first, each with its remedy. */
 import type { VNode } from 'preact';
 import type { OverviewProblem } from '../../gateway/shapes.ts';
 import { CodedText } from '../../parts/coded-text.tsx';
@@ -13,13 +13,12 @@ import { FAILED_OUTCOMES } from './failure-table.tsx';
 
 type Props = {
   readonly problems: readonly OverviewProblem[];
-  /** How many there are that are not among them yet: they wait so that nothing moves. */
+  /** How many problems are not shown yet. They wait so that nothing moves. */
   readonly newCount: number;
   readonly now: number;
   readonly onShowNew: () => void;
 };
 
-/** The panel. */
 export function WrongPanel({ problems, newCount, now, onShowNew }: Props): VNode {
   const { rows, hold } = useHeldOrder(problems, keyOf);
   const { problems: serious, warnings } = countProblems(problems);
@@ -57,7 +56,7 @@ function keyOf({ code, tag, agent_id, task_type }: OverviewProblem): string {
   return `${code}\n${tag ?? ''}\n${agent_id ?? ''}\n${task_type ?? ''}`;
 }
 
-/** How many problems are there now that are not among those shown. Pure. */
+/** Counts the present problems that are not shown. Pure. */
 export function countNewProblems(
   shown: readonly OverviewProblem[],
   present: readonly OverviewProblem[],

@@ -1,6 +1,6 @@
 /**
- * A submission as a person types it: with curl, with the command, with the SDK. Pure. None holds the secret:
- * all read it from `TASK_GATEWAY_AUTH`.
+ * Writes a submission as a person types it: with curl, with the command, with the SDK. Pure. No form holds
+ * the secret; all read it from `TASK_GATEWAY_AUTH`.
  */
 
 /** The fields of a submission. `queue_timeout` is absent if the task may not wait. */
@@ -26,7 +26,10 @@ export function writeCopy(way: CopyWay, submission: Submission, baseUrl: string)
   return way === 'cli' ? writeCommand(submission, baseUrl) : writeProgram(submission, baseUrl);
 }
 
-/** A here document, so that the shell puts the secret in; what else it would change is escaped. */
+/**
+ * Uses a here document, so that the shell inserts the secret. All else that the shell would change is
+ * escaped.
+ */
 function writeCurl(submission: Submission, baseUrl: string): string {
   const fields = orderFields(submission).map(
     ([name, value]) => `  ${JSON.stringify(name)}: ${escapeShell(writeJson(value))}`,
@@ -41,7 +44,7 @@ function escapeShell(text: string): string {
   return text.replace(/[\\$`]/g, '\\$&');
 }
 
-/** The payload comes from standard input, so that any JSON can be it. */
+/** The payload comes from standard input, so it can be any JSON. */
 function writeCommand(submission: Submission, baseUrl: string): string {
   const { task_type, task_tags, cli_session_id, timeout, queue_timeout, payload } = submission;
   const options = [
@@ -56,13 +59,12 @@ function writeCommand(submission: Submission, baseUrl: string): string {
 }
 
 /**
- * Characters that would act on the terminal which a copied text is pasted into, or show it in another order:
- * the control characters (ESC begins a command to the terminal) and those that end lines or turn the
- * direction.
+ * Characters that would act on the terminal into which a text is pasted, or show it in another order: control
+ * characters (ESC begins a command to the terminal), line ends, and changes of the direction.
  */
 const ACTING = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
-/** JSON that holds none of them as itself; `JSON.stringify` escapes only those below the space. */
+/** Writes JSON in which these characters are escaped. `JSON.stringify` escapes only those below the space. */
 function writeJson(value: unknown, space?: number): string {
   const text = JSON.stringify(value, null, space);
   return text.replace(ACTING, (char) => (char === '\n' ? char : escapeUnit(char)));
@@ -72,7 +74,10 @@ function escapeUnit(char: string): string {
   return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** A text as one word of the shell; as `$'…'`, which bash, zsh and ksh read, where it must be escaped. */
+/**
+ * Quotes a text as one word of the shell. If it must be escaped, it becomes `$'…'`, which bash, zsh and ksh
+ * read.
+ */
 function quote(text: string): string {
   if (/^[\w./:=@%+,-]+$/.test(text)) return text;
   const escaped = text.replace(ACTING, escapeBytes);
@@ -80,14 +85,14 @@ function quote(text: string): string {
   return `$'${text.replace(/[\\']/g, '\\$&').replace(ACTING, escapeBytes)}'`;
 }
 
-/** Its bytes in UTF-8, three octal digits each: `\033`. */
+/** Writes the UTF-8 bytes of a character, three octal digits each: `\033`. */
 function escapeBytes(char: string): string {
   return [...new TextEncoder().encode(char)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
 }
 
 function writeProgram(submission: Submission, baseUrl: string): string {
   const object = writeJson(Object.fromEntries(orderFields(submission)), 2);
-  // In a program a bare "__proto__" is no key: it sets the prototype.
+  // In a program, a bare "__proto__" would set the prototype, so it becomes a computed key.
   const literal = object.replace(/(?<!\\)"__proto__":/g, '["__proto__"]:');
   return `import { createClient } from '@task-gateway/sdk';
 
@@ -95,7 +100,7 @@ const client = createClient({ baseUrl: ${writeJson(baseUrl)} }); // TASK_GATEWAY
 console.log(await client.submitTask(${literal}));`;
 }
 
-/** The fields that are set, the payload last. */
+/** Orders the fields that are set: the payload comes last. */
 function orderFields(submission: Submission): readonly (readonly [string, unknown])[] {
   const { payload, cli_session_id, ...others } = submission;
   const session = cli_session_id ? { cli_session_id } : {};

@@ -8,7 +8,7 @@ export type SubmittedTask = Submission & {
   readonly timeout: number;
 };
 
-/** The submission of a task; `queueTimeout` is the one it was submitted with, null if it might not wait. */
+/** Builds the submission. `queueTimeout` is that of the task; null if the task might not wait. */
 export function buildAgain(task: SubmittedTask, queueTimeout: number | null): Submission {
   const { task_type, task_tags, cli_session_id, timeout, payload } = task;
   return {
@@ -22,8 +22,8 @@ export function buildAgain(task: SubmittedTask, queueTimeout: number | null): Su
 }
 
 /**
- * The key under which a task is submitted again by one confirmation, at `time`: a repeat after an error finds
- * the task that the first attempt created, a later confirmation submits another one.
+ * Writes the key for one confirmation at `time`. A repeat after an error finds the task that the first
+ * attempt created; a later confirmation has another key, and so creates another task.
  */
 export function writeAgainKey(request_id: string, time: number): string {
   return `again-${request_id}-${Math.round(time * 1_000)}`.replace(/[^ -~]/g, '_').slice(0, 255);

@@ -8,14 +8,13 @@ import { TagField } from './tag-field.tsx';
 export type DraftFormProps = {
   readonly draft: Draft;
   readonly faults: CheckedDraft['faults'];
-  /** Why it can't be submitted; null if it can. */
+  /** Why the draft cannot be submitted; null if it can. */
   readonly refusal: string | null;
   readonly isBusy: boolean;
   readonly onChange: (change: Partial<Draft>) => void;
   readonly onSubmit: () => void;
 };
 
-/** The form. */
 export function DraftForm({ draft, faults, refusal, isBusy, onChange, onSubmit }: DraftFormProps): VNode {
   const text = (field: Exclude<DraftField, 'task_tags' | 'payload'>, isMono = false): VNode => (
     <input
@@ -95,7 +94,7 @@ export function DraftForm({ draft, faults, refusal, isBusy, onChange, onSubmit }
 
 type SubmitFooterProps = Pick<DraftFormProps, 'refusal' | 'isBusy'> & { readonly isOff: boolean };
 
-/** The button, and why it is off. */
+/** Draws the button, and why it is off. */
 function SubmitFooter({ refusal, isBusy, isOff }: SubmitFooterProps): VNode {
   return (
     <footer>

@@ -1,5 +1,5 @@
 /**
- * The form of a submission: texts as typed, what is wrong with each, and the submission they make. Pure. The
+ * The form of a submission: the typed texts, what is wrong with each, and the submission they make. Pure. The
  * limits are the contract's.
  */
 import { findChangedNumber } from '../../../../sdk/numbers.ts';
@@ -15,7 +15,7 @@ export type Draft = {
   readonly queue_timeout: string;
 };
 export type DraftField = keyof Draft;
-/** The fields after their check: a submission, or a sentence for each field that prevents it. */
+/** A checked draft: a submission, or for each wrong field a sentence. */
 export type CheckedDraft = {
   readonly submission: Submission | null;
   readonly faults: Readonly<Partial<Record<DraftField, string>>>;
@@ -32,7 +32,7 @@ export const EMPTY_DRAFT: Draft = {
 const NAME_MAX = 256;
 const TAGS_MAX = 64;
 
-/** The draft of a submission that was made before. */
+/** Turns an earlier submission into a draft. */
 export function draftOf(submission: Submission): Draft {
   const { task_type, task_tags, cli_session_id, timeout, queue_timeout, payload } = submission;
   return {
@@ -45,7 +45,6 @@ export function draftOf(submission: Submission): Draft {
   };
 }
 
-/** Checks a draft. */
 export function validateDraft(draft: Draft): CheckedDraft {
   const payload = readPayload(draft.payload);
   const timeout = readSeconds(draft.timeout);
@@ -78,12 +77,12 @@ function findTagFault(tags: readonly string[]): string | null {
   return null;
 }
 
-/** As the contract counts: characters, not UTF-16 units. */
+/** Counts as the contract does: characters, not UTF-16 units. */
 function lengthOf(text: string): number {
   return [...text].length;
 }
 
-/** Seconds; undefined for an empty field, null for what is not a number of seconds. */
+/** Reads seconds; undefined for an empty field, null for a text that is no number. */
 function readSeconds(text: string): number | undefined | null {
   const typed = text.trim();
   if (typed === '') return undefined;
@@ -112,7 +111,10 @@ function readPayload(text: string): { readonly value: object | null; readonly fa
 
 const EMPTY_PAYLOAD = 'Nothing is here. Write {} for an empty payload.';
 
-/** The words of the browser's parser, with the line if it names one: `Line 2: Expected ':' after …`. */
+/**
+ * Shortens the message of the browser's JSON parser, with the line if it names one: `Line 2: Expected ':'
+ * after …`.
+ */
 export function describeFault(said: string): string {
   const line = /\bline (\d+)/.exec(said)?.[1];
   const words = said

@@ -6,10 +6,10 @@ import { Panel } from '../../parts/panel.tsx';
 import { gatewayUrl } from '../../routing/routes.ts';
 import { COPY_WAYS, type CopyWay, type Submission, writeCopy } from '../submission/copy-as.ts';
 
-/** A longer text is cut on the page; it is copied whole. */
+/** The page cuts a longer text; copying takes all of it. */
 const SHOWN_MAX = 1_500;
 
-/** The panel; a draft that is no submission has none. */
+/** Draws the panel. There is no text until the draft is a submission. */
 export function SameAs({ submission }: { readonly submission: Submission | null }): VNode {
   const [way, setWay] = useState<CopyWay>('curl');
   const text = submission === null ? '' : writeCopy(way, submission, gatewayUrl());

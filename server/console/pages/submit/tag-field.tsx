@@ -1,4 +1,6 @@
-/** A field for tags: each is a token, Enter or Tab adds what is typed, Backspace removes the last. */
+/**
+ * A field for tags. Each tag is a token. Enter or Tab adds what is typed, and Backspace removes the last tag.
+ */
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { Icon } from '../../parts/icon.tsx';
@@ -12,7 +14,7 @@ export type TagFieldProps = {
   readonly onChange: (tags: readonly string[]) => void;
 };
 
-/** The field. A tag that was typed and not added is added when the field is left. */
+/** Draws the field. Text that was typed but not added becomes a tag when the field is left. */
 export function TagField({ id, tags, suggestions, describedBy, isInvalid, onChange }: TagFieldProps): VNode {
   const [text, setText] = useState('');
   const add = (typed: string): void => {

@@ -1,6 +1,6 @@
 /**
- * The state of the form: what it is filled in from, what is typed, and the submission under way. A repeat of
- * the same submission after an error carries the same idempotency key, so that it can't create two tasks.
+ * The state of the form: what fills it in, what is typed, and the submission under way. A repeat of the same
+ * submission after an error has the same idempotency key, so that it cannot create two tasks.
  */
 import type { Task } from '@task-gateway/sdk';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -23,7 +23,7 @@ import {
 export type Form = {
   readonly draft: Draft;
   readonly checked: CheckedDraft;
-  /** The faults that are shown: those of fields that were changed or of a form that was sent. */
+  /** The faults that are shown: of fields that were changed, or of a form that was sent. */
   readonly faults: CheckedDraft['faults'];
   readonly refusal: string | null;
   readonly isBusy: boolean;
@@ -31,7 +31,7 @@ export type Form = {
   submit(): Promise<void>;
 };
 
-/** An address names the task to fill in from, and the fields to change. */
+/** What the address says: the task to fill in from, and the fields to change. */
 export type FormQuery = {
   readonly from: string | null;
   readonly tags: readonly string[];
@@ -39,7 +39,6 @@ export type FormQuery = {
   readonly queueTimeout: string | null;
 };
 
-/** Reads an address. */
 export function readFormQuery(search: string): FormQuery {
   const query = new URLSearchParams(search);
   return {
@@ -68,7 +67,7 @@ const NAMES: Readonly<Record<DraftField, string>> = {
   queue_timeout: 'wait',
 };
 
-/** The form of an address. */
+/** Keeps the state of the form for an address. */
 export function useForm(query: FormQuery): Form {
   const { client, submitRefusal, time } = useConsole();
   const [draft, setDraft] = useState<Draft>(() => applyQuery(EMPTY_DRAFT, query));
@@ -141,12 +140,12 @@ async function readAgain(
   return buildAgain(task, queue_timeout);
 }
 
-/** A random key. `crypto.randomUUID` is not there on a page without TLS. */
+/** Creates a random key. `crypto.randomUUID` does not exist on a page without TLS. */
 function createKey(): string {
   return `console-${crypto.getRandomValues(new Uint32Array(4)).join('-')}`;
 }
 
-/** `Fix the payload first.` */
+/** For example, `Fix the payload first.` */
 function describeFaults({ faults }: CheckedDraft): string | null {
   const [field] = Object.keys(faults);
   if (field === undefined) return null;

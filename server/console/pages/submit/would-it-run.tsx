@@ -1,4 +1,4 @@
-/** Whether a task with these tags would run now: asked again as tags change, and every 2 s. */
+/** Whether a task with these tags would run now. The gateway is asked as tags change, and every 2 s. */
 import type { MatchPreview } from '@task-gateway/sdk';
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -10,13 +10,12 @@ import { PartFailed } from '../../parts/part-failed.tsx';
 import { MatchTable } from '../task/match-table.tsx';
 
 export type WouldItRunProps = {
-  /** At most 64, as the contract has it. */
+  /** At most 64, as the contract says. */
   readonly tags: readonly string[];
   /** Seconds that the task may wait for an agent; 0 if it may not. */
   readonly waitSeconds: number;
 };
 
-/** The panel. */
 export function WouldItRun({ tags, waitSeconds }: WouldItRunProps): VNode {
   const { client } = useConsole();
   const key = useSteady(JSON.stringify(tags), 250);
@@ -39,7 +38,7 @@ export function WouldItRun({ tags, waitSeconds }: WouldItRunProps): VNode {
   );
 }
 
-/** A text once it has not changed for a while. */
+/** Returns the text once it has not changed for a while. */
 function useSteady(text: string, afterMs: number): string {
   const [steady, setSteady] = useState(text);
   useEffect(() => {

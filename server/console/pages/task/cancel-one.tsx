@@ -9,10 +9,10 @@ import { ConfirmDialog } from '../confirm-dialog.tsx';
 
 export type CancelOneProps = {
   readonly task: Task;
-  /** As `stateOf()` has it. */
+  /** A state of `stateOf()`. */
   readonly state: string;
   readonly onClose: () => void;
-  /** Called when the task has ended, by this or before. */
+  /** Called when the task has ended, whether by this cancellation or earlier. */
   readonly onCancelled: () => void;
 };
 
@@ -21,7 +21,6 @@ const SENTENCES: ReadonlyMap<string, string> = new Map([
   ['not_taken', 'Its agent has not taken it yet.'],
 ]);
 
-/** The dialog. */
 export function CancelOne({ task, state, onClose, onCancelled }: CancelOneProps): VNode {
   const { client } = useConsole();
   const [isBusy, setBusy] = useState(false);

@@ -8,7 +8,7 @@ import { COPY_WAYS, type Submission, writeCopy } from '../submission/copy-as.ts'
 
 export type CopyMenuProps = { readonly submission: Submission };
 
-/** The button and its menu. Arrows move in it, Escape closes it. */
+/** Draws the button and its menu. Arrow keys move in the menu, Escape closes it. */
 export function CopyMenu({ submission }: CopyMenuProps): VNode {
   const [isOpen, setOpen] = useState(false);
   const menu = useRef<HTMLDivElement>(null);

@@ -1,10 +1,12 @@
-/** Adds to a task's history the details that only the task has: its times, and who reported. Pure. */
+/** Adds details to a task's history that only the task itself has. Pure. */
 import type { HistoryEntry } from '../../timeline/lanes.ts';
 
-/** The times a task was submitted with, in seconds; `queue_timeout` is null if it was not to wait. */
+/**
+ * The times with which a task was submitted, in seconds. `queue_timeout` is null if the task may not wait.
+ */
 export type TaskTimes = { readonly timeout: number; readonly queue_timeout: number | null };
 
-/** The history with a detail for each entry that has none and of which something is to be said. */
+/** Adds a detail to entries that have none, if there is something to say. */
 export function addDetails(history: readonly HistoryEntry[], times: TaskTimes): readonly HistoryEntry[] {
   return history.map((entry) => ({ ...entry, detail: entry.detail ?? describeEntry(entry.event, times) }));
 }

@@ -14,7 +14,7 @@ import { countUnlisted, describeHelp, describeVerdict, sortVerdicts } from './ve
 
 export type MatchTableProps = {
   readonly match: TaskMatch;
-  /** Without tags, contact and help, for a narrow column. */
+  /** Leaves out tags, contact and help, for a narrow column. */
   readonly isShort?: boolean;
 };
 
@@ -31,17 +31,17 @@ const SHORT_COLUMNS: readonly Column[] = [
   { head: 'Agent' },
   { head: 'Slots', width: 156 },
 ];
-/** More boxes do not fit into the narrow column. */
+/** How many boxes fit into the narrow column. */
 const BOXES_MAX = 6;
-/** Silent for longer, an agent is no longer trusted to be there. */
+/** After this many seconds of silence, an agent may be gone. */
 const SILENT_SECONDS = 90;
 
-/** The table, and below it how many agents it does not list. */
+/** Draws the table, and below it how many agents it does not list. */
 export function MatchTable({ match, isShort = false }: MatchTableProps): VNode {
   const { time } = useConsole();
   const { sharing, others } = countUnlisted(match);
   const { rows, hold } = useHeldOrder(sortVerdicts(match.agents), ({ agent_id }) => agent_id);
-  // Of a decision in the past, contact is as old as it was then.
+  // A past decision shows contacts as old as they were then.
   const now = match.live ? time.shown.value : match.time;
   const more = [
     ...(sharing > 0 ? [`${formatCount(sharing, 'more agent shares', 'more agents share')} a tag`] : []),

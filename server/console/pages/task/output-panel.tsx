@@ -1,6 +1,6 @@
 /**
- * The output of a task: its end, followed while the task runs. A script of its own, which the page loads
- * behind all else; without output it shows nothing.
+ * The end of a task's output, followed while the task runs. The page loads this script after all others.
+ * Without output the panel shows nothing.
  */
 import type { OutputEnd, OutputPiece, Question, RequestId } from '@task-gateway/sdk';
 import type { VNode } from 'preact';
@@ -11,20 +11,19 @@ import { JsonTree } from '../../parts/json-tree.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { EMPTY_TAIL, extendTail, showOutput, type Tail, type TailBlock } from './output-tail.ts';
 
-/** Pieces are drawn together this often: a person reads no faster, and the page has time for all else. */
+/** How often pieces are drawn. A person reads no faster, and the page keeps time for other work. */
 const DRAW_EVERY_MS = 100;
-/** This close to the end counts as there: it stays in sight when more comes. */
+/** Within this distance of the end, the panel scrolls with new output. */
 const END_PX = 24;
 
 type Reading = { readonly tail: Tail; readonly note: string };
 
 type OutputProps = {
   readonly request_id: RequestId;
-  /** Gets the questions that the output leaves open. */
+  /** Called with the questions that the output leaves open. */
   readonly onQuestions: (open: readonly Question[]) => void;
 };
 
-/** The panel. */
 export function OutputPanel({ request_id, onQuestions }: OutputProps): VNode | null {
   const { polling } = useConsole();
   const { tail, note } = useOutput(request_id, polling.isPaused.value);
@@ -45,7 +44,7 @@ export function OutputPanel({ request_id, onQuestions }: OutputProps): VNode | n
       <div
         class="output"
         ref={box}
-        // A region that scrolls is reached by keyboard.
+        // `tabIndex` makes the region reachable by keyboard, so that a person can scroll it.
         {...{ tabIndex: 0, role: 'log', 'aria-label': 'Output', 'aria-live': 'off' }}
         onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
           isAtEnd.current = scrollHeight - scrollTop - clientHeight < END_PX;

@@ -1,13 +1,16 @@
 /**
- * The end of a task's output, as it is drawn: texts joined to blocks, data, questions with their answers, and
- * where the work began anew. An agent writes as much as it likes, so what is kept is bounded. Pure.
+ * The end of a task's output as it is drawn: joined texts, data, questions with their answers, and where the
+ * work began anew. An agent may write any amount, so the tail is bounded. Pure.
  */
 import type { OutputEnd, OutputPiece, Question, QuestionAnswer } from '@task-gateway/sdk';
 
-/** A part that is drawn at once; `id` counts them. A text ends with a line: each is laid out alone. */
+/**
+ * A part that is drawn by itself; `id` counts the parts. A text ends with a line, because each part has its
+ * own layout.
+ */
 export type TailBlock = {
   readonly id: number;
-  /** The work began anew behind it. */
+  /** Whether the work began anew after this block. */
   readonly isVoid: boolean;
 } & (
   | { readonly kind: 'text'; readonly text: string }
@@ -20,7 +23,7 @@ export type TailBlock = {
 export type Tail = {
   readonly blocks: readonly TailBlock[];
   readonly chars: number;
-  /** The end of the last text, if it means something only with the next one. */
+  /** The end of the last text, if it needs the next text to mean something. */
   readonly unfinished: string;
   /** Whether earlier blocks were left out. */
   readonly isCut: boolean;
@@ -28,7 +31,7 @@ export type Tail = {
   readonly last: number;
   /** The questions that wait for an answer. */
   readonly open: readonly Question[];
-  /** The end, once it was read. */
+  /** The end, once it has been read. */
   readonly end: OutputEnd | null;
 };
 
@@ -45,17 +48,17 @@ export const EMPTY_TAIL: Tail = {
 /** About as much as a person reads back: 128 KiB, or 400 blocks. */
 const CHARS_MAX = 131_072;
 const BLOCKS_MAX = 400;
-/** A text that is longer is cut: little of the page changes with each piece. */
+/** A longer text is cut into blocks, so that each piece changes little of the page. */
 const BLOCK_CHARS = 4_096;
-/** Sets the colours or the title of a terminal, or moves its cursor. */
+/** Sequences that set the colours or the title of a terminal, or move its cursor. */
 const SEQUENCES = /(?![\t\n\r])\p{Control}(?:\[[\d;?]*[ -/]*[@-~]|\][^\p{Control}]*\p{Control}\\?)/gu;
 const ESCAPE = '\u001b';
-/** An end that means something only with what follows: a carriage return, or half a sequence. */
+/** Ends that need what follows: a carriage return, or half a sequence. */
 const UNFINISHED = new RegExp(`(?:\\r|${ESCAPE}(?:\\[[\\d;?]*|\\][^\\p{Control}]{0,256})?)$`, 'u');
-/** Every character that is not seen, or turns what follows. */
+/** Characters that are invisible, or change the direction of what follows. */
 const HIDDEN = /(?![\t\n\r])\p{Control}|[\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 
-/** The tail with these pieces behind it. */
+/** Adds pieces to the tail. */
 export function extendTail(tail: Tail, pieces: readonly OutputPiece[]): Tail {
   const blocks = [...tail.blocks];
   let { chars, unfinished, isCut, last, open, end } = tail;
@@ -89,7 +92,7 @@ export function extendTail(tail: Tail, pieces: readonly OutputPiece[]): Tail {
   return { blocks, chars, unfinished, isCut, last, open, end };
 }
 
-/** The questions that are open behind a piece. An agent that begins anew has asked nothing yet. */
+/** The open questions after a piece. An agent that begins anew has asked nothing yet. */
 function updateOpen(open: readonly Question[], piece: OutputPiece): readonly Question[] {
   if (piece.reset || piece.end) return [];
   const key = piece.question?.key ?? piece.answer?.key;
@@ -100,7 +103,7 @@ function updateOpen(open: readonly Question[], piece: OutputPiece): readonly Que
 
 const countOn = (blocks: readonly TailBlock[]): number => (blocks.at(-1)?.id ?? 0) + 1;
 
-/** Adds a text; returns by how many characters the blocks have grown. */
+/** Adds a text. Returns by how many characters the blocks have grown. */
 function addText(blocks: TailBlock[], text: string): number {
   const before = blocks.at(-1);
   const beforeText = before?.kind === 'text' ? before.text : '';
@@ -114,14 +117,16 @@ function addText(blocks: TailBlock[], text: string): number {
   return whole.length - beforeText.length;
 }
 
-/** A carriage return overwrites its line, so that a bar of progress is one bar. */
+/** A carriage return overwrites its line, so that a progress bar stays one line. */
 function overwriteLines(text: string): string {
   if (!text.includes('\r')) return text;
   const lines = text.split('\n');
   return lines.map((line) => line.slice(line.lastIndexOf('\r') + 1)).join('\n');
 }
 
-/** Cuts a text behind lines, or where a line is too long, into parts of which the last one may grow. */
+/**
+ * Cuts a text into parts, behind lines or within a line that is too long. Only the last part may still grow.
+ */
 function cutLines(text: string): readonly string[] {
   const parts: string[] = [];
   let from = 0;
@@ -135,8 +140,8 @@ function cutLines(text: string): readonly string[] {
 }
 
 /**
- * The text without what a terminal obeys but carriage returns, and with the codes of characters that are not
- * seen or turn what follows.
+ * Removes what a terminal would obey, except carriage returns. Writes invisible or direction-changing
+ * characters as their codes.
  */
 export function showOutput(text: string): string {
   return text

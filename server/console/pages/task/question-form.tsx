@@ -1,6 +1,6 @@
 /**
- * The form of an open question: a field for each of its schema, with its limits and what is wrong with it.
- * The gateway checks the answer. Prompt and names are shown as text.
+ * The form of an open question: a field for each property of its schema, with its limits and what is wrong
+ * with it. The gateway checks the answer. Prompt and names are shown as text.
  */
 import {
   type AnswerField,
@@ -23,14 +23,13 @@ type Texts = Readonly<Record<string, string>>;
 type State = {
   readonly isBusy: boolean;
   readonly faults: readonly FieldError[];
-  /** Why it was not answered; or that it was, until the output says so too. */
+  /** Why the question was not answered; or that it was, until the output says so too. */
   readonly note: string;
 };
 
-/** A question without a schema has this one field, whose text is the answer. */
+/** A question without a schema has this one field, and its text is the answer. */
 const WHOLE: readonly (readonly [string, AnswerField])[] = [['', { type: 'string', title: 'Answer' }]];
 
-/** The form. */
 export function QuestionForm({ request_id, question }: QuestionFormProps): VNode {
   const { client, submitRefusal } = useConsole();
   const { key, prompt, schema } = question;
@@ -141,7 +140,7 @@ function AnswerInput({ id, name, field, isRequired, fault, text, onChange }: Ans
   );
 }
 
-/** The description, and the limits in words. */
+/** Describes a field: its description, and its limits in words. */
 function describeField(field: AnswerField, isRequired: boolean): string {
   const { type, description = '', minLength, maxLength, minimum, maximum } = field;
   const limits = [
@@ -158,12 +157,12 @@ function describeField(field: AnswerField, isRequired: boolean): string {
   return [showOutput(description), sentence].filter(Boolean).join(' ');
 }
 
-/** What the form shows first. */
+/** The texts that the form shows first. */
 function fillIn(fields: readonly (readonly [string, AnswerField])[]): Texts {
   return Object.fromEntries(fields.map(([name, field]) => [name, `${field.default ?? ''}`]));
 }
 
-/** The numbers that would arrive as others. */
+/** Finds numbers that would arrive with another value. */
 function findChanged(
   fields: readonly (readonly [string, AnswerField])[],
   texts: Texts,
@@ -177,7 +176,10 @@ function findChanged(
   });
 }
 
-/** The answer as the texts say it. The gateway says which text should be a number. */
+/**
+ * Builds the answer from the texts. A text that should be a number but is none is left for the gateway to
+ * refuse.
+ */
 function readTexts(
   fields: readonly (readonly [string, AnswerField])[],
   texts: Texts,
@@ -199,7 +201,7 @@ function readText({ type }: AnswerField, text: string): unknown {
   return Number.isFinite(number) ? number : text;
 }
 
-/** The JSON Pointer of a field; the empty name is the whole answer. */
+/** The JSON Pointer of a field. The empty name stands for the whole answer. */
 function pointerOf(name: string): string {
   return name === '' ? '/answer' : `/answer/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }

@@ -1,4 +1,4 @@
-/** The head of a task's page: what it is, its state, and what can be done with it. */
+/** The head of a task's page: what the task is, its state, and what can be done with it. */
 import type { Task, TaskExplanation } from '@task-gateway/sdk';
 import type { VNode } from 'preact';
 import { useConsole } from '../../gateway/console.ts';
@@ -26,7 +26,7 @@ export function checkOpen({ status }: { readonly status: string }): boolean {
   return status === 'pending' || status === 'running';
 }
 
-/** Where the page is, the state, the type, the id and the actions. */
+/** Draws the way back, the state, the type, the id and the actions. */
 export function TaskHead({ task, explanation, onCancel }: TaskHeadProps): VNode {
   const { changeRefusal } = useConsole();
   const { request_id, task_type, progress } = task;
@@ -64,7 +64,7 @@ export function TaskHead({ task, explanation, onCancel }: TaskHeadProps): VNode 
   );
 }
 
-/** The way back to the list. */
+/** Draws the way back to the list. */
 export function TaskCrumb({ request_id }: { readonly request_id: string }): VNode {
   return (
     <nav class="crumb" aria-label="Where">
@@ -77,7 +77,7 @@ export function TaskCrumb({ request_id }: { readonly request_id: string }): VNod
   );
 }
 
-/** The fields that the task was submitted with, the agent that has it, and its times. */
+/** Draws the submitted fields of the task, its agent, and its times. */
 export function TaskAbout({ task, explanation }: Omit<TaskHeadProps, 'onCancel'>): VNode {
   const { time } = useConsole();
   const { task_tags, agent_id, cli_session_id, create_time, timeout } = task;

@@ -1,15 +1,17 @@
-/** Where a task is: it waits, its agent has not taken it, it runs, or how it ended. Pure. */
+/** The state of a task: it waits, its agent has not taken it, it runs, or it has ended. Pure. */
 import type { Task, TaskExplanation } from '@task-gateway/sdk';
 import { stateOf } from '../../parts/chip.tsx';
 
 export type TaskState = {
-  /** As `stateOf()` has it. */
+  /** A state of `stateOf()`. */
   readonly state: string;
-  /** From when on an open task is counted, in epoch seconds: since it was assigned if it is not taken. */
+  /**
+   * Where the age of an open task begins, in epoch seconds: its submission or, if not taken, its assignment.
+   */
   readonly since: number;
 };
 
-/** The state of a task; without an explanation, which is read a moment later, by the task alone. */
+/** The state of a task. The explanation is read a moment later; until then the task alone decides. */
 export function describeState(
   { status, create_time }: Pick<Task, 'status' | 'create_time'>,
   explanation: Pick<TaskExplanation, 'outcome' | 'waiting' | 'acknowledged' | 'assigned_time'> | undefined,

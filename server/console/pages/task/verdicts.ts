@@ -4,7 +4,7 @@
  */
 import type { IconName } from '../../parts/icon.tsx';
 
-/** An agent of a match, as far as this page reads it. */
+/** The fields of a match's agent that this page reads. */
 export type VerdictAgent = {
   readonly agent_id: string;
   readonly shared_tags: readonly string[];
@@ -24,20 +24,17 @@ const VERDICTS: ReadonlyMap<string, Verdict> = new Map<string, Verdict>([
   ['has_this_task', { icon: 'processing', class: 't-run', word: 'Has this task' }],
 ]);
 
-/** A verdict in a shape, a word and a colour; one that is not known as it was received. */
+/** Describes a verdict by a shape, a word and a colour. An unknown verdict is shown as received. */
 export function describeVerdict(reason: string): Verdict {
   return VERDICTS.get(reason) ?? { icon: 'dot', class: 'muted', word: reason };
 }
 
-/** Verdicts, the nearest to taking the task first. */
+/** The verdicts, from the best chance of getting the task to the worst. */
 const RANKED: readonly string[] = [
   ...['has_this_task', 'eligible', 'refused_this_task', 'full', 'draining', 'offline', 'no_shared_tag'],
 ];
 
-/**
- * Agents in an order that a change of their load or contact leaves as it is: by verdict, then those that
- * share most tags, then by id.
- */
+/** Sorts agents by verdict, then by shared tags, then by id. So a change of load or contact moves no row. */
 export function sortVerdicts<Agent extends VerdictAgent>(agents: readonly Agent[]): readonly Agent[] {
   const rankOf = ({ reason }: Agent): number => {
     const rank = RANKED.indexOf(reason);
@@ -66,14 +63,14 @@ export function describeHelp({ reason, push_failing, drained_by_operator }: Verd
   return reason === 'no_shared_tag' ? 'Give it one of the task’s tags' : '';
 }
 
-/** One thing that helps, as the contract has it. */
+/** One thing that helps, as the contract defines it. */
 export type Remedy = {
   readonly kind: string;
   readonly tag: string | null;
   readonly agent_id: string | null;
   readonly seconds: number | null;
 };
-/** A tag that was asked for, and the nearest one that agents have. */
+/** A tag that was asked for, and the most similar tag that agents have. */
 export type AskedTag = { readonly tag: string; readonly similar: { readonly tag: string } | null };
 /** A button: its words (names in backquotes), and the form or the agent it leads to. */
 export type RemedyButton = {
@@ -88,8 +85,8 @@ export type RemedyButton = {
 };
 
 /**
- * The buttons of remedies; one that a page can't help with has none. `taskTags` are the task's, `asked` what
- * the match says of them.
+ * Lists the buttons of remedies. Remedies for which no page helps are left out. `taskTags` are the task's
+ * tags, `asked` is what the match says about them.
  */
 export function listRemedyButtons(
   remedies: readonly Remedy[],
@@ -125,14 +122,14 @@ export function listRemedyButtons(
   });
 }
 
-/** The tags with the one that `tag` is like replaced by it; where there is none, with it added. */
+/** Replaces the tag that is similar to `tag`; if there is none, adds `tag`. */
 function replaceTag(taskTags: readonly string[], asked: readonly AskedTag[], tag: string): readonly string[] {
   const missing = asked.find(({ similar }) => similar?.tag === tag)?.tag;
   const replaced = taskTags.map((one) => (one === missing ? tag : one));
   return [...new Set(replaced.includes(tag) ? replaced : [...replaced, tag])];
 }
 
-/** The query of the form for submitting a task again, changed as a button says. */
+/** Writes the query of the form that submits a task again, with the changes of a button. */
 export function writeFormQuery(
   request_id: string,
   {
@@ -146,7 +143,7 @@ export function writeFormQuery(
   return `?${query}`;
 }
 
-/** Agents that are not in the list of a match: how many share a tag, and how many share none. */
+/** Counts agents that a match does not list: `sharing` share a tag, `others` share none. */
 export function countUnlisted(match: {
   readonly agents_total: number;
   readonly sharing: { readonly agents: number };

@@ -1,6 +1,6 @@
 /**
- * Why a task did not run, or does not yet: one sentence, the tags with their agents, what helps as buttons,
- * and the agents with verdicts. `Ask again now` asks how it would be for the same tags at this moment.
+ * Why a task did not run, or does not yet: one sentence, the tags with their agents, buttons for what helps,
+ * and the agents with verdicts. `Ask again now` matches the same tags at this moment.
  */
 import type { MatchPreview, Task, TaskExplanation, TaskMatch } from '@task-gateway/sdk';
 import type { VNode } from 'preact';
@@ -19,7 +19,7 @@ import { listRemedyButtons, type Remedy, writeFormQuery } from './verdicts.ts';
 
 export type WhyProps = { readonly task: Task; readonly explanation: TaskExplanation };
 
-/** The panel; nothing where nothing need be said. */
+/** Draws the panel; nothing if there is nothing to explain. */
 export function Why({ task, explanation }: WhyProps): VNode | null {
   const { client } = useConsole();
   const [fresh, setFresh] = useState<MatchPreview | null>(null);

@@ -1,4 +1,4 @@
-/** The bar for what is selected: it floats, so nothing moves. */
+/** The bar for the selected tasks. It floats, so that nothing moves. */
 import type { VNode } from 'preact';
 import { formatLeast } from '../../parts/format.ts';
 import { Icon } from '../../parts/icon.tsx';
@@ -6,9 +6,9 @@ import { type ChosenCounts, countOpen } from './bulk.ts';
 
 export type BulkBarProps = {
   readonly counts: ChosenCounts;
-  /** Whether all that match are selected. */
+  /** Whether all matching tasks are selected. */
   readonly isWhole: boolean;
-  /** How many match: `60`, `1,000+`; null until they are counted. */
+  /** How many tasks match: `60`, `1,000+`; null until they are counted. */
   readonly matching: string | null;
   readonly changeRefusal: string | null;
   readonly submitRefusal: string | null;
@@ -18,7 +18,6 @@ export type BulkBarProps = {
   readonly onClear: () => void;
 };
 
-/** The bar. */
 export function BulkBar(props: BulkBarProps): VNode {
   const { counts, isWhole, matching, onSelectWhole, onClear } = props;
   return (

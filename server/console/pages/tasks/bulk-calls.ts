@@ -1,4 +1,7 @@
-/** The calls of actions on many tasks: which ids a filter means, and how one task is submitted again. */
+/**
+ * The calls of actions on many tasks: finding the ids that a filter means, cancelling, and submitting one
+ * task again.
+ */
 import type { Console } from '../../gateway/console.ts';
 import type { TaskFilterQuery } from '../../routing/filter.ts';
 import { buildAgain, writeAgainKey } from '../submission/submit-again.ts';
@@ -6,14 +9,17 @@ import { type CancelPage, IDS_MAX } from './bulk.ts';
 
 type Client = Console['client'];
 
-/** Names tasks: all that match a filter and were submitted before a time, or some by their ids. */
+/**
+ * The tasks of an action: all that match a filter, or tasks by their ids. Only tasks submitted before
+ * `createdBefore` count.
+ */
 export type BulkTarget =
   | { readonly kind: 'filter'; readonly filter: TaskFilterQuery; readonly createdBefore: number }
   | { readonly kind: 'ids'; readonly ids: readonly string[]; readonly createdBefore: number };
 
 /**
- * Returns what cancels one page of the target, or counts it in a dry run. Nothing submitted at or after its
- * time is touched.
+ * Creates the function that cancels one page of the target, or counts it in a dry run. Tasks submitted at or
+ * after `createdBefore` stay as they are.
  */
 export function createCancelPage(
   client: Client,
@@ -26,7 +32,8 @@ export function createCancelPage(
     return (cursor) =>
       client.cancelTasks({ filter, request_ids: null, created_before, dry_run, cursor }, signal);
   }
-  // Ids go in parts; the cursor of the next part is where it begins, unless the gateway named one.
+  // Ids are sent in parts. The cursor says where the part begins and, if the gateway returned a cursor of its
+  // own, that too.
   return async (cursor) => {
     const [start = 0, inner = ''] =
       cursor === null ? [] : [Number(cursor.split(' ')[0]), cursor.split(' ')[1]];
@@ -44,7 +51,7 @@ export function createCancelPage(
 /** How many rows one call reads. */
 const ROWS_LIMIT = 200;
 
-/** Lists the ids of the tasks of a target that have ended. */
+/** Lists the ids of the target's tasks that have ended. */
 export async function listEnded(
   client: Client,
   target: BulkTarget,
@@ -66,8 +73,8 @@ export async function listEnded(
 }
 
 /**
- * Submits a task again as it was. `time` is when it was confirmed: a repeat with the same one finds the task
- * that was created.
+ * Submits a task again unchanged. `time` is when a person confirmed it. A repeat with the same `time` finds
+ * the task that was created.
  */
 export async function submitOneAgain(
   client: Client,

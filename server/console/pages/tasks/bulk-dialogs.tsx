@@ -11,15 +11,15 @@ import { useDryRun } from './use-dry-run.ts';
 
 export type BulkDialogProps = {
   readonly counts: ChosenCounts;
-  /** The filter whose tasks are meant; null if they were selected one by one. */
+  /** The filter of the tasks; null if they were selected one by one. */
   readonly filter: readonly Token[] | null;
   readonly target: BulkTarget;
   readonly onClose: () => void;
-  /** Called with about how many tasks it is for. */
+  /** Called with the approximate number of tasks. */
   readonly onConfirm: (count: number) => void;
 };
 
-/** The filter as it is written. */
+/** Draws the filter as it is written. */
 function FilterBox({ filter }: { readonly filter: readonly Token[] | null }): VNode | null {
   if (filter === null) return null;
   const text =
@@ -30,8 +30,8 @@ function FilterBox({ filter }: { readonly filter: readonly Token[] | null }): VN
 }
 
 /**
- * Asks before tasks are cancelled. A dry run counts those of a filter first. From 1,000 tasks on the number
- * is typed.
+ * Asks before tasks are cancelled. For a filter, a dry run counts the tasks first. From 1,000 tasks on, a
+ * person must type the number.
  */
 export function CancelDialog({ counts, filter, target, onClose, onConfirm }: BulkDialogProps): VNode {
   const dryRun = useDryRun(target);

@@ -1,27 +1,27 @@
 /**
- * Actions on many tasks: what they will do, in words; their calls, one page or one task after another, with
- * progress and a stop. Pure but for the calls, which are given.
+ * Actions on many tasks: what they will do, in words, and their calls, one page or one task after another,
+ * with progress and a stop. Pure except for the calls, which are given.
  */
 import { formatCount, formatNumber } from '../../parts/format.ts';
 import type { TaskFilterQuery } from '../../routing/filter.ts';
 
-/** A task among those that are chosen. */
+/** A task that was chosen for an action. */
 export type ChosenTask = {
   readonly request_id: string;
   readonly status: string;
   /** Whether it waits for an agent. */
   readonly waiting: boolean;
 };
-/** How many are chosen, by what can be done with them. */
+/** How many tasks are chosen, by what can be done with them. */
 export type ChosenCounts = {
   readonly total: number;
   readonly waiting: number;
   readonly running: number;
   readonly ended: number;
-  /** Whether all that match were counted; otherwise there are at least this many. */
+  /** Whether all matching tasks were counted; if not, there are at least this many. */
   readonly complete: boolean;
 };
-/** From how many tasks on the number is typed before they are cancelled. */
+/** From this many tasks on, a person must type the number before they are cancelled. */
 export const TYPED_FROM = 1_000;
 /** The most ids that one call of `cancelTasks` takes. */
 export const IDS_MAX = 1_000;
@@ -35,7 +35,7 @@ export function countChosen(tasks: readonly ChosenTask[]): ChosenCounts {
   return { total, waiting, running, ended: total - waiting - running, complete: true };
 }
 
-/** Counts all that match a filter, from what `listTasks` returned for it. */
+/** Counts all tasks that match a filter, from what `listTasks` returned for it. */
 export function countMatching(
   counts: {
     readonly total: number;
@@ -50,7 +50,7 @@ export function countMatching(
   // An open task has no outcome.
   const isIn = (status: string): boolean =>
     filter.outcome === undefined && (filter.status?.includes(status) ?? true);
-  // Of those with the status running: they were assigned, and wait again.
+  // Tasks with the status running that wait for another agent.
   const again = Math.min(Math.max(counts.waiting - pending, 0), assigned);
   const { waiting: isWaiting, waiting_for_answer: isAsking } = filter;
   const waiting =
@@ -62,14 +62,13 @@ export function countMatching(
   return { total, waiting, running, ended: total - waiting - running, complete: counts.complete };
 }
 
-/** How many of them are open. */
 export function countOpen({ waiting, running }: ChosenCounts): number {
   return waiting + running;
 }
 
 /**
- * Announces a cancellation: `60 tasks match. 23 are open: 9 wait and 14 run.`, then how each kind ends.
- * `open` has the counts of a dry run, if there was one.
+ * Announces a cancellation: `60 tasks match. 23 are open: 9 wait and 14 run.`, then what happens to each
+ * kind. `open` is the count of a dry run, if there was one.
  */
 export function describeCancel(
   counts: ChosenCounts,
@@ -86,7 +85,7 @@ export function describeCancel(
     ...(waiting > 0 ? [`${formatNumber(waiting)} ${waiting === 1 ? 'waits' : 'wait'}`] : []),
     ...(running > 0 ? [`${formatNumber(running)} ${running === 1 ? 'runs' : 'run'}`] : []),
   ];
-  // The parts of another count are not those of this one.
+  // The parts are named only if they add up to this count.
   const split = open === waiting + running && open > 0 ? `: ${parts.join(' and ')}` : '';
   const opens = `${formatNumber(open)} ${open === 1 ? 'is' : 'are'} open${split}.`;
   const become = `${open === 1 ? 'It ends' : 'They end'} as \`cancelled by user\`, and ${
@@ -115,7 +114,7 @@ export type BulkEnd<Totals> =
   | { readonly kind: 'failed'; readonly totals: Totals; readonly error: unknown };
 
 /**
- * Cancels page after page until there is no other, the signal fires or a page fails. `onTotals` gets the
+ * Cancels page after page until there are no more, the signal fires or a page fails. `onTotals` gets the
  * totals after each page.
  */
 export async function cancelPages(
@@ -144,7 +143,7 @@ export async function cancelPages(
   return { kind: 'finished', totals };
 }
 
-/** Says after a cancellation how many tasks it ended: `19 cancelled, 4 had ended already.` */
+/** Says how many tasks a cancellation ended: `19 cancelled, 4 had ended already.` */
 export function describeCancelled({ kind, totals }: BulkEnd<CancelTotals>): string {
   const { cancelled, already_ended, not_found } = totals;
   const parts = [
@@ -157,12 +156,12 @@ export function describeCancelled({ kind, totals }: BulkEnd<CancelTotals>): stri
   return kind === 'failed' ? `Not finished: ${sentence}` : sentence;
 }
 
-/** Tasks that were submitted again, so far. */
+/** How many tasks were submitted again so far, and how many failed. */
 export type AgainTotals = { readonly submitted: number; readonly failed: number };
 
 /**
- * Submits tasks again, one after another, until the signal fires. A task that can't be submitted does not
- * stop the others; `onTotals` gets the totals after each.
+ * Submits tasks again, one after another, until the signal fires. A failure does not stop the others.
+ * `onTotals` gets the totals after each task.
  */
 export async function submitEach(
   ids: readonly string[],

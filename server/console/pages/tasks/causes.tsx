@@ -1,28 +1,30 @@
-/** The list of failed tasks by cause: those that the overview counts, as far as the filter matches them. */
+/** Failed tasks by cause: the groups of the overview that the filter matches. */
 import type { VNode } from 'preact';
 import { useConsole } from '../../gateway/console.ts';
 import { readValue, type Token } from '../../routing/filter.ts';
 import { FailureTable } from '../overview/failure-table.tsx';
 import { readSegments } from './task-segments.ts';
 
-/** What a group has, and what all failed tasks have in common. The two times become `ended=15m`. */
+/** The filters that a group can answer. The two times become `ended=15m`. */
 const GROUPED_KEYS = 'type agent outcome status waiting waiting_for_answer since ended'.split(' ');
 
-/** Whether the filter shows failed tasks alone, by what a group has: these can be grouped. */
+/**
+ * Whether the filter shows only failed tasks and has only `GROUPED_KEYS`, so that its tasks can be grouped.
+ */
 export function canGroup(tokens: readonly Token[]): boolean {
   const segments = readSegments(tokens);
   const isOfGroups = tokens.every(({ key }) => GROUPED_KEYS.includes(key));
   return isOfGroups && segments.length === 1 && segments[0] === 'failed';
 }
 
-/** Whether it shows just the tasks that the groups count. */
+/** Whether the filter shows exactly the tasks that the groups count. */
 export function isGrouped(tokens: readonly Token[]): boolean {
   return canGroup(tokens) && readValue(tokens, 'since') === null && readValue(tokens, 'ended') === '15m';
 }
 
 type SwitchProps = { readonly isOn: boolean; readonly onToggle: () => void };
 
-/** The button that groups them, and back. */
+/** Draws the button that switches between groups and tasks. */
 export function CauseSwitch({ isOn, onToggle }: SwitchProps): VNode {
   return (
     <fieldset class="seg" aria-label="Grouping">
@@ -33,7 +35,6 @@ export function CauseSwitch({ isOn, onToggle }: SwitchProps): VNode {
   );
 }
 
-/** The groups. */
 export function CausePanel({ tokens }: { readonly tokens: readonly Token[] }): VNode {
   const { overview, time } = useConsole();
   const read = overview.value.value;

@@ -1,4 +1,4 @@
-/** Stands in the list if no task matches, and says which filters to remove. */
+/** Shown in the list if no task matches, with the filters that may be removed. */
 import type { VNode } from 'preact';
 import { COUNTS_MS } from '../../gateway/client.ts';
 import { useConsole, useWatch } from '../../gateway/console.ts';
@@ -9,11 +9,10 @@ import { describeTotal } from './total-words.ts';
 export type NoRowsProps = {
   readonly tokens: readonly Token[];
   readonly onChange: (tokens: readonly Token[]) => void;
-  /** Whether tasks remain that were not looked at. */
+  /** Whether there are tasks that were not looked at. */
   readonly hasMore: boolean;
 };
 
-/** The sentence, with the ways out of it. */
 export function NoRows({ tokens, onChange, hasMore }: NoRowsProps): VNode {
   const { client } = useConsole();
   const kept = useWatch('all tasks', client.readTaskCounts({}), COUNTS_MS).value.value;

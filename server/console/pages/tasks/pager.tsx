@@ -1,4 +1,4 @@
-/** The pages of the list: where these rows stand, the newer and the older ones. */
+/** The pages of the list: where its rows stand, and the buttons to newer and older ones. */
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { useConsole } from '../../gateway/console.ts';
@@ -16,15 +16,14 @@ export type PagerProps = {
   readonly cursor: string | null;
 };
 
-/** How many rows stand before those of a cursor, for the cursors that this page has made. */
+/** How many rows stand before a cursor, for each cursor that this page has made. */
 const before = new Map<string, number>();
 
-/** Whether the listing of tasks is by their creation, the newest first. */
+/** Whether the tasks are listed by creation, newest first. */
 export function isByCreation(tokens: readonly Token[]): boolean {
   return readValue(tokens, 'ended') === null && readValue(tokens, 'waiting_for_answer') !== 'true';
 }
 
-/** The range and the buttons. */
 export function Pager({ tasks, tokens, cursor }: PagerProps): VNode {
   const { client, time } = useConsole();
   const [isBusy, setBusy] = useState(false);
@@ -35,7 +34,7 @@ export function Pager({ tasks, tokens, cursor }: PagerProps): VNode {
     skipped === undefined || shown === 0
       ? `${formatNumber(shown)} rows`
       : `${formatNumber(skipped + 1)} to ${formatNumber(skipped + shown)}`;
-  /** The next page begins behind the rows that are shown, not behind those that were read. */
+  /** The next page begins behind the shown rows, not behind all rows that were read. */
   const showOlder = async (): Promise<void> => {
     setBusy(true);
     try {

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact';
 import { readPairs, showText } from '../../parts/json-model.ts';
 
-/** JSON of an object as `key value` pairs, as far as one row goes. */
+/** Draws JSON of an object as `key value` pairs, as many as fit into one row. */
 export function Pairs({ text }: { readonly text: string }): VNode {
   const pairs = readPairs(text);
   if (pairs === null) return <span class="cut payload">{showText(text)}</span>;

@@ -5,7 +5,7 @@ import { formatDuration } from '../../parts/format.ts';
 import { showText } from '../../parts/json-model.ts';
 import { Pairs } from './pairs.tsx';
 
-/** The reason where it says more than the state, else the beginning of the payload as keys and values. */
+/** Draws the reason if it says more than the state, else the beginning of the payload as keys and values. */
 export function PayloadOrError({ row }: { readonly row: TaskRow }): VNode {
   const reason = describeReason(row);
   if (reason !== null) {
@@ -19,8 +19,7 @@ export function PayloadOrError({ row }: { readonly row: TaskRow }): VNode {
 }
 
 /**
- * Why a task failed; null where its state says it already: it succeeded, was cancelled or found no agent.
- * Pure.
+ * Says why a task failed; null if its state says enough: it succeeded, was cancelled or found no agent. Pure.
  */
 export function describeReason(
   row: Pick<TaskRow, 'outcome' | 'error_info' | 'create_time' | 'deadline_time'>,

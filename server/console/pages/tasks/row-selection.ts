@@ -2,22 +2,21 @@
 
 export type RowSelection = {
   readonly ids: ReadonlySet<string>;
-  /** The row toggled last, from which a range begins. */
+  /** The row that was toggled last, where a range begins. */
   readonly anchor: string | null;
-  /** Whether all that match are selected, also those of other pages. */
+  /** Whether all matching tasks are selected, even those of other pages. */
   readonly isWhole: boolean;
 };
 
 export const NO_SELECTION: RowSelection = { ids: new Set(), anchor: null, isWhole: false };
 
-/** Toggles one row. */
 export function toggleRow({ ids }: RowSelection, id: string): RowSelection {
   const next = new Set(ids);
   if (!next.delete(id)) next.add(id);
   return { ids: next, anchor: id, isWhole: false };
 }
 
-/** Selects all rows between the one toggled last and this one, in the order shown. */
+/** Selects all rows from the last toggled one to this one, in the order shown. */
 export function selectRange(selection: RowSelection, id: string, shown: readonly string[]): RowSelection {
   const from = selection.anchor === null ? -1 : shown.indexOf(selection.anchor);
   const to = shown.indexOf(id);
@@ -32,7 +31,7 @@ export function togglePage({ ids }: RowSelection, shown: readonly string[]): Row
   return areAll ? NO_SELECTION : { ids: new Set(shown), anchor: null, isWhole: false };
 }
 
-/** Selects all that match, beyond the page too. */
+/** Selects all matching tasks, even those of other pages. */
 export function selectWhole(shown: readonly string[]): RowSelection {
   return { ids: new Set(shown), anchor: null, isWhole: true };
 }

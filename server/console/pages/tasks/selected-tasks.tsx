@@ -1,4 +1,4 @@
-/** The bar for the selected tasks, its dialogs, and what they run. */
+/** The bar for the selected tasks, its dialogs, and the actions they run. */
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { useConsole } from '../../gateway/console.ts';
@@ -25,14 +25,16 @@ export type SelectedTasksProps = {
   readonly onFinished: (cancelled: readonly string[]) => void;
 };
 
-/** The question of the dialog: fixed when it opens, so that nothing changes while a person reads it. */
+/**
+ * The question of the dialog. It is fixed when the dialog opens, so that nothing changes while a person
+ * reads.
+ */
 type Question = {
   readonly kind: 'cancel' | 'again';
   readonly counts: ChosenCounts;
   readonly target: BulkTarget;
 };
 
-/** The bar and its dialogs. */
 export function SelectedTasks({
   tokens,
   selection,
@@ -47,7 +49,7 @@ export function SelectedTasks({
   const selected = rows.filter(({ id }) => selection.ids.has(id)).map(({ row }) => row);
   const isWhole = selection.isWhole && counts !== undefined;
   const chosen = isWhole ? countMatching(counts, buildTaskQuery(tokens, counts.time)) : countChosen(selected);
-  /** The tasks that are meant, as they are counted now. */
+  /** Describes the tasks of the action, as they are counted now. */
   const chooseTarget = (isTerminal: boolean): BulkTarget => {
     const createdBefore = isWhole ? counts.time : time.now.peek() + 1;
     if (isWhole) return { kind: 'filter', filter: buildTaskQuery(tokens, counts.time), createdBefore };

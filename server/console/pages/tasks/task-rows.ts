@@ -1,6 +1,6 @@
 /**
- * Reads the rows of the list: the pages that were looked at without finding enough are followed, and what is
- * read is kept in its frozen order.
+ * Reads the rows of the list. If a page has too few matches, the next pages are read too. Rows keep their
+ * order.
  */
 import { useRef, useState } from 'preact/hooks';
 import { COUNTS_MS } from '../../gateway/client.ts';
@@ -11,11 +11,11 @@ import { stateOf } from '../../parts/chip.tsx';
 import { type FrozenList, useFrozenList } from '../../parts/frozen-list.ts';
 import { buildTaskQuery, type Token } from '../../routing/filter.ts';
 
-/** Rows of one page. */
+/** How many rows a page has. */
 export const PAGE_SIZE = 50;
-/** More are read than are shown, so that rows stay current while new ones come before them. */
+/** More rows are read than shown, so that shown rows stay current while new ones come before them. */
 const READ_LIMIT = 100;
-/** So many calls are made for one read where the gateway examines tasks that do not match. */
+/** How many calls one read makes if the gateway looks at many tasks that do not match. */
 const CALLS_MAX = 4;
 
 export type TaskList = {
@@ -28,11 +28,11 @@ export type TaskList = {
   showNew(): void;
   /** Shows tasks as cancelled at once, before they are read again. */
   noteCancelled(ids: readonly string[]): void;
-  /** Whether rows follow behind those shown. */
+  /** Whether rows follow after those that are shown. */
   readonly hasOlder: boolean;
 };
 
-/** As `stateOf()` has it, or `asking` while the task waits for an answer. */
+/** The state of `stateOf()`, or `asking` while the task waits for an answer. */
 export function stateOfRow(row: TaskRow): string {
   return row.waiting_for_answer ? 'asking' : stateOf(row);
 }
@@ -40,7 +40,7 @@ export function stateOfRow(row: TaskRow): string {
 const idOf = (row: TaskRow): string => row.request_id;
 const rowsOf = ({ tasks, next_cursor }: TaskPage) => ({ rows: tasks, isComplete: next_cursor === null });
 
-/** The rows and counts of a filter, from a cursor on, while the page is shown. */
+/** Keeps the rows and counts of a filter, from a cursor on, while the page is shown. */
 export function useTaskList(tokens: readonly Token[], cursor: string | null): TaskList {
   const { client, time } = useConsole();
   const key = JSON.stringify([tokens, cursor]);
@@ -84,7 +84,7 @@ export function useTaskList(tokens: readonly Token[], cursor: string | null): Ta
   };
 }
 
-/** The list with the tasks that were cancelled here, of which no read said so yet. Pure. */
+/** Marks tasks that were cancelled here as cancelled, until a read says so. Pure. */
 export function patchCancelled(
   list: FrozenList<TaskRow>,
   cancelled: ReadonlyMap<string, number>,
@@ -100,7 +100,7 @@ export function patchCancelled(
   return { ...list, shown };
 }
 
-/** A read that goes on with the next cursor until a page is full, or enough calls were made. */
+/** Creates a read that continues with the next cursor until a page is full or enough calls were made. */
 function followPages(
   readPage: (cursor: string | null) => Read<TaskPage>,
   first: string | null,
@@ -115,7 +115,7 @@ function followPages(
       if (more === 'unchanged') break;
       value = { ...more.value, tasks: [...value.tasks, ...more.value.tasks] };
     }
-    // A change of a later page does not change the ETag of the first.
+    // Without an ETag, because that of the first page says nothing about later pages.
     return value === found.value ? found : { value, etag: null };
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The buttons above the list of tasks: which of the six groups a filter shows, the filter that shows some of
- * them, and how many tasks each has. Pure.
+ * The buttons above the list of tasks: which of the six groups a filter shows, the filter that shows some
+ * groups, and how many tasks each group has. Pure.
  *
  *   waiting     waits for an agent, also after one did not take it     `waiting=true`
  *   running     is assigned to an agent                                `status=running&waiting=false`
@@ -14,7 +14,7 @@ import { addToken, readValue, removeToken, type Token } from '../../routing/filt
 export type TaskSegment = 'waiting' | 'running' | 'success' | 'failed' | 'no_agent' | 'cancelled';
 
 const SEGMENTS: readonly TaskSegment[] = ['waiting', 'running', 'success', 'failed', 'no_agent', 'cancelled'];
-/** The outcomes of each group of tasks that ended, by status. */
+/** The status and the outcomes of each group of ended tasks. */
 const ENDED = {
   success: { status: 'success', outcomes: ['success'] },
   failed: { status: 'failed', outcomes: ['failed', 'timeout', 'agent_lost'] },
@@ -65,15 +65,15 @@ export function readSegments(tokens: readonly Token[]): readonly TaskSegment[] {
     no_agent: hasEnded('no_agent'),
     cancelled: hasEnded('cancelled'),
   };
-  // Those that wait for an answer run.
+  // Tasks that wait for an answer are running.
   const isAsking = readValue(tokens, 'waiting_for_answer') === 'true';
   return SEGMENTS.filter((name) => isShown[name] && (name === 'running' || !isAsking));
 }
 
 /**
- * The filter behind a press of a button. Without a filter all are shown, so that the first press shows that
- * group alone; all or none is no filter. Groups that no filter can ask for together (waiting, and failed) are
- * not combined: the one that was pressed is shown alone.
+ * The filter after a press of a button. Without a filter all groups are shown, so the first press shows that
+ * group alone. All groups or no group is no filter. Groups that one filter cannot combine, such as waiting
+ * and failed, are not combined: the pressed group is shown alone.
  */
 export function toggleSegment(tokens: readonly Token[], name: TaskSegment): readonly Token[] {
   const shown = readSegments(tokens);
@@ -84,7 +84,7 @@ export function toggleSegment(tokens: readonly Token[], name: TaskSegment): read
   return writeSegments(tokens, next) ?? writeSegments(tokens, isOff ? ended : [name]) ?? tokens;
 }
 
-/** The tokens with the filter of some groups; null if no filter shows just these. */
+/** Writes a filter for exactly these groups; null if there is no such filter. */
 function writeSegments(tokens: readonly Token[], chosen: readonly TaskSegment[]): readonly Token[] | null {
   const found = writeFilter(chosen);
   if (found === null) return null;
@@ -102,7 +102,7 @@ function writeFilter(chosen: readonly TaskSegment[]): SegmentFilter | null {
   if (chosen.length === 0 || chosen.length === SEGMENTS.length) return {};
   if (waits && !runs) return chosen.length === 1 ? { waiting: 'true' } : null;
   if (fails !== cancels || fails !== unmatched) {
-    // Only their outcomes are different, and an open task has none.
+    // These groups differ only in their outcomes, which an open task does not have.
     if (runs) return null;
     const outcomes = (['success', 'failed', 'no_agent', 'cancelled'] as const)
       .filter((name) => chosen.includes(name))

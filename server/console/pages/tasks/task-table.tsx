@@ -1,4 +1,4 @@
-/** The rows of the list of tasks, with the beginning of each payload or its error. */
+/** The rows of the list of tasks, each with the beginning of its payload or with its error. */
 import type { VNode } from 'preact';
 import { useConsole } from '../../gateway/console.ts';
 import type { TaskRow } from '../../gateway/shapes.ts';
@@ -16,7 +16,7 @@ import { stateOfRow } from './task-rows.ts';
 export type TaskTableProps = {
   readonly rows: readonly ShownRow<TaskRow>[];
   readonly selection: RowSelection;
-  /** Columns that one exact filter pins: `type`, `tag`, `agent`. */
+  /** Columns in which an exact filter allows only one value: `type`, `tag`, `agent`. */
   readonly pinned: ReadonlySet<string>;
   /** Tags that no agent has. */
   readonly missingTags: ReadonlySet<string>;
@@ -24,10 +24,9 @@ export type TaskTableProps = {
   readonly onTogglePage: () => void;
 };
 
-/** A wait from here on is coloured, and a push that was not taken for this long. */
+/** From this many seconds on, a wait or an untaken push is coloured. */
 const LONG_WAIT_SECONDS = 30;
 
-/** The table. */
 export function TaskTable(props: TaskTableProps): VNode {
   const { rows, selection, pinned, onTogglePage } = props;
   const areAll = rows.length > 0 && rows.every(({ id }) => selection.ids.has(id));
@@ -127,7 +126,7 @@ function TaskTableRow(props: TaskTableProps & { readonly shown: ShownRow<TaskRow
   );
 }
 
-/** How long a task waits, was not taken, runs or took. */
+/** Draws how long a task waits, is not taken, runs or took. */
 function Took({ row, isMissing }: { readonly row: TaskRow; readonly isMissing: boolean }): VNode {
   const { time } = useConsole();
   const { create_time, ended_time, assigned_time } = row;

@@ -1,7 +1,9 @@
 /** How many tasks there are, in words. Pure. */
 import { formatLeast } from '../../parts/format.ts';
 
-/** `60 tasks match`, `1 task matches`, `1,000+ tasks match`; of all of them `60 tasks are kept`. */
+/**
+ * Writes `60 tasks match`, `1 task matches`, `1,000+ tasks match`; without a filter `60 tasks are kept`.
+ */
 export function describeTotal(
   { total, complete }: { readonly total: number; readonly complete: boolean },
   hasFilter: boolean,

@@ -1,4 +1,4 @@
-/** Runs an action on many tasks: its progress in words, its stop, and a toast with what became of it. */
+/** Runs an action on many tasks. It shows the progress in words, offers a stop, and ends with a toast. */
 import { useConsole } from '../../gateway/console.ts';
 import { describeError } from '../../parts/describe-error.ts';
 import { formatCount, formatNumber } from '../../parts/format.ts';
@@ -9,15 +9,15 @@ import { type BulkTarget, createCancelPage, listEnded, submitOneAgain } from './
 
 export type Bulk = {
   /**
-   * Cancels the open tasks of a target, about `open` of them. Resolves with whether it has cancelled just so
-   * many: none had ended before.
+   * Cancels the open tasks of a target, about `open` of them. Resolves with true if it cancelled exactly that
+   * many.
    */
   cancel(target: BulkTarget, open: number): Promise<boolean>;
   /** Submits the ended tasks of a target again, about `ended` of them. */
   submitAgain(target: BulkTarget, ended: number): Promise<void>;
 };
 
-/** The actions. One that runs goes on when the page is left. */
+/** The actions. A running action continues when the page is left. */
 export function useBulk(): Bulk {
   const { client, time } = useConsole();
 
@@ -40,7 +40,7 @@ export function useBulk(): Bulk {
     cancel: (target, open) =>
       run(async (signal, show) => {
         show(`Cancelling ${formatCount(open, 'task')}`);
-        // A call that was sent is awaited: a stop is between two pages.
+        // Stop takes effect between two pages: a call that was sent is awaited.
         const readPage = createCancelPage(client, target, { signal: new AbortController().signal });
         const end = await cancelPages(readPage, signal, ({ cancelled }) =>
           show(`Cancelled ${formatNumber(cancelled)} of ${formatNumber(open)}`),

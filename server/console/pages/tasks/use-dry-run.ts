@@ -1,10 +1,10 @@
-/** Counts what a cancellation would do before it is confirmed: the calls of it, as a dry run. */
+/** Counts what a cancellation would do before it is confirmed. It makes the same calls, as a dry run. */
 import { useEffect, useState } from 'preact/hooks';
 import { useConsole } from '../../gateway/console.ts';
 import { cancelPages } from './bulk.ts';
 import { type BulkTarget, createCancelPage } from './bulk-calls.ts';
 
-/** `open` are the tasks counted so far; all of them unless it is still counting or has failed. */
+/** `open` is how many open tasks were counted so far. If `kind` is `counted`, these are all. */
 export type DryRun = {
   readonly kind: 'counting' | 'counted' | 'failed';
   readonly open: number;

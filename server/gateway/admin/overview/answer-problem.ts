@@ -1,6 +1,6 @@
 /**
- * The note that tasks wait for an answer. It names the one that has waited longest: one task is read for it,
- * however many wait.
+ * The note of the overview that tasks wait for an answer. It names the task that has waited longest, so only
+ * one task is read, however many wait.
  */
 import { findOpenQuestion } from '../../../domain/asking.ts';
 import type { OverviewProblem } from '../../../ports/admin.ts';
@@ -8,7 +8,7 @@ import type { Store } from '../../../ports/store.ts';
 import { readIfWhole } from '../../tasks/read-task.ts';
 import { countOf, createProblem, describeSince } from './problem-words.ts';
 
-/** The open question that was asked first of all, and its task. */
+/** The open question that was asked before all others, with its task. */
 export type FirstQuestion = {
   readonly request_id: string;
   readonly agent_id: string | null;
@@ -17,11 +17,11 @@ export type FirstQuestion = {
   readonly deadlineMs: number;
 };
 
-/** Finds it; null where no task waits for an answer. */
+/** Finds the question that was asked first; null if no task waits for an answer. */
 export async function findFirstQuestion(store: Pick<Store, 'list' | 'get'>): Promise<FirstQuestion | null> {
   const [first] = (await store.list('waitingForAnswer', {}, { limit: 1 })).items;
   const state = first && (await readIfWhole(store, first.request_id))?.value;
-  // The answer may have come in between.
+  // The question may have been answered since the listing was read.
   const question = state && findOpenQuestion(state);
   if (!question) return null;
   const { agent_id, deadlineMs } = state;
@@ -29,7 +29,7 @@ export async function findFirstQuestion(store: Pick<Store, 'list' | 'get'>): Pro
   return { request_id: first.request_id, agent_id, key, askedMs, deadlineMs };
 }
 
-/** `count`: of the tasks that wait. */
+/** Describes the note. `count` is how many tasks wait for an answer. */
 export function describeFirstQuestion(
   { request_id, agent_id, key, askedMs, deadlineMs }: FirstQuestion,
   count: number,

@@ -1,13 +1,13 @@
 /**
- * The failures as the overview has them, and the problems of those that fail: an agent at which tasks of one
- * type fail, a type that fails everywhere. The thresholds, and in one table the texts and remedies.
+ * The failures that the overview shows, and the problems that follow from them: an agent at which tasks of
+ * one type fail, and a type that fails everywhere. It holds the thresholds, the texts and the remedies.
  *
- *   agent_failing   its last five tasks of the type failed, or half of ten or more, and it is not offline:
- *                   then its silence is the problem
- *   type_failing    the same of all tasks of the type, and at every agent at least half failed, of two or
- *                   more agents. It stands for the agents: none of them is named for this type
+ *   agent_failing   the agent's last five tasks of the type failed, or at least half of ten or more. Offline
+ *                   agents are left out: their silence is the problem then
+ *   type_failing    the same holds for all tasks of the type, two or more agents had such tasks, and at least
+ *                   half of them failed at each. It replaces the problems of these agents
  *
- * Either is a problem as long as it goes on: until five minutes after the last failure. Then it is a warning.
+ * Each is a problem until five minutes after the last failure; then it is a warning.
  */
 import type { EndedTally, Failures } from '../../../domain/failures.ts';
 import { cutText } from '../../../domain/payload-preview.ts';
@@ -20,12 +20,12 @@ const ENDED_MIN = 10;
 const FAILED_SHARE = 0.5;
 const GOES_ON_MS = 5 * 60_000;
 const AGENTS_MIN = 2;
-/** Problems of one kind. */
+/** How many problems of one kind are shown. */
 const SHOWN_MAX = 10;
 const ERROR_SHOWN_CHARS = 120;
 const GROUPS_MAX = 50;
 
-/** A tally of which the last failure is known: there is one. */
+/** A tally with at least one failure. */
 type Failing = EndedTally & { readonly last: NonNullable<EndedTally['last']> };
 
 const DRAIN_IT =
@@ -45,13 +45,13 @@ const TEXTS = {
   },
 } as const;
 
-/** `5 in a row, the last with: no space left` or `6 of 11, …`. */
+/** For example, `5 in a row, the last with: no space left`, or `6 of 11, …`. */
 function describeTally({ inRow, failed, ended, last: { error, outcome } }: Failing): string {
   const counts = inRow >= IN_ROW_MIN ? `${inRow} in a row` : `${failed} of ${ended}`;
   return `${counts}, the last with: ${describeError(error ?? outcome)}`;
 }
 
-/** In one line, without a full stop at its end and without marks of code. */
+/** Writes an error as one line, without backticks and without a full stop at its end. */
 function describeError(error: string): string {
   const line = cutText(error.replace(/\s/g, ' ').replaceAll('`', "'"), ERROR_SHOWN_CHARS).trim();
   return line.endsWith('.') ? line.slice(0, -1) : line;
@@ -61,7 +61,6 @@ function seeTask({ request_id }: Failing['last']): string {
   return `One of the tasks is \`${request_id}\`.`;
 }
 
-/** The failures as the overview has them. */
 export function describeFailures({ sinceMs, ended, failed, groups }: Failures): RecentFailures {
   return {
     since: sinceMs === null ? null : sinceMs / 1_000,
@@ -77,15 +76,14 @@ export function describeFailures({ sinceMs, ended, failed, groups }: Failures): 
   };
 }
 
-/** The failed tasks of an agent. */
 export type AgentFailures = {
-  /** How many tasks were lost with it. */
+  /** How many tasks were lost with the agent. */
   readonly lost: number;
-  /** If at least half of its tasks of a type failed for one cause: a sentence that says so; else empty. */
+  /** A sentence, if at least half of the agent's tasks of one type failed for one cause; else empty. */
   readonly failed: string;
 };
 
-/** By agent; those without failures are not there. */
+/** Finds the failures of each agent. Agents without failures are left out. */
 export function findAgentFailures({ groups }: Pick<Failures, 'groups'>): ReadonlyMap<string, AgentFailures> {
   const found = new Map<string, AgentFailures>();
   for (const { agent_id, outcome, type, count, ended, error } of groups) {
@@ -102,7 +100,7 @@ export function findAgentFailures({ groups }: Pick<Failures, 'groups'>): Readonl
   return found;
 }
 
-/** The problems, first those of types; each kind by how many tasks failed. */
+/** Lists problems of types, then problems of agents; within each kind, the most failed tasks come first. */
 export function listFailureProblems(
   { tallies }: Pick<Failures, 'tallies'>,
   nowMs: number,
@@ -144,7 +142,7 @@ function failsEverywhere(ofType: readonly EndedTally[]): boolean {
   return agents.length >= AGENTS_MIN && agents.every(({ ended, failed }) => failed >= FAILED_SHARE * ended);
 }
 
-/** The tally of all tasks of a type. A row is only one of all agents if none of them succeeded. */
+/** Adds up the tallies of one type. `inRow` counts only if no agent had a success. */
 function sumTallies(ofType: readonly EndedTally[]): EndedTally | null {
   const [first] = ofType;
   if (!first) return null;
@@ -165,7 +163,7 @@ function sumTallies(ofType: readonly EndedTally[]): EndedTally | null {
   };
 }
 
-/** An agent that is not registered any more, or offline, fails nothing now. */
+/** Whether the agent is registered and not offline. No tasks fail at other agents now. */
 function isOnline(agent_id: string | null, agentIndex: Pick<AgentIndex, 'find'>): boolean {
   const record = agent_id === null ? undefined : agentIndex.find(agent_id);
   return record !== undefined && record.offlineMs === null && record.unregisteredMs === null;

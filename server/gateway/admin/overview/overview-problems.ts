@@ -1,6 +1,6 @@
 /**
- * Lists the problems of now for the overview, each with its remedy, the most urgent first: at most 50. For
- * example, if 1,000 agents fail, it lists 10.
+ * Lists the present problems for the overview, each with its remedy. The most urgent come first, at most 50.
+ * Each kind is shown at most 10 times, even if 1,000 agents fail.
  */
 
 import { adviseOnPushError, END_DRAIN } from '../../../domain/advice-words.ts';
@@ -18,14 +18,13 @@ import { countOf, createProblem, describeSince } from './problem-words.ts';
 import { listTagProblems, type TagProblemSources } from './tag-problems.ts';
 
 const PROBLEMS_MAX = 50;
-/** Problems of one kind. */
+/** How many problems of one kind are shown. */
 const SHOWN_MAX = 10;
-/** From this share of a limit on it is nearly reached. */
+/** A limit counts as nearly reached from this share on. */
 const NEAR_LIMIT_SHARE = 0.8;
 
-/** The readings on which the problems rest. */
 export type ProblemSources = TagProblemSources & {
-  /** Those of the failures, and what is known of the failures of each agent. */
+  /** The problems that follow from failures; `ofAgents` has the failures of each agent. */
   readonly failing: readonly OverviewProblem[];
   readonly ofAgents: ReadonlyMap<string, AgentFailures>;
   readonly agentIndex: Pick<AgentIndex, 'findSimilarTags' | 'findTag' | 'all'>;
@@ -34,19 +33,18 @@ export type ProblemSources = TagProblemSources & {
   readonly counts: Pick<TaskCounts, 'waitingForAnswer'>;
   readonly isSecretPublic: boolean;
   readonly isMetricsPublic: boolean;
-  /** The limited things, with how many there are. */
+  /** The limits of the settings, each with its present count. */
   readonly limits: readonly Limit[];
 };
 
 type Limit = {
-  /** As a sentence has it: `open tasks`. */
+  /** The plural that the sentence uses, such as `open tasks`. */
   readonly what: string;
   readonly setting: string;
   readonly count: number;
   readonly max: number;
 };
 
-/** The problem that the store does not respond. */
 export function describeStoreDown(sinceMs: number, error: string): OverviewProblem {
   return createProblem('store_down', 'problem', {
     since: sinceMs / 1_000,
@@ -57,7 +55,7 @@ export function describeStoreDown(sinceMs: number, error: string): OverviewProbl
 
 const URGENCY: readonly string[] = ['problem', 'warning', 'note'];
 
-/** All but that of the store. Of equally urgent ones, those that name an agent or a type come before tags. */
+/** Lists all problems but `store_down`. Among equally urgent ones, agents and types come before tags. */
 export function listProblems(sources: ProblemSources): readonly OverviewProblem[] {
   const { nowMs, firstQuestion, counts } = sources;
   const byTrouble = Map.groupBy(sources.agentIndex.all(), rankTrouble);
@@ -77,10 +75,10 @@ export function listProblems(sources: ProblemSources): readonly OverviewProblem[
     .slice(0, PROBLEMS_MAX - 1);
 }
 
-/** The registered agents by what keeps each from tasks. */
+/** The registered agents by their rank of trouble. */
 type ByTrouble = ReadonlyMap<number, readonly Candidate[]>;
 
-/** The first agents with this trouble, of those that are wanted. */
+/** Takes the first agents with this trouble that `isWanted` accepts. */
 function takeFirst(
   byTrouble: ByTrouble,
   trouble: keyof typeof TROUBLE,
@@ -144,7 +142,7 @@ function describeOffline(
   });
 }
 
-/** An agent that is offline, has no tasks, and did not say that it would stop. */
+/** Describes an agent that went offline without tasks and did not announce a stop. */
 function describeVanished(
   { record: { agent_id }, contact: { contactMs } }: Candidate,
   nowMs: number,
@@ -162,7 +160,7 @@ function describeVanished(
   });
 }
 
-/** An agent that is drained and in other trouble is not one of these. */
+/** Leaves out drained agents that have another trouble: they are listed under that trouble. */
 function listDrained(byTrouble: ByTrouble): readonly OverviewProblem[] {
   const drained = takeFirst(byTrouble, 'draining', (record) => record.drained_by_operator === true);
   return drained.map(({ record }) => describeDrained(record.agent_id));

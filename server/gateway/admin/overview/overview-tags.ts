@@ -1,7 +1,7 @@
 /**
- * Demand and supply of each tag, for the overview: the tasks that wait for it or ended without an agent,
- * beside the slots of its agents. If tasks ask for a tag, or no agent serves it, it comes first, by need; the
- * other tags of agents follow, by use.
+ * Demand and supply of each tag, for the overview: the tasks that wait for the tag or ended without an agent,
+ * and the slots of its agents. Tags come first, by need, if tasks ask for them or no agent serves them. The
+ * other tags follow, by use.
  */
 import type { ActivityStep } from '../../../domain/activity.ts';
 import { isFailing } from '../../../domain/match.ts';
@@ -12,24 +12,23 @@ import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
 import { createCounts } from '../../agents/ranking/tag-supply.ts';
 import type { IndexedTag } from '../../agents/ranking/tagged-agents.ts';
 
-/** The readings for the tags. */
 export type TagSources = {
   readonly counts: TaskCounts & Demand;
   readonly steps: readonly ActivityStep[];
   readonly untaken: UntakenSlots;
 };
 
-/** Slots of tasks that agents which do not take their pushes have not taken: all, and by tag. */
+/** Slots held by tasks that failing agents have not taken: in total, and by tag. */
 export type UntakenSlots = { readonly total: number; readonly byTag: ReadonlyMap<string, number> };
 
 export type TagTable = {
   /** Sorted by need. */
   readonly rows: readonly TagDemand[];
-  /** How many tags there are, those left out included. */
+  /** How many tags exist, whether or not they have a row. */
   readonly total: number;
 };
 
-/** The tags by need, at most this many. */
+/** Builds the rows of the tags by need, at most `tagsMax`. */
 export function buildTagTable(
   { counts, steps, untaken }: TagSources,
   agentIndex: Pick<AgentIndex, 'tags' | 'findTag'>,
@@ -63,10 +62,10 @@ export function buildTagTable(
 }
 
 const NONE = createCounts();
-/** Of very many tags so many are sorted by their use. */
+/** At most this many tags are sorted by use. */
 const SORTED_MAX = 5_000;
 
-/** The tags that no task asks for: those that no agent serves, then at most this many by use. */
+/** Chooses among tags that no task asks for: first the unserved ones, then at most `max` by use. */
 function chooseTags(
   tags: Iterable<IndexedTag>,
   asked: ReadonlySet<string>,
@@ -91,7 +90,7 @@ function compareUse(a: IndexedTag, b: IndexedTag): number {
   return b.counts.usedSlots - a.counts.usedSlots || (a.tag < b.tag ? -1 : 1);
 }
 
-/** Counts the slots of untaken tasks; `countUntaken`: the tasks that an agent has not taken. */
+/** Counts the slots of untaken tasks. `countUntaken` says how many tasks an agent has not taken. */
 export function countUntakenSlots(
   { all }: Pick<AgentIndex, 'all'>,
   countUntaken: (agent_id: string) => number,
@@ -107,7 +106,7 @@ export function countUntakenSlots(
   return { total, byTag };
 }
 
-/** By tag: how many tasks of these steps ended without an agent. */
+/** Counts, for each tag, the tasks that ended without an agent within these steps. */
 function countNoAgent(steps: readonly ActivityStep[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { noAgent } of steps) {
@@ -116,17 +115,20 @@ function countNoAgent(steps: readonly ActivityStep[]): ReadonlyMap<string, numbe
   return counts;
 }
 
-/** Whether tasks ask for the tag and no agent would get one. */
+/** Whether tasks ask for the tag and no agent is eligible. */
 export function lacksAgent({ waiting, no_agent, eligible }: TagDemand): boolean {
   return waiting + no_agent > 0 && eligible === 0;
 }
 
-/** Whether tasks wait for the tag and no agent that takes its pushes has a free slot. */
+/**
+ * Whether tasks wait for the tag although it has eligible agents, because no agent that takes its pushes has
+ * a free slot.
+ */
 export function isTagFull({ waiting, eligible, free, unusable, not_taken }: TagDemand): boolean {
   return waiting > 0 && eligible > 0 && free - (unusable - not_taken) <= 0;
 }
 
-/** Whether no task asks for the tag now, and all agents that have it are draining or offline. */
+/** Whether agents have the tag, none of them is eligible, and no task asks for it. */
 export function isUnserved(row: TagDemand): boolean {
   return row.agents > 0 && row.eligible === 0 && !lacksAgent(row);
 }

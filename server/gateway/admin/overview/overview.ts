@@ -1,8 +1,9 @@
 /**
- * The overview: one reading of the counts, shared by everyone who asks within a second. So it costs the same
- * with any number of tasks and open consoles: 50 consoles cost one reading a second. A reading passes over
- * this process's copy of the agents, which takes some milliseconds for 20,000 of them.
- * When the store is out, the overview stays at the last reading and says so.
+ * The overview: one reading of the counts, shared by everyone who asks within a second. Its cost does not
+ * grow with the number of tasks or of open consoles: 50 consoles cost one reading a second. A reading passes
+ * over this process's copy of the agents, which takes some milliseconds for 20,000 agents.
+ *
+ * During an outage of the store, the overview keeps showing the last reading and says so.
  */
 import { waitAtMost } from '../../../async/waiting.ts';
 import {
@@ -43,7 +44,7 @@ import { describeStoreDown, listProblems } from './overview-problems.ts';
 import { buildTagTable, countUntakenSlots, type TagSources, type TagTable } from './overview-tags.ts';
 import type { UnmatchedTask } from './tag-problems.ts';
 
-/** The gateway itself as the overview shows it. */
+/** What the overview says of the gateway itself. */
 export type OverviewSettings = {
   readonly storeKind: 'sqlite' | 'redis' | 'memory';
   readonly consoleMode: ConsoleMode;
@@ -62,24 +63,23 @@ type Deps = {
 };
 
 export type OverviewReader = Pick<AdminCalls, 'getOverview'> & {
-  /** Looks whether the store responds; called often, so that the overview can say since when it does not. */
+  /** Checks whether the store responds. Called often, so that the overview can say since when it does not. */
   noteHealth(): void;
 };
 
-/** A reading is shared for this long. */
+/** How long one reading is shared. */
 const SHARED_MS = 1_000;
-/** If the store takes longer to reply, the overview counts it as out. */
+/** The overview counts the store as out if it takes longer than this. */
 const STORE_WITHIN_MS = 2_000;
-/** Tags of waiting tasks that are looked at. */
+/** How many tags of waiting tasks a reading looks at. */
 const TAGS_MAX = 1_000;
 const OLDEST_MAX = 5;
-/** Tasks without an agent whose tags are read: the last ones. */
+/** How many of the last tasks without an agent are read for their tags. */
 const UNMATCHED_MAX = 20;
 
-/** The last reading of the store. */
 type Reading = TagSources & {
   readonly nowMs: number;
-  /** Sorted once, not for each caller: there may be a thousand tags. */
+  /** Built once for each reading, because there may be a thousand tags. */
   readonly table: TagTable;
   readonly oldest: readonly { readonly request_id: string; readonly state: TaskState }[];
   readonly firstQuestion: FirstQuestion | null;
@@ -91,7 +91,7 @@ type Reading = TagSources & {
   readonly problems: readonly OverviewProblem[];
 };
 
-/** Creates it; nothing is read before it is asked for. */
+/** Creates the overview. It reads nothing until it is asked for. */
 export function createOverview(deps: Deps): OverviewReader {
   const { store, clock } = deps;
   let reading = completeReading(deps, createEmptyReading(store.nowMs()));
@@ -110,7 +110,7 @@ export function createOverview(deps: Deps): OverviewReader {
     noteCondition(health.ok ? null : health.outage.message);
   }
 
-  /** Resolves with why the store could not be read; null when it could. */
+  /** Resolves with the reason if the store could not be read; else with null. */
   async function readAgain(): Promise<string | null> {
     const health = store.health();
     if (!health.ok) return health.outage.message;
@@ -179,7 +179,7 @@ async function readStore(deps: Deps, knownUnmatched: readonly UnmatchedTask[]): 
   });
 }
 
-/** The tags of the last tasks that found no agent. A settled task does not change: it is read once. */
+/** Reads the tags of the last tasks that found no agent. A settled task never changes, so it is read once. */
 async function readUnmatched(
   store: Pick<Store, 'get'>,
   ended: readonly EndedTask[],
@@ -220,7 +220,7 @@ function createEmptyReading(nowMs: number): StoreReading {
 
 type Condition = { readonly ok: boolean; readonly error: string | null; readonly sinceMs: number };
 
-/** A reading without what follows from it and from the agents. */
+/** What is read from the store, before figures and problems are added. */
 type StoreReading = Omit<Reading, 'figures' | 'problems'>;
 
 function completeReading(
@@ -286,7 +286,7 @@ function describeWaitingTask(
   request_id: string,
   { status, task_type, task_tags, createdMs, queueEndMs, deadlineMs }: TaskState,
 ): Overview['oldest_waiting'][number] {
-  // If the task was assigned before, it fails at its deadline alone.
+  // A task that was assigned before has no queue timeout any more: only its deadline ends it.
   const endMs = status === 'pending' ? queueEndMs : null;
   const gives_up_time = (endMs ?? deadlineMs) / 1_000;
   return { request_id, task_type, task_tags, create_time: createdMs / 1_000, gives_up_time };

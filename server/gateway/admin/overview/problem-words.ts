@@ -1,8 +1,8 @@
-/** The words that all problems of the overview share: how one is put together, how things are counted. */
+/** How a problem of the overview is built, and how its texts count things and name times. */
 import { describeDuration } from '../../../domain/duration-text.ts';
 import type { OverviewProblem } from '../../../ports/admin.ts';
 
-/** A problem; what is not given is null. */
+/** Creates a problem. Fields that are not given are null. */
 export function createProblem(
   code: OverviewProblem['code'],
   severity: OverviewProblem['severity'],
@@ -22,12 +22,12 @@ export function createProblem(
   };
 }
 
-/** `1 task`, `3 tasks` */
+/** For example, `1 task` or `3 tasks`. */
 export function countOf(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
-/** How long it is since then. Less than a second is shown as one. */
+/** Describes how long ago something was, at least one second. */
 export function describeSince(nowMs: number, sinceMs: number): string {
   return describeDuration(Math.max(1_000, nowMs - sinceMs));
 }

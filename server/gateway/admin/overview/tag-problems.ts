@@ -1,11 +1,11 @@
 /**
- * The problems of tags: one without an agent that takes tasks, one whose agents are full. Tags that the same
- * tasks ask for are one problem.
+ * The problems of tags: a tag without an agent that takes tasks, and a tag whose agents are full. Tags that
+ * the same tasks ask for make one problem.
  *
- *   problem   tasks wait for it, or fail for want of an agent, the last one at most two minutes ago: one if
- *             agents have the tag, two if none does
+ *   problem   tasks wait for the tag; or tasks failed for want of an agent, the last one at most two minutes
+ *             ago: one such task suffices if agents have the tag, two are needed if none does
  *   warning   its agents are full while tasks wait; or all are draining or offline, and no task asks for it
- *   note      no agent has it, tasks asked for it and failed, none waits: often a tag that was misspelt once
+ *   note      no agent has it, tasks that asked for it failed, and none waits: often a misspelt tag
  */
 import type { ActivityStep } from '../../../domain/activity.ts';
 import type { OverviewProblem, TagDemand } from '../../../ports/admin.ts';
@@ -13,31 +13,30 @@ import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
 import { isTagFull, isUnserved, lacksAgent } from './overview-tags.ts';
 import { countOf, createProblem, describeSince } from './problem-words.ts';
 
-/** Problems of one kind. */
+/** How many problems of one kind are shown. */
 const SHOWN_MAX = 10;
-/** If no task asks for a tag now, it is one of these few. */
+/** How many of the tags are shown that no task asks for. */
 const UNSERVED_SHOWN_MAX = 5;
 const KEEPS_FAILING_MIN = 2;
 const KEEPS_FAILING_MS = 2 * 60_000;
 
-/** A task that ended without an agent, and the tags for which it found none. */
+/** A task that ended without an agent. `tags` are its tags that no agent had. */
 export type UnmatchedTask = {
   readonly request_id: string;
   readonly endedMs: number;
   readonly tags: readonly string[];
 };
 
-/** The readings on which they rest. */
 export type TagProblemSources = {
   readonly nowMs: number;
   readonly rows: readonly TagDemand[];
   readonly steps: readonly ActivityStep[];
-  /** The last tasks that ended without an agent; there may be more of them. */
+  /** The last tasks that ended without an agent, and not necessarily all of them. */
   readonly unmatched: readonly UnmatchedTask[];
   readonly agentIndex: Pick<AgentIndex, 'findSimilarTags' | 'findTag'>;
 };
 
-/** The problems of tags, those of one kind by need. */
+/** Lists the problems of tags by kind; within a kind, by need. */
 export function listTagProblems(sources: TagProblemSources): readonly OverviewProblem[] {
   const { rows, agentIndex } = sources;
   const lacking = rows.filter(lacksAgent);
@@ -55,9 +54,9 @@ export function listTagProblems(sources: TagProblemSources): readonly OverviewPr
 }
 
 /**
- * Names the tasks that ask for a tag: tags with the same name become one line. Two tags get it if as many
- * tasks wait for both, the oldest of them since the same millisecond, and if the same ids ended without an
- * agent.
+ * Returns a name for the set of tasks that ask for a tag: tags with equal names become one line. Two tags get
+ * the same name if as many tasks wait for each, the oldest since the same millisecond, and if the same tasks
+ * ended without an agent.
  */
 function nameTasks({ unmatched }: TagProblemSources, row: TagDemand): string {
   const { tag, waiting, no_agent, oldest_create_time, agents } = row;
@@ -89,14 +88,14 @@ function describeLacking(
   });
 }
 
-/** `agoMs`: how long ago the last task ended without an agent. */
+/** Chooses the severity. `agoMs` is how long ago the last task ended without an agent. */
 function classify({ waiting, no_agent, agents }: TagDemand, agoMs: number): OverviewProblem['severity'] {
   const failsNow = agoMs <= KEEPS_FAILING_MS && (no_agent >= KEEPS_FAILING_MIN || agents > 0);
   if (waiting > 0 || failsNow) return 'problem';
   return agents > 0 ? 'warning' : 'note';
 }
 
-/** ``the tag `a` ``, ``any of the tags `a`, `b` `` */
+/** For example, ``the tag `a` `` or ``any of the tags `a`, `b` ``. */
 function nameTags(tags: readonly string[]): string {
   const names = tags.map((tag) => `\`${tag}\``);
   const shown = names.slice(0, SHOWN_MAX).join(', ');
@@ -104,7 +103,10 @@ function nameTags(tags: readonly string[]): string {
   return names.length === 1 ? `the tag ${shown}` : `any of the tags ${shown}${more}`;
 }
 
-/** When the last task ended without an agent for the tag: to 30 s if the task is not known. */
+/**
+ * When the last task ended without an agent for the tag. If that task was not read, the time is exact to 30
+ * s.
+ */
 function findLastMs({ unmatched, steps, nowMs }: TagProblemSources, tag: string): number {
   const known = unmatched.find(({ tags }) => tags.includes(tag))?.endedMs;
   return known ?? steps.findLast(({ noAgent }) => noAgent.has(tag))?.atMs ?? nowMs;
@@ -167,7 +169,7 @@ function describeFull(sources: TagProblemSources, row: TagDemand): OverviewProbl
   });
 }
 
-/** A task that asks for this tag alone would end at once, or wait. */
+/** Describes a tag that no task asks for now and no eligible agent has. */
 function describeUnserved({ tag, agents }: TagDemand): OverviewProblem {
   const who = agents === 1 ? 'The one agent' : `All ${agents} agents`;
   const are = agents === 1 ? 'is' : 'are';

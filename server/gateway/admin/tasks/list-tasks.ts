@@ -1,7 +1,7 @@
 /**
- * Tasks as rows: what distinguishes one from others, with its times and its outcome, and without its whole
- * payload and result. The beginning of a large payload is stored beside the state; a short one is read,
- * and its beginning cut from it. The first page has the counts of all that match, if they are asked for.
+ * Lists tasks as rows: what tells a task from others, its times and its outcome, without the whole payload
+ * and result. A row shows the beginning of the payload: stored beside the state if the payload is large, else
+ * cut from the payload. The first page also counts all matches, if the caller asks for that.
  */
 
 import { isWaitingForAnswer } from '../../../domain/asking.ts';
@@ -16,7 +16,7 @@ import { requirePosition } from '../page-cursor.ts';
 import { endOfSearches, type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
 import { countTasks } from './task-totals.ts';
 
-/** A page ends when its tags have this many characters: writing it takes its time in one piece. */
+/** A page ends when its tags have this many characters, because a page is rendered without a pause. */
 const TAG_CHARS_MAX = 2 ** 19;
 
 export function createListTasks(deps: SearchDeps): Pick<AdminCalls, 'listTasks'> {
@@ -55,7 +55,7 @@ async function listTasks(deps: SearchDeps, query: TaskQuery): Promise<TaskPage> 
   };
 }
 
-/** A row; none when the task was removed meanwhile, or its input is damaged. */
+/** Describes a task; returns no row if the task was removed meanwhile or its input is damaged. */
 async function describeTaskRow(
   { store }: SearchDeps,
   { request_id, state }: FoundTask,
@@ -89,7 +89,7 @@ async function describeTaskRow(
   ];
 }
 
-/** The beginning of a short payload, which is read for it; undefined if the task was removed meanwhile. */
+/** Reads a short payload and returns its beginning; undefined if the task was removed meanwhile. */
 async function readPreview(store: SearchDeps['store'], request_id: string): Promise<string | undefined> {
   const input = (await unlessDamaged(store.get('input', request_id)))?.value;
   return input && cutText(writeJson({ payload: input.payload }).slice('{"payload":'.length, -1));

@@ -1,9 +1,9 @@
 /**
- * Cancels many tasks: those that match a filter, or those that are named. Each is cancelled as one alone
- * is: a commit of its own, with its event. A task that changes between the look and its commit is looked at
- * again: one that does not match any more is left alone.
+ * Cancels many tasks: those that match a filter, or those that are named. Each has a commit and an event of
+ * its own, as with `cancelTask`. If a task changes before its commit, it is read again, and left alone if it
+ * no longer matches.
  *
- * One call looks at a bounded number of tasks and ends in time; other calls run in between.
+ * A call looks at a bounded number of tasks and for a bounded time. Other calls run in between.
  */
 import { writeCursor } from '../../../domain/cursor.ts';
 import { isSettled, type TaskState } from '../../../domain/task.ts';
@@ -27,14 +27,17 @@ import {
   searchTasks,
 } from './task-search.ts';
 
-/** The cursor of a call that names its tasks: how many of the ids the calls before have looked at. */
+/** The form of a position in a list of named tasks: how many ids earlier calls have looked at. */
 const INDEX = /^\d{1,4}$/;
-/** Open tasks that are cancelled side by side, of those that are named. */
+/** How many named tasks are cancelled side by side, if they are open. */
 const CANCELLED_AT_ONCE = 50;
 
 type Deps = SearchDeps & { readonly commits: TaskCommits; readonly consoleMode: ConsoleMode };
 
-/** The end of one look at a task. `other`: it does not match, or came later. */
+/**
+ * The result of one look at a task. `other`: the task does not match, or was submitted after
+ * `created_before`.
+ */
 type Ending = 'cancelled' | 'already_ended' | 'not_found' | 'other';
 type Receipt = { -readonly [K in keyof CancellationReceipt]: CancellationReceipt[K] };
 
@@ -58,8 +61,8 @@ async function cancelNamed(
 ): Promise<CancellationReceipt> {
   const choice = { filter: { created_before }, dry_run };
   let stored = 0;
-  // More are cancelled than read at once: a large group of commits costs less than two small ones.
-  // If a task has ended, it is counted at once: its result may be large, and is not kept.
+  // Cancels more tasks at once than it reads: one large group of commits costs less than two small ones.
+  // Ended tasks are counted at once and not kept, because their results may be large.
   let waiting: FoundTask[] = [];
   const { next, lookedAt } = await searchTasks(deps, {
     filter: {},
@@ -94,12 +97,12 @@ async function cancelMatching(
   receipt: Receipt,
 ): Promise<CancellationReceipt> {
   const filter = { ...asked, created_before };
-  // Also of a session or an agent only the open tasks are looked at, however many it had before.
+  // Only open tasks are looked at, even with a session or an agent: they may have many ended tasks.
   const { session: _session, agent: _agent, ...rest } = filter;
   const asks = chooseListings({ ...rest, status: (filter.status ?? OPEN).filter(isOpenStatus) });
   if (asks.length === 0) return receipt;
-  // A task that ends before it is looked at matches still, except for its status, and does not wait any more:
-  // it counts as ended already.
+  // A task may end between the listing and the look. It no longer waits then and has another status, but
+  // still matches, and counts as already ended.
   const others = forgetOpen(filter);
   const { next } = await searchTasks(deps, {
     filter: others,
@@ -114,7 +117,7 @@ async function cancelMatching(
   return { ...receipt, next_cursor: next === null ? null : writeCursor(next) };
 }
 
-/** The filter without what is said of open tasks alone. */
+/** Removes the parts of the filter that ended tasks cannot match. */
 function forgetOpen(filter: TaskFilter): TaskFilter {
   const { status: _status, waiting: _waiting, waiting_for_answer: _waitsForAnswer, ...others } = filter;
   return others;
@@ -132,7 +135,7 @@ function note(receipt: Receipt, ending: Ending): void {
   if (ending !== 'not_found') receipt.matched += 1;
 }
 
-/** Which of the tasks that were found are cancelled, and for whom. */
+/** The filter that decides which found tasks are cancelled. */
 type Choice = { readonly filter: TaskFilter; readonly dry_run: boolean };
 
 async function cancelAll(
@@ -144,7 +147,7 @@ async function cancelAll(
   await commitEach(found, async (one) => note(receipt, await cancelOne(deps, one, choice)));
 }
 
-/** Cancels a task that is open and matches; in a dry run only finds out whether it would. */
+/** Cancels a task if it is open and matches; in a dry run, only tells whether it would. */
 function cancelOne(
   { store, commits }: Deps,
   { request_id, state, revision }: FoundTask,
@@ -161,7 +164,7 @@ function cancelOne(
     if (dry_run) return 'cancelled';
     const result = await commits.commitStep(request_id, before, { type: 'cancel' }, { notAfterMs });
     if (result.kind !== 'conflict') return 'cancelled';
-    // It has changed meanwhile, and may have ended with a large result.
+    // Read again, because the task has changed meanwhile.
     before = await store.get('task', request_id);
     return undefined;
   });

@@ -1,18 +1,18 @@
 /**
- * Finds tasks by their whole id or by its end. The end of an id of ours says when it was made, to within a
- * few windows of time (`domain/task-id.ts`): so only the ids of these windows are compared, and no task is
- * read.
+ * Finds tasks by their whole id or by its end. The end of an id that this gateway made says when it was made,
+ * to within a few windows of time (`domain/task-id.ts`). So only ids of these windows are compared, and no
+ * task is read.
  */
 import { yieldToEventLoop } from '../../../async/waiting.ts';
 import { windowsOf } from '../../../domain/task-id.ts';
 import { GatewayError } from '../../../ports/gateway.ts';
 import type { Page, Store } from '../../../ports/store.ts';
 
-/** Ids that are compared in one call: more than a window of 16 s has at 10,000 tasks a second. */
+/** How many ids one call compares: more than 10,000 tasks a second make in a window of 16 s. */
 const COMPARED_MAX = 200_000;
 const SLICE = 1_000;
 
-/** A task in a listing; `position` is where the listing continues. */
+/** A task in a listing. The listing continues behind `position`. */
 export type ListedTask = { readonly request_id: string; readonly position: string };
 
 type Deps = {
@@ -21,8 +21,8 @@ type Deps = {
 };
 
 /**
- * The tasks with this id or whose ids end so; without positions to continue from. Throws `validation_failed`
- * if there are more ids to compare: a task that was not compared could be the one that is meant.
+ * Finds the tasks whose id is `end` or ends with it. Their positions cannot be used as cursors. Throws
+ * `validation_failed` if there are too many ids to compare, because the wanted task could be among the rest.
  */
 export async function findTaskIds(deps: Deps, end: string): Promise<readonly ListedTask[]> {
   const { store } = deps;
@@ -39,7 +39,7 @@ export async function findTaskIds(deps: Deps, end: string): Promise<readonly Lis
       found.push(...page.items.filter(({ request_id }) => request_id.endsWith(end)));
       left -= page.items.length;
       after = page.next;
-      // A page may come from memory without a tick of the event loop.
+      // Pages may come from memory, so without this pause the loop would keep out other work.
       await yieldToEventLoop();
       if (left < 0) throw tooMany();
     } while (after !== null);

@@ -1,12 +1,12 @@
 /**
- * Looks for tasks that match a filter, newest first, through the listings of the store that hold the fewest
- * others: those of a session or an agent, of the open tasks, of the tasks that did not succeed. Several of
- * them are read side by side and merged by their positions, which have the same form in all of them. Those
- * that wait for an answer come from a listing of their own, in its order.
+ * Finds the tasks that match a filter, newest first. It reads the store's smallest listings that hold all of
+ * them: tasks of a session or an agent, open tasks, tasks that did not succeed. Several listings are merged
+ * by their positions, which have the same form in each. Tasks that wait for an answer have a listing of their
+ * own, in its own order.
  *
- * A search looks at a bounded number of tasks and ends in time, so a rare match costs no more than a common
- * one. It reads them as pieces of the large work, some small tasks or one large one in each: so all searches
- * and listings together take no more than half of the process, and their callers come in rotation.
+ * A search looks at a bounded number of tasks and for a bounded time, so a rare match costs no more than a
+ * common one. It reads tasks as pieces of the large work: some small tasks or one large task in each piece.
+ * So all searches together take no more than half of the process, and their callers take turns.
  */
 import type { LargeWork } from '../../../async/large-work.ts';
 import { isWaitingForAnswer } from '../../../domain/asking.ts';
@@ -22,52 +22,50 @@ import type { Page, Revision, Store, TasksAsk } from '../../../ports/store.ts';
 import { readIfWhole } from '../../tasks/read-task.ts';
 import { findTaskIds, type ListedTask } from './task-ids.ts';
 
-/** One call looks at no more tasks than this. */
+/** How many tasks one call looks at. */
 export const LOOKED_AT_MAX = 1_000;
-/** Tasks of a listing that are read at once. */
+/** How many tasks of a listing are taken at once. */
 const SLICE = 100;
-/** States that are read side by side in one piece. */
+/** How many states are read side by side in one piece. */
 const READ_AT_ONCE = 25;
-/** The searches of a call end after this long with what they have, within the time of the call. */
+/** After this long, the searches of a call end with what they have. A call as a whole may take longer. */
 const SEARCH_WITHIN_MS = 2_000;
 
 export type SearchDeps = {
   readonly store: Store;
   readonly clock: Clock;
   readonly largeWork: LargeWork;
-  /** How long a settled task is kept, and how long an open one may stay open. */
+  /** How long a settled task is kept, and the longest time that a task may stay open. */
   readonly keepTasksMs: number;
 };
 
-/** A listing of the store: of tasks, or of those that wait for an answer. */
 type Listing = TasksAsk | 'waitingForAnswer';
 
 export type FoundTask = ListedTask & { readonly state: TaskState; readonly revision: Revision };
 
 export type Search = {
   readonly filter: TaskFilter;
-  /** The listings to look in; by default those that hold every match. */
+  /** The listings to read; default: those that hold every match. */
   readonly asks?: readonly Listing[];
-  /** Looks at the tasks with these ids alone, in this order; positions count them. */
+  /** If given, only the tasks with these ids are looked at, in this order. A position is then an index. */
   readonly named?: readonly string[];
-  /** The position behind which the search begins; null: with the newest. */
+  /** The search begins behind this position; null: with the newest task. */
   readonly after: string | null;
   readonly lookedAtMax: number;
-  /** When the search ends with what it has, by the monotonic clock; by default as `endOfSearches` says. */
+  /** When the search ends with what it has, by the monotonic clock. Default: `endOfSearches()`. */
   readonly endMs?: number;
-  /** Gets matches, newest first; resolves with false to end the search before the next ones. */
+  /** Called with matches, newest first. Resolving with false ends the search before the next matches. */
   visit(found: readonly FoundTask[]): boolean | Promise<boolean>;
 };
 
-/** How far a search came: `next` is where it goes on, null when it has looked at all. */
+/** How far a search came. The next search continues at `next`; null if nothing is left. */
 export type SearchEnd = { readonly next: string | null; readonly lookedAt: number };
 
-/** When the searches of a call that begins now end, by the monotonic clock: all of them share this time. */
+/** When the searches of a call that begins now must end, by the monotonic clock. They share this time. */
 export function endOfSearches(clock: Pick<Clock, 'monotonicMs'>): number {
   return clock.monotonicMs() + SEARCH_WITHIN_MS;
 }
 
-/** Runs a search. Rejects with what the store throws. */
 export async function searchTasks(deps: SearchDeps, search: Search): Promise<SearchEnd> {
   const { filter, endMs = endOfSearches(deps.clock) } = search;
   const readSlice = await createReader(deps, search);
@@ -91,7 +89,7 @@ export async function searchTasks(deps: SearchDeps, search: Search): Promise<Sea
   }
 }
 
-/** Whether a task matches all that is given. */
+/** Whether a task matches each field of the filter. */
 export function matchesFilter(
   { request_id, state }: Pick<FoundTask, 'request_id' | 'state'>,
   filter: TaskFilter,
@@ -116,7 +114,7 @@ export function matchesFilter(
   );
 }
 
-/** Whether both begin alike, numbers and ids aside. */
+/** Whether both errors begin with the same text, when numbers and ids are folded. */
 function isSameError(error_info: string | null, error: string): boolean {
   const fold = (text: string): string => foldError(cutText(text, ERROR_CHARS_MAX));
   return error_info !== null && fold(error_info) === fold(error);
@@ -131,7 +129,7 @@ const ALL: readonly TaskStatus[] = [...OPEN, 'success', 'failed'];
 const FAILED_ALONE: readonly TaskStatus[] = ['failed'];
 const UNSUCCESSFUL = ['failed', 'cancelled', 'timeout', 'no_agent', 'agent_lost'] as const;
 
-/** The listings that hold every task that may match, and the fewest others. */
+/** Chooses the smallest listings that together hold every possible match. */
 export function chooseListings(filter: TaskFilter): readonly Listing[] {
   const range = toRange(filter);
   const mayMatch = filter.error === undefined ? ALL : FAILED_ALONE;
@@ -157,7 +155,6 @@ function chooseOpen(statuses: readonly TaskStatus[]): true | 'pending' | 'runnin
   return statuses.length === 1 && (status === 'pending' || status === 'running') ? status : true;
 }
 
-/** The times of the filter as whole milliseconds. */
 function toRange({ created_after, created_before }: TaskFilter): Pick<TasksAsk, 'fromMs' | 'toMs'> {
   return {
     ...(created_after !== undefined && { fromMs: toWholeMs(created_after) }),
@@ -165,12 +162,12 @@ function toRange({ created_after, created_before }: TaskFilter): Pick<TasksAsk, 
   };
 }
 
-/** The first whole millisecond that is not before this time, within what positions can hold. */
+/** Rounds up to whole milliseconds, within what positions can hold. */
 function toWholeMs(seconds: number): number {
   return Math.min(Math.max(0, Math.ceil(seconds * 1_000)), LATEST_MS);
 }
 
-/** The year 9999. */
+/** The end of the year 9999. */
 const LATEST_MS = 253_402_300_799_999;
 const MS_DIGITS = String(LATEST_MS).length;
 
@@ -207,7 +204,7 @@ function pageNamed(ids: readonly string[], from: number, limit: number): Page<Li
   return { items, next: to < ids.length ? `${to}` : null };
 }
 
-/** Of the tasks that ended last, those that match by all that is kept of them; the last one first. */
+/** Filters the tasks that ended last. Only a few fields of each are kept. The newest task comes first. */
 function filterEnded(
   ended: readonly EndedTask[],
   { ended_after = 0, type, agent, id, outcome, error }: TaskFilter,
@@ -241,8 +238,8 @@ function padMs(ms: number): string {
 }
 
 /**
- * Merges pages that begin at the same position, newest first. If a page goes on, older tasks than its end are
- * left for later: that listing may have tasks in between.
+ * Merges pages that begin at the same position, newest first. Where a listing goes on, tasks older than its
+ * page are left for the next merge, because the listing may have tasks between them.
  */
 function mergePages(pages: readonly Page<ListedTask>[]): Page<ListedTask> {
   const byPosition = new Map(pages.flatMap(({ items }) => items.map((item) => [item.position, item])));
@@ -254,8 +251,8 @@ function mergePages(pages: readonly Page<ListedTask>[]): Page<ListedTask> {
 }
 
 /**
- * Reads the states of some tasks; what is not stored any more, or damaged, is left out. One search at a time
- * reads: the largest states of several would not fit into memory.
+ * Reads the states of tasks. Tasks that are removed or damaged are left out. Only one search reads at a time:
+ * the largest states of several would not fit into memory.
  */
 async function readStates(
   { store, largeWork }: SearchDeps,

@@ -1,7 +1,7 @@
 /**
- * How many tasks match a filter. By status, outcome and for what they wait alone they are counted in the
- * store with each commit. Anything else is counted by looking: first at the tasks that the filter asks for,
- * then at those of every status, until the call has looked at as many tasks as one call may.
+ * How many tasks match a filter. The store keeps counts by status, by outcome and by what tasks wait for. For
+ * any other filter tasks are looked at, as many as one call may: first the matches, then the tasks of all
+ * statuses.
  */
 import { isWaitingForAnswer } from '../../../domain/asking.ts';
 import { outcomeOf } from '../../../domain/history.ts';
@@ -12,19 +12,19 @@ import type { TaskFilter, TaskTotals } from '../../../ports/admin.ts';
 import { STORE_LIMITS } from '../../../ports/limits.ts';
 import { type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
 
-/** Counts them. If `endMs` has passed, by the monotonic clock, the rest is left out. */
+/** Counts the matches. After `endMs`, by the monotonic clock, the rest is left out. */
 export async function countTasks(deps: SearchDeps, filter: TaskFilter, endMs: number): Promise<TaskTotals> {
   return isByClassAlone(filter) ? await readCounts(deps, filter) : await countMatches(deps, filter, endMs);
 }
 
-/** Tasks by what they are counted under. */
+/** Counts of tasks by class. */
 type Classes = Record<'pending' | 'running' | 'waiting' | 'waitingForAnswer', number> & {
   ended: Record<TaskOutcome, number>;
 };
 
 /**
- * The store does not count how many of the pending tasks wait for an agent, how many of the running ones, and
- * how many of those that wait for an answer.
+ * Whether the store's counts suffice. The store counts waiting tasks, but not how many of these are pending
+ * or run. Nor does it count the tasks that wait for an answer and for an agent.
  */
 function isByClassAlone({ status, outcome, waiting, waiting_for_answer, ...others }: TaskFilter): boolean {
   if (Object.values(others).some((value) => value !== undefined)) return false;
@@ -71,7 +71,7 @@ async function countMatches(deps: SearchDeps, filter: TaskFilter, endMs: number)
   return describeTotals(takeLarger(asked.classes, all.classes), asked.total, asked.isWhole);
 }
 
-/** Counts those that match among the first tasks of the listings. */
+/** Counts the matches among the first `lookedAtMax` tasks. */
 async function lookThrough(deps: SearchDeps, filter: TaskFilter, lookedAtMax: number, endMs: number) {
   const classes: Classes = { pending: 0, running: 0, waiting: 0, waitingForAnswer: 0, ended: fillOutcomes() };
   let total = 0;
@@ -90,7 +90,7 @@ async function lookThrough(deps: SearchDeps, filter: TaskFilter, lookedAtMax: nu
   return { classes, total, lookedAt, isWhole: next === null && (await reachesBack(deps, filter)) };
 }
 
-/** Whether the tasks that ended last are all that ended since the time of the filter. */
+/** Whether the store remembers each task that ended since `ended_after`. */
 async function reachesBack({ store }: SearchDeps, { ended_after }: TaskFilter): Promise<boolean> {
   if (ended_after === undefined) return true;
   const ended = await store.readEnded();
@@ -108,7 +108,7 @@ function count(classes: Classes, { state }: FoundTask): void {
   if (isWaitingForAnswer(state)) classes.waitingForAnswer += 1;
 }
 
-/** Each look may have seen more of a class than the other one. */
+/** Takes the larger count of each class, because either look may have seen more of it. */
 function takeLarger(a: Classes, b: Classes): Classes {
   const ended = fillOutcomes();
   for (const outcome of OUTCOMES) ended[outcome] = Math.max(a.ended[outcome], b.ended[outcome]);

@@ -1,7 +1,7 @@
 /**
  * The gateway's own copy of the agents. It ranks them: which free agent is best for a task. The listing of
- * agents, their figures and similar tags are read from it, registrations are refused by the memory that it
- * takes, and an open push is stopped if by this copy its agent is gone and another is eligible.
+ * agents, their figures and similar tags are read from it. When it uses too much memory, registrations are
+ * refused. An open push is stopped if, by this copy, its agent is gone and another agent is eligible.
  *
  * A stale copy costs one more try, never a wrong assignment: the store refuses a grant if the agent is full,
  * gone or registered anew, and refuses to abandon a task while an agent is free.
@@ -20,74 +20,68 @@ import { createTaggedAgents, type IndexedTag, type Sharing, type TaggedAgents } 
 
 export type AgentIndex = {
   /**
-   * Catches up with the store: reads only what changed, and no more than some pages at a time. If more
-   * changed (for example, after the start with very many agents), the rest comes with the next refreshes.
+   * Reads what changed in the store since the last refresh, at most some pages. If more changed, the next
+   * refreshes read the rest.
    */
   refresh(): Promise<void>;
   /**
-   * Begins a refresh when the last one began half a second ago or earlier. If it fails, this is logged, and
-   * the next one reads the same again.
+   * Starts a refresh, unless the last one began less than half a second ago. A failure is logged, and the
+   * next refresh reads the same changes again.
    */
   keepFresh(): void;
-  /** Resolves when the last refresh is over, whether it succeeded or failed. */
+  /** Resolves when the last refresh is over, even if it failed. */
   whenRefreshed(): Promise<void>;
   /**
-   * The best free agent that shares a tag and is not excluded; undefined when this copy knows none. One that
-   * `canTake` accepts comes first. If very many are free, it is the best of some hundreds of them.
+   * The best free agent that shares a tag and is not excluded; undefined if this copy has none. Agents that
+   * `canTake` accepts come first. If very many are free, only some hundreds of them are compared.
    */
   pick(
     tags: readonly string[],
     excluded?: ReadonlySet<string>,
     canTake?: (record: AgentRecord) => boolean,
   ): Candidate | undefined;
-  /**
-   * Which agents qualify for a task with these tags, as this copy has them; similar tags are named only when
-   * it is `live`.
-   */
+  /** Which agents qualify for a task with these tags. Similar tags are named only if `live` is true. */
   match(tags: readonly string[], task: MatchedTask, when: { nowMs: number; live: boolean }): TaskMatch;
-  /** The memory of the agents in this copy. */
   readonly memory: Pick<TaggedAgents, 'bytes' | 'estimateMore'>;
-  /** The agents by state and their slots, as this copy has them. */
+  /** Counts the agents and their slots. */
   figures(): AgentFigures;
-  /** Whether a registered agent has the tag and is not offline. */
   isServed(tag: string): boolean;
-  /** For each of these tags without an agent: the most similar tag of an agent, if there is one. */
+  /** For each of `tags` that no agent has: the most similar tag that an agent has, if there is one. */
   findSimilarTags(tags: readonly string[]): ReadonlyMap<string, string>;
-  /** For each of these tags without an agent, names the most similar tag of an agent. */
+  /** Adds the most similar tag of an agent wherever no agent has the tag. */
   addSimilarTags(tags: readonly MatchTag[]): readonly MatchTag[];
-  /** The tags of agents, with the counts of the agents that have them. */
+  /** The tags that agents have, with counts of these agents. */
   tags(): Iterable<IndexedTag>;
   findTag(tag: string): IndexedTag | undefined;
-  /** The registered agents. */
+  /** Lists the registered agents. */
   all(): readonly Candidate[];
-  /** An agent's record as this copy has it. */
+  /** Finds an agent's record in this copy. */
   find(agent_id: string): AgentRecord | undefined;
-  /** Reads one agent again, because the store disagreed with this copy about it. */
+  /** Reads one agent again. Called when the store contradicts this copy. */
   reload(agent_id: string): Promise<void>;
   /**
    * Counts a slot just before it is granted, so that a burst spreads before the store reports the change. For
-   * example, of ten tasks in one tick each sees the slots of those before it.
+   * example, of ten tasks in one tick, each sees the slots of the tasks before it.
    */
   noteGrant(agent_id: string, nowMs: number): void;
-  /** Counts a slot as released, before the store reports the change. */
+  /** Takes a slot off the count before the store reports the change. */
   noteRelease(agent_id: string): void;
 };
 
 const NONE: ReadonlySet<string> = new Set();
-/** Agents that a pick looks at, beginning with the rarest tag: so it costs no more with more of them. */
+/** How many agents a pick looks at, those of the rarest tag first. So its cost has a bound. */
 const LOOKED_AT_MAX = 500;
 const FREE_ONES = ['taking', 'untaken'] as const;
 /**
- * A task that is assigned in its submission never comes due, so no due pass refreshes the index. This is how
- * stale the index may get.
+ * How stale the index may get. A task that is assigned in its submission never comes due, so no due pass
+ * refreshes the index for it.
  */
 const FRESH_MS = 500;
-/** Pages read in one refresh, each of about a megabyte at most. */
+/** How many pages a refresh reads, each of about a megabyte at most. */
 const PAGES_PER_REFRESH = 16;
 
 type IndexStore = Pick<Store, 'nowMs' | 'health' | 'readAgentChanges' | 'getAgentStatus'>;
 
-/** Creates an empty index; the first refresh fills it. */
 export function createAgentIndex(
   store: IndexStore,
   log: Pick<Log, 'info' | 'error'>,
@@ -154,7 +148,7 @@ function findBest(offered: readonly Sharing[]): Candidate | undefined {
   return best?.candidate;
 }
 
-/** Counts registered agents by state and condition, beside what all agents have. */
+/** Counts registered agents by state, and the failing ones. The other figures come from `all`. */
 function countAgents(registered: Iterable<Candidate>, all: Readonly<Counts>): AgentFigures {
   const states: Record<AgentState, number> = { ready: 0, processing: 0, draining: 0, offline: 0 };
   let [failing, offlineSlots] = [0, 0];
@@ -175,12 +169,12 @@ function createRefreshing(
   keepPace: KeepPace,
 ): Pick<AgentIndex, 'refresh' | 'keepFresh' | 'whenRefreshed'> {
   let cursor: string | null = null;
-  // One refresh after the other: an older read must not overwrite a newer one.
+  // Refreshes run one after the other: an older read must not overwrite a newer one.
   let refreshing: Promise<void> = Promise.resolve();
-  /** The refresh that has not begun: it serves all who ask for one meanwhile. */
+  /** The refresh that has not begun yet. All who ask meanwhile wait for it. */
   let queued: Promise<void> | null = null;
   let refreshedMs = Number.NEGATIVE_INFINITY;
-  /** While all agents are read anew: those not read yet, which stay as they were until the last page. */
+  /** After a reset: the agents that have not been read again. They stay in the index until the last page. */
   let unread: Set<string> | null = null;
   const noteRefresh = createRefreshLog(store, log);
 
@@ -199,7 +193,7 @@ function createRefreshing(
   }
 
   async function readPages(): Promise<void> {
-    // All at once after a reset: at a start, the agents of later pages would seem to be gone.
+    // After a reset all pages are read at once, so that no agent seems to be gone meanwhile.
     for (let pages = 0; pages < PAGES_PER_REFRESH || unread !== null; pages += 1) {
       const changes = await store.readAgentChanges(cursor);
       await apply(changes);
@@ -227,7 +221,9 @@ function createRefreshing(
   };
 }
 
-/** Logs when the agents cannot be read, and when they can again. An outage is the store's to report. */
+/**
+ * Logs once when the agents cannot be read, and once when they can again. The store itself logs its outages.
+ */
 function createRefreshLog(
   store: Pick<Store, 'health'>,
   log: Pick<Log, 'info' | 'error'>,

@@ -1,10 +1,10 @@
 /**
- * Which agents qualify for a set of tags, and which are the nearest to it. It looks at the copy of the agents
- * that ranks them: at the counts of the tags, at some hundreds of agents, those of the rarest tag first.
+ * Explains which agents qualify for a set of tags, and which come nearest. It reads the copy of the agents:
+ * the counts of the tags, and some hundreds of agents, beginning with the rarest tag.
  *
- *   share a tag    more shared tags first; then those that get the task, the full, the draining, the offline
- *   share no tag   at most five with the nearest tag to one that no agent has; for a decision none: similar
- *                  tags are looked for only where they are read. The others are a count
+ *   share a tag    more shared tags first; then eligible, full, draining and offline agents, in this order
+ *   share no tag   at most five that have a tag similar to one that no agent has, and only if `live`.
+ *                  The others are only counted
  */
 import { type Candidate, compareCandidates } from '../../../domain/match.ts';
 import {
@@ -24,14 +24,12 @@ import { findSimilarTags } from './similar-tags.ts';
 import { createCounts } from './tag-supply.ts';
 import { FREEDOMS, type IndexedTag, type Sharing, type TaggedAgents } from './tagged-agents.ts';
 
-/** From the least obstacle to the greatest. */
 const OBSTACLES: readonly (Obstacle | null)[] = [null, 'full', 'draining', 'offline'];
-/** So many agents of each freedom are looked at, … */
+/** How many agents of each freedom are looked at. */
 const LOOKED_AT_MAX = 500;
-/** … and with similar tags. */
+/** How many agents of each freedom are looked at for similar tags. */
 const UNRELATED_LOOKED_AT_MAX = 100;
 
-/** Describes the match of these tags. */
 export function matchAgents(
   agents: TaggedAgents,
   tags: readonly string[],
@@ -55,7 +53,7 @@ export function matchAgents(
   };
 }
 
-/** For each of these tags without an agent, names the nearest tag of an agent now. */
+/** Adds the most similar tag of an agent wherever no agent has the tag. */
 export function addSimilarTags(agents: TaggedAgents, tags: readonly MatchTag[]): readonly MatchTag[] {
   const missing = tags.filter((one) => one.agents === 0).map(({ tag }) => tag);
   const similar = findSimilarTags(listServed(agents), missing);
@@ -65,7 +63,7 @@ export function addSimilarTags(agents: TaggedAgents, tags: readonly MatchTag[]):
   });
 }
 
-/** The tags that registered agents have. */
+/** Lists the tags that registered agents have. */
 export function listServed(agents: TaggedAgents): readonly IndexedTag[] {
   return [...agents.tags()].filter(({ counts }) => counts.agents > 0);
 }
@@ -76,8 +74,9 @@ function countSupply(all: TaggedAgents, tag: string): TagSupply {
 }
 
 /**
- * When the task is not offered to an agent (its present one, for example), the agent is among the named ones:
- * there are few. If it is also full, draining or offline, it is counted under that.
+ * Counts the agents that share a tag. An agent may not be eligible for this task, such as its present one;
+ * then it is not counted as eligible. If it is full, draining or offline, it is counted there. All such
+ * agents are among the named ones, because there are few.
  */
 function countSharing(all: TaggedAgents, tags: readonly string[], named: readonly MatchAgent[]): MatchCounts {
   const { agents, free, full, draining, offline } = all.countSharing(tags);
@@ -89,7 +88,7 @@ function countSharing(all: TaggedAgents, tags: readonly string[], named: readonl
   return { agents, eligible: Math.max(0, free - skipped.length), full, draining, offline };
 }
 
-/** The first of these: by shared tags, then the free ones as a task finds them, then by their obstacle. */
+/** Takes the nearest agents: by shared tags, then by obstacle, then in the order in which tasks choose. */
 function takeNearest(sharing: readonly Sharing[], max: number): readonly Candidate[] {
   const rank = (candidate: Candidate): number => OBSTACLES.indexOf(findObstacle(candidate));
   return sharing
@@ -104,7 +103,7 @@ function takeNearest(sharing: readonly Sharing[], max: number): readonly Candida
     .map(({ candidate }) => candidate);
 }
 
-/** Agents that share no tag, and have the nearest one to a tag that no agent has. */
+/** Takes agents that share no tag, but have one similar to a tag without agents. */
 function takeUnrelated(agents: TaggedAgents, tags: readonly MatchTag[]): readonly Candidate[] {
   const wanted = new Set(tags.map(({ tag }) => tag));
   const similar = tags.flatMap((one) => one.similar?.tag ?? []);

@@ -1,19 +1,19 @@
 /**
- * When no agent has a tag, the most similar tag that agents have: for example, `gpu` for `gpu2` or `GPU`.
+ * Finds the most similar tag that agents have when no agent has the tag itself: for example, `gpu` for `gpu2`
+ * or `GPU`.
  *
- * Cost of a call: 250,000 steps of comparison at most, some milliseconds, however many tags are looked
- * for and however many there are.
+ * A call costs at most 250,000 steps of comparison, some milliseconds, however many tags there are.
  */
 import { editDistance } from '../../../domain/edit-distance.ts';
 
-/** Steps of one call, for all the tags it looks for; a tag that is passed over is one step. */
+/** Steps of one call, for all its tags together. Passing over a tag is one step. */
 const STEPS_MAX = 250_000;
-/** Longer tags are found only where their folded forms are equal. */
+/** Longer tags are similar only if their folded forms are equal. */
 const COMPARED_CHARS_MAX = 64;
-/** The first characters of a tag count as like it from this length on: `gpu` is like `gpu-a100`. */
+/** From this length on, a tag is similar to tags that begin with it: `gpu` to `gpu-a100`. */
 const PREFIX_CHARS_MIN = 3;
 
-/** Finds the most similar of the known tags for each of these, if there is one. */
+/** Finds the most similar known tag for each of `tags`. Tags without a similar one are left out. */
 export function findSimilarTags(
   known: readonly FoldedTag[],
   tags: readonly string[],
@@ -23,10 +23,10 @@ export function findSimilarTags(
   return new Map(found.filter((pair): pair is readonly [string, string] => pair[1] !== undefined));
 }
 
-/** A tag, and its text without case and separators. */
+/** A tag and its folded form, without case and separators. */
 export type FoldedTag = { readonly tag: string; readonly text: string };
 
-/** The text of a tag by which it is compared. */
+/** Folds a tag for the comparison. */
 export function foldTag(tag: string): string {
   return tag.toLowerCase().replaceAll(/[\s._:/-]+/g, '');
 }
@@ -47,7 +47,7 @@ function findNearest(texts: readonly FoldedTag[], tag: string, stepsMax: number)
 
 const DIFFERENT = { difference: Infinity, cost: 0 };
 
-/** How much two folded tags differ, and the steps it took. 0: not at all; infinite: they are not alike. */
+/** Compares two folded tags. A difference of 0 means equal, infinity not similar; `cost` is in steps. */
 function compareTexts(a: string, b: string): { readonly difference: number; readonly cost: number } {
   if (a === b) return { difference: 0, cost: 0 };
   const [shorter, longer] = a.length <= b.length ? [a, b] : [b, a];

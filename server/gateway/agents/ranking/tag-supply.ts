@@ -1,14 +1,15 @@
-/** Counts of agents, by their obstacle to tasks, and of their slots. They are kept as agents change. */
+/**
+ * Counts agents by what keeps them from tasks, and counts their slots. The counts follow each change of an
+ * agent.
+ */
 import { type Candidate, isFailing, isFree } from '../../../domain/match.ts';
 import { findObstacle } from '../../../domain/task-match.ts';
 
-/** Agents, and their slots. */
 export type Counts = {
-  /** Registered agents. */
   agents: number;
   /** Agents that would get a task now. */
   free: number;
-  /** Of these: those that do not take their pushes. */
+  /** Free agents that did not take their last push. */
   failingFree: number;
   full: number;
   draining: number;
@@ -17,11 +18,10 @@ export type Counts = {
   usedSlots: number;
   /** Slots that could be granted now. */
   freeSlots: number;
-  /** Of the free slots: those of agents that do not take their pushes. */
+  /** Free slots of agents that do not take their pushes. */
   unusableSlots: number;
 };
 
-/** Counts of nothing. */
 export function createCounts(): Counts {
   return {
     agents: 0,
@@ -36,7 +36,7 @@ export function createCounts(): Counts {
   };
 }
 
-/** Counts that an agent changed; without one before it is new, without one after gone. */
+/** Applies the change of one agent. `before` is undefined for a new agent, `after` for a removed one. */
 export function changeCounts(
   counts: Counts,
   before: Candidate | undefined,
@@ -46,7 +46,7 @@ export function changeCounts(
   if (after) addCandidate(counts, after, 1);
 }
 
-/** Adds an agent, or takes it out as it was added. */
+/** Adds an agent to the counts, or subtracts it. */
 function addCandidate(counts: Counts, candidate: Candidate, change: 1 | -1): void {
   const { record, slots } = candidate;
   const freeSlots = Math.max(0, record.limit - slots);

@@ -1,14 +1,14 @@
 /**
- * The agents of this process's copy by their tags. Each tag has its agents in three sets, of which an agent
- * is in one. A look begins with the rarest tag and ends after some agents; in each set those come first
- * whose last grant is longest ago.
+ * The agents of this process's copy, by their tags. Each tag keeps its agents in three sets, and each agent
+ * is in one of them. A look begins with the rarest tag and ends after some agents. In each set, agents whose
+ * last grant is longest ago come first.
  *
  *   taking    it has a free slot and took its last push
  *   untaken   it has a free slot and did not take its last push
  *   rest      it has no free slot
  *
- * The memory of all of them is estimated from above: each gateway loads all agents at its start, before it
- * serves. Equal tags of all agents are one string.
+ * The memory of all agents is estimated, rather too high than too low, because each gateway loads all agents
+ * before it serves. Equal tags of different agents are one string.
  */
 import type { AgentRecord } from '../../../domain/agent.ts';
 import { type Candidate, isFree } from '../../../domain/match.ts';
@@ -16,16 +16,15 @@ import { type FoldedTag, foldTag } from './similar-tags.ts';
 import { type Counts, changeCounts, createCounts } from './tag-supply.ts';
 
 export type Freedom = 'taking' | 'untaken' | 'rest';
-/** A task goes to the first of them. */
+/** The freedoms in the order in which a task looks for agents. */
 export const FREEDOMS: readonly Freedom[] = ['taking', 'untaken', 'rest'];
 
-/** A tag that an agent has. */
 export type IndexedTag = FoldedTag & { readonly counts: Readonly<Counts> };
 
 /** An agent, and how many of the tags it shares. */
 export type Sharing = { readonly candidate: Candidate; readonly shared: number };
 
-/** The look under way puts its number on each tag and agent that it has seen. */
+/** The number of the last look that saw this tag or agent. */
 type Marked = { mark: number };
 type Tag = Marked &
   FoldedTag & {
@@ -34,41 +33,37 @@ type Tag = Marked &
   };
 type Agent = Marked & { readonly tags: readonly Tag[]; candidate: Candidate; freedom: Freedom };
 
-/** The part of an agent that the estimate of memory counts. */
+/** The fields of an agent that the memory estimate counts. */
 type Named = Pick<AgentRecord, 'agent_id' | 'endpoint' | 'agent_tags'>;
 
 export type TaggedAgents = {
   get(agent_id: string): Candidate | undefined;
   put(candidate: Candidate): void;
   remove(agent_id: string): void;
-  /** The ids of all agents, unregistered ones included. */
+  /** Includes unregistered agents. */
   ids(): Iterable<string>;
   listRegistered(): readonly Candidate[];
-  /** The counts of all agents. */
   readonly counts: Readonly<Counts>;
-  /** The tag, if agents have it. */
   find(tag: string): IndexedTag | undefined;
-  /** All tags of agents. */
   tags(): Iterable<IndexedTag>;
-  /** Agents that share a tag, those of the rarest tags first: of each freedom at most this many. */
+  /** Finds agents that share a tag, at most `max` of each freedom. Agents with the rarest tags come first. */
   look(names: readonly string[], freedoms: readonly Freedom[], max: number): readonly Sharing[];
   /**
-   * The counts of the agents with one of the tags. Those with the most common tag are counted already; of
-   * the others at most 20,000 are looked at, so that beyond these it is at least this much.
+   * Counts the agents that have one of the tags. Agents with the most common tag are counted exactly. Of the
+   * other agents at most 20,000 are looked at, so with more of them the counts are too low.
    */
   countSharing(names: readonly string[]): Readonly<Counts>;
-  /** The memory that the agents take, in bytes. */
   bytes(): number;
-  /** How many more bytes there would be with the agent in place of its earlier registration. */
+  /** How many more bytes would be used if this agent replaced its earlier registration. */
   estimateMore(agent: Named, before: Named | undefined): number;
 };
 
 const COUNTED_MAX = 20_000;
-/** An agent beside its texts: its record, contact, due entry, and its place in the index. */
+/** An agent without its texts: record, contact, due entry, and its place in the index. */
 const AGENT_BYTES = 2_304;
-/** A tag of an agent, also if others have it too. */
+/** One tag of one agent, even if other agents have the tag too. */
 const USE_BYTES = 96;
-/** A tag that any agent has, beside its text: its counts, and its sets while they are empty. */
+/** A tag without its text: its counts and its empty sets. */
 const TAG_BYTES = 768;
 const CHAR_BYTES = 2;
 
@@ -77,10 +72,10 @@ export function createTaggedAgents(): TaggedAgents {
   const tags = createTags();
   const counts = createCounts();
   let agentBytes = 0;
-  /** Listed once for all that look before the next change. */
+  /** The list is built once, and kept until the next change. */
   let registered: readonly Candidate[] | undefined;
 
-  /** Counts the agent, and moves it among the sets; when one of its slots was granted, behind the others. */
+  /** Counts the change, and moves the agent to its set. After a grant the agent stands last in the set. */
   function replace(agent: Agent, before: Candidate | undefined, after: Candidate | undefined): void {
     const freedom = after && findFreedom(after);
     const isGranted = before && after && after.lastGrantMs > before.lastGrantMs;
@@ -122,7 +117,7 @@ export function createTaggedAgents(): TaggedAgents {
     put(candidate) {
       const { agent_id, registration } = candidate.record;
       const known = agents.get(agent_id);
-      // Tags change only with the registration.
+      // An agent's tags change only with its registration.
       if (known?.candidate.record.registration === registration) {
         const before = known.candidate;
         replace(known, before, shareTags(candidate, before.record.agent_tags));
@@ -166,7 +161,6 @@ export function createTaggedAgents(): TaggedAgents {
   };
 }
 
-/** The tags by their names. */
 function createTags() {
   const tags = new Map<string, Tag>();
   let chars = 0;
@@ -189,7 +183,7 @@ function createTags() {
       tags.delete(tag);
       chars -= tag.length;
     },
-    /** The tags with these names, each once. They carry a new mark. */
+    /** Finds the tags with these names, each once, and marks them with the number of a new look. */
     mark(names: readonly string[]): { readonly marked: readonly Tag[]; readonly mark: number } {
       mark += 1;
       const marked: Tag[] = [];
@@ -204,7 +198,7 @@ function createTags() {
   };
 }
 
-/** `total`: how many agents there are, of which these tags have some. */
+/** Counts the agents with one of the marked tags. `total` is the number of all agents. */
 function countSharing(marked: readonly Tag[], mark: number, total: number): Counts {
   const [first, ...others] = marked.toSorted((a, b) => countAgents(b) - countAgents(a));
   const sum = { ...(first?.counts ?? createCounts()) };
@@ -219,7 +213,7 @@ function countSharing(marked: readonly Tag[], mark: number, total: number): Coun
   return sum;
 }
 
-/** The same with these strings as its tags. */
+/** Replaces the agent's tags by these equal strings, so that equal tags take memory once. */
 function shareTags(candidate: Candidate, agent_tags: readonly string[]): Candidate {
   if (candidate.record.agent_tags === agent_tags) return candidate;
   return { ...candidate, record: { ...candidate.record, agent_tags } };
@@ -238,7 +232,7 @@ function* listAgents(tags: readonly Tag[]): Generator<Agent> {
   for (const { agents } of tags) for (const freedom of FREEDOMS) yield* agents[freedom];
 }
 
-/** The agents with this freedom and one of the marked tags. */
+/** Finds agents with this freedom and one of the marked tags, at most `max`. */
 function lookAt(wanted: readonly Tag[], freedom: Freedom, max: number, mark: number): readonly Sharing[] {
   const found: Sharing[] = [];
   const rarest = wanted.toSorted((a, b) => a.agents[freedom].size - b.agents[freedom].size);
