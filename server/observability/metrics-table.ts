@@ -92,7 +92,7 @@ export const METRICS = {
     type: 'gauge',
     of: 'store',
     labels: ['status'],
-    help: 'Tasks that are not terminal: pending or running. A running task whose agent has no record any more counts as pending.',
+    help: 'Tasks that are not terminal: pending or running.',
   },
   task_gateway_open_tasks_limit: {
     type: 'gauge',
