@@ -13,7 +13,7 @@ import { get, getAdmin, post, submit } from '../../e2e/plain-calls.ts';
 import { printFigure } from '../../harness/figures.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../../harness/gateway-process.ts';
 import { MACHINE_SLACK_MS } from '../../harness/slack.ts';
-import { SCALE } from './beside.ts';
+import { SCALE } from '../soak.ts';
 
 let gateway: GatewayProcess;
 
