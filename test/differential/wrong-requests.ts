@@ -1,8 +1,52 @@
 /** Requests that are refused, from the published schemas and from the guide's tables. */
 import { OPERATIONS as ALL, buildCall, type Call, type OperationId } from '../contract/usual-calls.ts';
 import { bodies as allBodies, operations as allOperations, breakSchema } from '../http/wrong-values.ts';
-import { type Peer, SECRETS } from './peer.ts';
 import { SERVED } from './second-gateway/serve.ts';
+
+export const SECRETS = { gateway: 'a-gateway-secret-for-tests', admin: 'an-admin-secret-for-tests' };
+
+/** A gateway under observation. */
+export type Peer = {
+  /** What was observed, each as one line of text. */
+  readonly seen: readonly string[];
+  /** Sends a request and records what is compared: status, headers, code and pointers. */
+  send(label: string, method: string, path: string, more?: Sent): Promise<void>;
+};
+
+type Sent = {
+  readonly json?: unknown;
+  readonly text?: string | Uint8Array<ArrayBuffer>;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+const COMPARED_HEADERS = ['content-type', 'allow', 'cache-control', 'retry-after', 'x-accel-buffering'];
+
+/** Creates the observer of a gateway. */
+export function createPeer(baseUrl: string): Peer {
+  const seen: string[] = [];
+  return {
+    seen,
+    async send(label, method, path, { json, text, headers = {} } = {}) {
+      const body = json === undefined ? text : JSON.stringify(json);
+      const response = await fetch(baseUrl + path, {
+        method,
+        headers: { ...(json !== undefined && { 'content-type': 'application/json' }), ...headers },
+        ...(body !== undefined && { body }),
+      });
+      const type = response.headers.get('content-type') ?? '-';
+      const isStream = type.startsWith('text/event-stream');
+      if (isStream) await response.body?.cancel();
+      const read = isStream ? '' : await response.text();
+      const { code, errors } = type.includes('json') && read !== '' ? JSON.parse(read) : {};
+      // Of errors and of the items of a header no order is promised.
+      const pointers = (errors as { pointer: string }[] | undefined)?.map(({ pointer }) => pointer).sort();
+      const compared = COMPARED_HEADERS.map((name) =>
+        (response.headers.get(name) ?? '-').split(', ').sort().join(),
+      );
+      seen.push(`${label}: ${[response.status, code ?? '-', pointers ?? '-', ...compared].join(' ')}`);
+    },
+  };
+}
 
 /** The second gateway has no explanations, and of the administrator's calls the two listings alone. */
 const isServed = (operationId: OperationId): boolean => Object.hasOwn(SERVED, operationId);
