@@ -1,6 +1,12 @@
 /** Requests that are refused, from the published schemas and from the guide's tables. */
 import { OPERATIONS as ALL, buildCall, type Call, type OperationId } from '../contract/usual-calls.ts';
-import { bodies as allBodies, operations as allOperations, breakSchema } from '../http/wrong-values.ts';
+import {
+  bodies as allBodies,
+  operations as allOperations,
+  breakSchema,
+  putWrong,
+  type Wrong,
+} from '../http/wrong-values.ts';
 import { SERVED } from './second-gateway/serve.ts';
 
 export const SECRETS = { gateway: 'a-gateway-secret-for-tests', admin: 'an-admin-secret-for-tests' };
@@ -57,18 +63,18 @@ const operations = allOperations.filter((one) => isServed(one.operationId));
 /** A longer request line is refused before anyone reads its parameters. */
 const HEAD_BYTES_MAX = 15_000;
 
+/**
+ * Of the second one's items each is named, also where there are too many; and the body is no part of itself.
+ */
+const isCompared = ({ pointer, keyword }: Wrong): boolean => pointer !== '' && keyword !== 'maxItems';
+
 /** Sends each of them, one after the other. */
 export async function sendWrongRequests(peer: Peer): Promise<void> {
   for (const { operationId, schema } of bodies) {
-    for (const [field, property] of Object.entries(schema.properties ?? {})) {
-      const wrongs = breakSchema(property, `/${field}`).map(({ what, json }) => [what, json] as const);
-      for (const [what, json] of [...wrongs, [`/${field} missing`, undefined] as const]) {
-        const usual = JSON.parse(String(buildCall(operationId, SECRETS).body));
-        delete usual[field];
-        const rest = JSON.stringify(usual).slice(1, -1);
-        const text = `{${[rest, ...(json === undefined ? [] : [`"${field}":${json}`])].filter(Boolean).join()}}`;
-        await sendText(peer, operationId, `${operationId} with ${what}`, text);
-      }
+    const usual = JSON.parse(String(buildCall(operationId, SECRETS).body));
+    for (const wrong of breakSchema(schema, '').filter(isCompared)) {
+      const label = `${operationId} with ${wrong.pointer} ${wrong.keyword} ${wrong.json?.slice(0, 20)}`;
+      await sendText(peer, operationId, label, putWrong(usual, wrong));
     }
   }
   await sendWrongBodies(peer);
@@ -126,18 +132,20 @@ async function sendWrongParameters(peer: Peer): Promise<void> {
     for (const { name, in: where, schema } of parameters) {
       if (where !== 'query') continue;
       const usual = buildCall(operationId, SECRETS);
-      for (const { what, json } of [
-        ...breakSchema(schema, `/${name}`),
-        { what: 'empty', json: '""' },
-        { what: 'with blanks', json: '" 1"' },
-      ]) {
+      const broken = breakSchema(schema, `/${name}`).flatMap(({ json = '' }) => (json === '' ? [] : [json]));
+      for (const json of [...broken, '""', '" 1"']) {
         const value: unknown = JSON.parse(json);
         const url = new URL(usual.path, 'http://a');
         url.searchParams.set(name, typeof value === 'string' && value.isWellFormed() ? value : json);
         if (url.search.length > HEAD_BYTES_MAX) continue;
-        await peer.send(`${operationId} with ?${name} ${what}`, usual.method, url.pathname + url.search, {
-          ...usual,
-        });
+        await peer.send(
+          `${operationId} with ?${name}=${json.slice(0, 20)}`,
+          usual.method,
+          url.pathname + url.search,
+          {
+            ...usual,
+          },
+        );
       }
       const twice = `${usual.path}${usual.path.includes('?') ? '&' : '?'}${name}=1&${name}=1`;
       await peer.send(`${operationId} with ?${name} twice`, usual.method, twice, { ...usual });
