@@ -14,7 +14,6 @@ const config: KnipConfig = {
         '.ci/missing-packages.js',
         '.ci/skipped.js',
         'test/**/*.test.ts',
-        'test/http/chain-cost.ts',
         'test/contract/document-figures.ts',
         'test/contract/try-generators.ts',
         'test/resilience/worst-case/table.ts',
