@@ -159,6 +159,29 @@ describe.each(REDIS_COMMANDS)('three replicas on %s', (command) => {
     await post(c(), '/api/agent/unregister', { auth: SECRET, agent_id: 'silent' });
   });
 
+  type OnRedis = (one: RedisProcess) => unknown;
+  test.each<readonly [string, OnRedis, OnRedis]>([
+    ['is killed and started again', (one) => one.kill(), (one) => one.restart()],
+    [
+      'stands still',
+      (one) => process.kill(one.pid(), 'SIGSTOP'),
+      (one) => process.kill(one.pid(), 'SIGCONT'),
+    ],
+  ])(
+    'pushes under way, whose leases ran out while Redis %s, are not made again by another',
+    async (_how, stop, goOn) => {
+      const arrived = await pushToSilent(`hanging-${_how}`);
+      await stop(redis);
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      await goOn(redis);
+      for (const url of replicas.urls)
+        await vi.waitFor(async () => expect((await get(url, '/readyz')).status).toBe(200), WAIT);
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      expect(arrived).toHaveLength(12);
+      await post(c(), '/api/agent/unregister', { auth: SECRET, agent_id: `hanging-${_how}` });
+    },
+  );
+
   test(`${KILLS} kills of one in three under load break no promise`, {
     timeout: 240_000 + KILLS * 10_000,
   }, async () => {
