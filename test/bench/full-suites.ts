@@ -47,7 +47,7 @@ export const SUITES: readonly Suite[] = [
   },
   {
     name: 'time',
-    files: ['jumps', 'stopped'].map((name) => `test/properties/${name}.test.ts`),
+    files: ['test/properties/jumps.test.ts'],
     env: {},
   },
   { name: 'overload', files: OVERLOAD, env: { OVERLOAD_SCALE: '1' }, isInTurn: true },
