@@ -1,8 +1,58 @@
 /** Requests that are refused, from the published schemas and from the guide's tables. */
 import { OPERATIONS as ALL, buildCall, type Call, type OperationId } from '../contract/usual-calls.ts';
-import { bodies as allBodies, operations as allOperations, breakSchema } from '../http/wrong-values.ts';
-import { type Peer, SECRETS } from './peer.ts';
+import {
+  bodies as allBodies,
+  operations as allOperations,
+  breakSchema,
+  putWrong,
+  type Wrong,
+} from '../http/wrong-values.ts';
 import { SERVED } from './second-gateway/serve.ts';
+
+export const SECRETS = { gateway: 'a-gateway-secret-for-tests', admin: 'an-admin-secret-for-tests' };
+
+/** A gateway under observation. */
+export type Peer = {
+  /** What was observed, each as one line of text. */
+  readonly seen: readonly string[];
+  /** Sends a request and records what is compared: status, headers, code and pointers. */
+  send(label: string, method: string, path: string, more?: Sent): Promise<void>;
+};
+
+type Sent = {
+  readonly json?: unknown;
+  readonly text?: string | Uint8Array<ArrayBuffer>;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+const COMPARED_HEADERS = ['content-type', 'allow', 'cache-control', 'retry-after', 'x-accel-buffering'];
+
+/** Creates the observer of a gateway. */
+export function createPeer(baseUrl: string): Peer {
+  const seen: string[] = [];
+  return {
+    seen,
+    async send(label, method, path, { json, text, headers = {} } = {}) {
+      const body = json === undefined ? text : JSON.stringify(json);
+      const response = await fetch(baseUrl + path, {
+        method,
+        headers: { ...(json !== undefined && { 'content-type': 'application/json' }), ...headers },
+        ...(body !== undefined && { body }),
+      });
+      const type = response.headers.get('content-type') ?? '-';
+      const isStream = type.startsWith('text/event-stream');
+      if (isStream) await response.body?.cancel();
+      const read = isStream ? '' : await response.text();
+      const { code, errors } = type.includes('json') && read !== '' ? JSON.parse(read) : {};
+      // Of errors and of the items of a header no order is promised.
+      const pointers = (errors as { pointer: string }[] | undefined)?.map(({ pointer }) => pointer).sort();
+      const compared = COMPARED_HEADERS.map((name) =>
+        (response.headers.get(name) ?? '-').split(', ').sort().join(),
+      );
+      seen.push(`${label}: ${[response.status, code ?? '-', pointers ?? '-', ...compared].join(' ')}`);
+    },
+  };
+}
 
 /** The second gateway has no explanations, and of the administrator's calls the two listings alone. */
 const isServed = (operationId: OperationId): boolean => Object.hasOwn(SERVED, operationId);
@@ -13,18 +63,18 @@ const operations = allOperations.filter((one) => isServed(one.operationId));
 /** A longer request line is refused before anyone reads its parameters. */
 const HEAD_BYTES_MAX = 15_000;
 
+/**
+ * Of the second one's items each is named, also where there are too many; and the body is no part of itself.
+ */
+const isCompared = ({ pointer, keyword }: Wrong): boolean => pointer !== '' && keyword !== 'maxItems';
+
 /** Sends each of them, one after the other. */
 export async function sendWrongRequests(peer: Peer): Promise<void> {
   for (const { operationId, schema } of bodies) {
-    for (const [field, property] of Object.entries(schema.properties ?? {})) {
-      const wrongs = breakSchema(property, `/${field}`).map(({ what, json }) => [what, json] as const);
-      for (const [what, json] of [...wrongs, [`/${field} missing`, undefined] as const]) {
-        const usual = JSON.parse(String(buildCall(operationId, SECRETS).body));
-        delete usual[field];
-        const rest = JSON.stringify(usual).slice(1, -1);
-        const text = `{${[rest, ...(json === undefined ? [] : [`"${field}":${json}`])].filter(Boolean).join()}}`;
-        await sendText(peer, operationId, `${operationId} with ${what}`, text);
-      }
+    const usual = JSON.parse(String(buildCall(operationId, SECRETS).body));
+    for (const wrong of breakSchema(schema, '').filter(isCompared)) {
+      const label = `${operationId} with ${wrong.pointer} ${wrong.keyword} ${wrong.json?.slice(0, 20)}`;
+      await sendText(peer, operationId, label, putWrong(usual, wrong));
     }
   }
   await sendWrongBodies(peer);
@@ -82,18 +132,20 @@ async function sendWrongParameters(peer: Peer): Promise<void> {
     for (const { name, in: where, schema } of parameters) {
       if (where !== 'query') continue;
       const usual = buildCall(operationId, SECRETS);
-      for (const { what, json } of [
-        ...breakSchema(schema, `/${name}`),
-        { what: 'empty', json: '""' },
-        { what: 'with blanks', json: '" 1"' },
-      ]) {
+      const broken = breakSchema(schema, `/${name}`).flatMap(({ json = '' }) => (json === '' ? [] : [json]));
+      for (const json of [...broken, '""', '" 1"']) {
         const value: unknown = JSON.parse(json);
         const url = new URL(usual.path, 'http://a');
         url.searchParams.set(name, typeof value === 'string' && value.isWellFormed() ? value : json);
         if (url.search.length > HEAD_BYTES_MAX) continue;
-        await peer.send(`${operationId} with ?${name} ${what}`, usual.method, url.pathname + url.search, {
-          ...usual,
-        });
+        await peer.send(
+          `${operationId} with ?${name}=${json.slice(0, 20)}`,
+          usual.method,
+          url.pathname + url.search,
+          {
+            ...usual,
+          },
+        );
       }
       const twice = `${usual.path}${usual.path.includes('?') ? '&' : '?'}${name}=1&${name}=1`;
       await peer.send(`${operationId} with ?${name} twice`, usual.method, twice, { ...usual });

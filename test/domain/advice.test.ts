@@ -1,6 +1,6 @@
 /**
- * The advice on tasks: for each situation the hint, word for word, and the remedies. The ten that matter most
- * are brought about on a whole gateway in `test/gateway/explanations.test.ts`.
+ * The advice on tasks: for each situation the hint, word for word, and the remedies. Some are brought about
+ * on a whole gateway in `test/gateway/explanations.test.ts`.
  */
 import { describe, expect, test } from 'vitest';
 import { adviseOnTask, type PresentAgent, type Situation } from '../../server/domain/advice.ts';

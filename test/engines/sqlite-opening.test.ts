@@ -1,5 +1,6 @@
 /** How the SQLite engine opens its file: its lock, its identity, and a process that is killed. */
-import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, existsSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -65,6 +66,46 @@ describe('opening', () => {
     const first = await open();
     expect(await awaitError()).toMatch(/tasks\.db is in use by another process.*tasks\.db\.lock/);
     expect(await submit(first, 't1')).toBeTypeOf('string');
+  });
+
+  test('waits for the one before to end', async () => {
+    const first = await open();
+    const second = open();
+    await until('it waits', () => clock.sleeping() > 0);
+    await first.close();
+    await clock.drive(second);
+    expect(await submit(await second, 't1')).toBeTypeOf('string');
+  });
+
+  test('refuses a file with two names by a hard link under both, whether or not it is open', async () => {
+    const first = await open();
+    await submit(first, 't1');
+    const linked = join(testFolder.folder, 'linked.db');
+    linkSync(testFolder.path, linked);
+    expect(await awaitError(linked)).toMatch(/linked\.db has 2 names \(hard links\).*Copy the file/);
+    await first.close();
+    expect(await awaitError()).toMatch(/tasks\.db has 2 names/);
+    rmSync(linked);
+    expect((await readState(await open(), 't1')).value.status).toBe('pending');
+  });
+
+  test('refuses a file that is open under another name by a mount', { tags: 'mount' }, async () => {
+    const first = await open();
+    await submit(first, 't1');
+    const mounted = join(testFolder.folder, 'mounted.db');
+    writeFileSync(mounted, '');
+    execFileSync('mount', ['--bind', testFolder.path, mounted], { stdio: 'ignore' });
+    try {
+      expect(await awaitError(mounted)).toMatch(
+        /mounted\.db is in use by another process under another name/,
+      );
+      await first.close();
+      const second = await open(mounted);
+      expect((await readState(second, 't1')).value.status).toBe('pending');
+      await second.close();
+    } finally {
+      execFileSync('umount', [mounted]);
+    }
   });
 
   test.each([

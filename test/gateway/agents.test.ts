@@ -1,7 +1,5 @@
 /** Agents: their states, and what is submitted and listed. */
 import { describe, expect, test } from 'vitest';
-import type { TaskPage } from '../../server/ports/admin.ts';
-import { REFUSED } from '../harness/fake-pusher.ts';
 import { listAgents } from '../harness/listings.ts';
 import { describeEachStore, QUICK_STORES } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, NEVER } from '../harness/world.ts';
@@ -28,20 +26,6 @@ describeEachStore('on %s', (_name, open) => {
       expect(await agentOf(world, 'A')).toMatchObject({ state: 'processing' });
     });
 
-    test('an agent with a heartbeat every 15 s is offline after 90 s without contact, and online after its next call', async () => {
-      const world = await start();
-      await world.gateway.registerAgent(buildRegistration('A'));
-      for (let n = 0; n < 3; n += 1) {
-        await world.gateway.heartbeatAgent({ agent_id: 'A' });
-        await world.pass(15_200);
-      }
-      await world.pass(72_000);
-      expect(await agentOf(world, 'A')).toMatchObject({ state: 'ready' });
-      await world.pass(70_000);
-      expect(await agentOf(world, 'A')).toMatchObject({ state: 'offline', eligible: false });
-      expect(await world.gateway.heartbeatAgent({ agent_id: 'A' })).toMatchObject({ state: 'ready' });
-    });
-
     test('the agents may take so much memory; beyond, a registration that adds some is refused', async () => {
       const world = await start({ agentBytesMax: 9_900 });
       const registerTags = async (agent_id: string, ...agent_tags: readonly string[]): Promise<void> => {
@@ -57,42 +41,6 @@ describeEachStore('on %s', (_name, open) => {
       await registerTags('B', 'z'.repeat(200));
       // A tag that others have already is no more than its use.
       await registerTags('C', 'z'.repeat(200));
-    });
-
-    test('an agent that sends no heartbeats stays eligible while its pushes are taken', async () => {
-      const world = await start();
-      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 2 }));
-      await world.pass(400_000);
-      expect(await agentOf(world, 'A')).toMatchObject({ state: 'ready' });
-      world.pusher.script('http://A.test/tasks', REFUSED);
-      await submit(world, { timeout: 10 });
-      await world.pass(380_000);
-      expect(await agentOf(world, 'A')).toMatchObject({ state: 'offline' });
-    });
-
-    test('the running tasks of an agent without contact fail only if it registered with lost_after', async () => {
-      const world = await start();
-      await world.gateway.registerAgent(buildRegistration('A', { lost_after: 30 }));
-      await world.gateway.registerAgent(buildRegistration('B', { agent_tags: ['b'] }));
-      const lost = await submit(world, { timeout: 3_600 });
-      const kept = await submit(world, { timeout: 3_600, task_tags: ['b'] });
-      await world.pass(25_000);
-      expect(await read(world, lost)).toMatchObject({ status: 'running' });
-      await world.pass(10_000);
-      const failed = await read(world, lost);
-      expect(failed).toMatchObject({ status: 'failed', result: null });
-      expect(failed.error_info).toMatch(/^agent lost: no contact for 3\d s$/);
-      await world.pass(600_000);
-      expect(await read(world, kept)).toMatchObject({ status: 'running' });
-    });
-
-    test('time without contact is not counted while no gateway was sweeping', async () => {
-      const world = await start();
-      await world.gateway.registerAgent(buildRegistration('A', { lost_after: 30 }));
-      const id = await submit(world, { timeout: 3_600 });
-      await world.clock.advance(1_000_000);
-      await world.runUntilIdle();
-      expect(await read(world, id)).toMatchObject({ status: 'running' });
     });
 
     test('an unregistered agent is unknown at once', async () => {
@@ -221,30 +169,6 @@ describeEachStore('on %s', (_name, open) => {
       const world = await start({ openTasksMax: 1 });
       await world.gateway.submitTask(buildSubmission({ queue_timeout: 60 }));
       await expect(world.gateway.submitTask(buildSubmission())).rejects.toThrow(/^1 task is open already\. /);
-    });
-
-    test('the listing pages through all tasks, newest first, each once', async () => {
-      const world = await start();
-      const ids: string[] = [];
-      for (let n = 0; n < 25; n += 1) {
-        ids.unshift(await submit(world, { cli_session_id: n % 2 ? 'odd' : 'even' }));
-        await world.clock.advance(1);
-      }
-      const seen: string[] = [];
-      let cursor: string | null = null;
-      do {
-        const page: TaskPage = await world.gateway.listTasks({
-          limit: 10,
-          ...(cursor !== null && { cursor }),
-        });
-        seen.push(...page.tasks.map(({ request_id }) => request_id));
-        cursor = page.next_cursor;
-      } while (cursor !== null);
-      expect(seen).toEqual(ids);
-      expect((await world.gateway.listTasks({ limit: 50, session: 'odd' })).tasks).toHaveLength(12);
-      await expect(world.gateway.listTasks({ limit: 5, cursor: '!' })).rejects.toMatchObject({
-        code: 'validation_failed',
-      });
     });
 
     test('a waiting getTask returns when the task settles', async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
 import { taskRef } from '../../server/ports/store.ts';
-import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
+import { BROKEN, BUSY, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { listAgents } from '../harness/listings.ts';
 import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, type World } from '../harness/world.ts';
@@ -119,34 +119,6 @@ describeEachStore('on %s', (_name, open) => {
         ['A', 0],
         ['B', 1],
       ]);
-    });
-
-    test('moves after three attempts and ten seconds when no attempt was taken', async () => {
-      const world = await start();
-      world.pusher.script('http://A.test/tasks', REFUSED);
-      await world.gateway.registerAgent(buildRegistration('A'));
-      const id = await submit(world);
-      await world.gateway.registerAgent(buildRegistration('B'));
-      await world.pass(9_600);
-      expect(await read(world, id)).toMatchObject({ agent_id: 'A' });
-      await world.pass(10_000);
-      expect(await read(world, id)).toMatchObject({ agent_id: 'B' });
-    });
-
-    test('makes its agent offline until the next heartbeat when the agent responds with 410', async () => {
-      const world = await start();
-      world.pusher.script('http://A.test/tasks', GONE);
-      await world.gateway.registerAgent(buildRegistration('A'));
-      const id = await submit(world, { queue_timeout: 100 });
-      expect((await listAgents(world.gateway)).agents[0]).toMatchObject({
-        state: 'offline',
-        eligible: false,
-      });
-      world.pusher.script('http://A.test/tasks', TAKEN);
-      const heartbeat = await world.gateway.heartbeatAgent({ agent_id: 'A' });
-      expect(heartbeat.state).toBe('processing');
-      await world.pass(5_000);
-      expect(await read(world, id)).toMatchObject({ status: 'running', agent_id: 'A' });
     });
 
     test('is not pushed again while a push has no response, and a late 2xx acknowledges it', async () => {

@@ -1,11 +1,11 @@
 /**
- * Why a task does not run: ten situations, each brought about on a whole gateway on each engine and asked for
- * by HTTP. The texts are what a person reads, so they stand here word for word; the remedies are what a
- * program reads.
+ * Why a task does not run: situations that are brought about on a whole gateway on each engine and asked for
+ * by HTTP, each of which needs another part of it. The words of every situation are in
+ * `domain/advice.test.ts` and `domain/match-advice.test.ts`.
  */
 import type { components } from '@task-gateway/contract';
 import { afterEach, expect, test } from 'vitest';
-import { BROKEN, BUSY, REFUSED, SIGNATURE_REFUSED } from '../harness/fake-pusher.ts';
+import { BROKEN, REFUSED } from '../harness/fake-pusher.ts';
 import { SECRET, startTestServer } from '../harness/http-server.ts';
 import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, type World } from '../harness/world.ts';
@@ -40,16 +40,6 @@ async function fillThree(world: World): Promise<void> {
 
 const SITUATIONS: readonly Situation[] = [
   {
-    name: 'no such tag',
-    hint: 'No agent has the tag `translate`, and the one registered agent has no similar one. Start an agent with it, or submit the task with a tag that an agent has. That was so when the task failed. It does not start by itself: submit it again.',
-    remedies: ['start_agent translate', 'submit_again'],
-    events: ['submitted', 'no_agent'],
-    async arrange(world) {
-      await register(world, 'gpu-a');
-      return await submit(world, { task_tags: ['translate'] });
-    },
-  },
-  {
     name: 'near miss',
     hint: 'No agent has the tag `gpu2`; the nearest is `gpu` (2 agents, 1 free). Submit the task with `gpu`, or start an agent with `gpu2`. That was so when the task failed. It does not start by itself: submit it again.',
     remedies: ['use_tag gpu', 'start_agent gpu2', 'submit_again'],
@@ -58,27 +48,6 @@ const SITUATIONS: readonly Situation[] = [
       await register(world, 'gpu-a');
       await register(world, 'gpu-b', { current_load: 4 });
       return await submit(world, { task_tags: ['gpu2'] });
-    },
-  },
-  {
-    name: 'full',
-    hint: 'All 3 agents with the tag `gpu` are full (12 of 12 slots). Raise their `max_concurrent`, start another agent with the tag, or submit with a `queue_timeout` (say, 600 seconds), so that the task waits for a slot. That was so when the task failed. It does not start by itself: submit it again.',
-    remedies: ['wait 600', 'raise_max_concurrent gpu-a', 'start_agent gpu', 'submit_again'],
-    events: ['submitted', 'no_agent'],
-    async arrange(world) {
-      await fillThree(world);
-      return await submit(world, gpu);
-    },
-  },
-  {
-    name: 'draining',
-    hint: 'The one agent with the tag `gpu` (`gpu-a`) is draining: it gets no new tasks. End the draining if it is not meant: an agent ends it with a heartbeat that says `draining: false`, and when it registers again. Or start another agent with the tag. That was so when the task failed. It does not start by itself: submit it again.',
-    remedies: ['end_draining gpu-a', 'start_agent gpu', 'submit_again'],
-    events: ['submitted', 'no_agent'],
-    async arrange(world) {
-      await register(world, 'gpu-a');
-      await world.gateway.heartbeatAgent({ agent_id: 'gpu-a', draining: true });
-      return await submit(world, gpu);
     },
   },
   {
@@ -103,58 +72,6 @@ const SITUATIONS: readonly Situation[] = [
       await register(world, 'gpu-a');
       const id = await submit(world, gpu);
       await world.pass(12_000);
-      return id;
-    },
-  },
-  {
-    name: 'push refused for its signature',
-    hint: 'Pushes to agent `gpu-a` fail: answered 401: signature refused (4 attempts). The next attempt is in 3.2 s. Compare its push secret with `PUSH_SECRET` of the gateway, and its clock with that of the gateway: they may be 5 minutes apart. The log of an agent that is built on the kit says which it is. No other agent has the tag `gpu`. The gateway keeps trying until the `timeout` of the task is over.',
-    remedies: ['check_agent gpu-a', 'start_agent gpu'],
-    events: ['submitted', 'assigned', 'push_not_taken', 'waiting'],
-    async arrange(world) {
-      world.pusher.script(urlOf('gpu-a'), SIGNATURE_REFUSED);
-      await register(world, 'gpu-a');
-      const id = await submit(world, gpu);
-      await world.pass(12_000);
-      return id;
-    },
-  },
-  {
-    name: 'push failing, of a full agent beside another full one',
-    hint: 'Pushes to agent `gpu-a` fail: connection refused (4 attempts). The next attempt is in 3.2 s. Check that the agent runs, and that the gateway can reach the endpoint it registered. The 1 other agent with the tag `gpu` gets no task now. The gateway keeps trying until the `timeout` of the task is over.',
-    remedies: ['check_agent gpu-a', 'start_agent gpu'],
-    events: ['submitted', 'assigned', 'push_not_taken', 'waiting'],
-    async arrange(world) {
-      world.pusher.script(urlOf('gpu-a'), REFUSED);
-      await register(world, 'gpu-a', { max_concurrent: 1 });
-      await register(world, 'gpu-b', { current_load: 4 });
-      const id = await submit(world, gpu);
-      await world.pass(12_000);
-      return id;
-    },
-  },
-  {
-    name: 'refused',
-    hint: 'Agent `gpu-a` is too busy for the task: busy (2 attempts). The next attempt is in 1.2 s. No other agent has the tag `gpu`. The gateway keeps trying until the `timeout` of the task is over. If that happens often, start another agent with the tag `gpu`, or let `gpu-a` register with a lower `max_concurrent`.',
-    remedies: ['start_agent gpu', 'check_agent gpu-a'],
-    events: ['submitted', 'assigned', 'push_not_taken', 'waiting', 'push_not_taken'],
-    async arrange(world) {
-      world.pusher.script(urlOf('gpu-a'), BUSY);
-      await register(world, 'gpu-a');
-      const id = await submit(world, gpu);
-      await world.pass(6_000);
-      return id;
-    },
-  },
-  {
-    name: 'waiting',
-    hint: 'All 3 agents with the tag `gpu` are full (12 of 12 slots). Raise their `max_concurrent` or start another agent with the tag to run the task sooner. The task waits for 40 s more, then it fails.',
-    remedies: ['raise_max_concurrent gpu-a', 'start_agent gpu'],
-    events: ['submitted', 'waiting'],
-    async arrange(world) {
-      await fillThree(world);
-      const id = await submit(world, { ...gpu, queue_timeout: 60 });
-      await world.pass(20_000);
       return id;
     },
   },

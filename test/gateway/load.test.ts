@@ -1,7 +1,6 @@
 /** What an agent's load is, and whom a task is assigned to because of it. */
 import { expect, test } from 'vitest';
 import { isAdmission, StoreRefused } from '../../server/ports/store.ts';
-import { REFUSED } from '../harness/fake-pusher.ts';
 import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, type World } from '../harness/world.ts';
 import { agentOf, read, submit } from '../harness/world-calls.ts';
@@ -119,22 +118,6 @@ describeEachStore('the load on %s', (_name, open) => {
     for (const agent_id of ['\u{1F600}', '\u{FF5E}'])
       await world.gateway.registerAgent(buildRegistration(agent_id));
     expect((await read(world, await submit(world))).agent_id).toBe('\u{1F600}');
-  });
-
-  test('candidates rank by whether the last push was taken, shared tags, load ratio, last assignment, id', async () => {
-    const world = await start();
-    world.pusher.script('http://B.test/tasks', REFUSED);
-    const wide = { max_concurrent: 4 };
-    await world.gateway.registerAgent(
-      buildRegistration('C', { ...wide, agent_tags: ['a', 'b'], current_load: 3 }),
-    );
-    await world.gateway.registerAgent(buildRegistration('B', wide));
-    await world.gateway.registerAgent(buildRegistration('A', { ...wide, current_load: 1 }));
-    const chosen = async (tags: string[]) =>
-      (await read(world, await submit(world, { task_tags: tags }))).agent_id;
-    expect(await chosen(['a', 'b'])).toBe('C');
-    expect(await chosen(['a'])).toBe('B');
-    expect(await chosen(['a'])).toBe('A');
   });
 
   test('a submission that the store refuses leaves no slot behind that the agent does not hold', async () => {

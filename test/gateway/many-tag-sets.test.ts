@@ -1,6 +1,6 @@
 /**
- * What a match costs where 20,000 agents share 63 of a task's 64 tags and no two have the same tags: work
- * that is counted in agents, not in agents times tags.
+ * Which agents a match finds where 20,000 of them share 63 of a task's 64 tags and no two have the same tags:
+ * it looks at some of them. What it costs is in `resilience/worst-case/`.
  */
 import { beforeAll, expect, test } from 'vitest';
 import { completeAgent } from '../../server/domain/agent.ts';
@@ -13,8 +13,6 @@ import { SILENT } from '../harness/silent-log.ts';
 
 const AGENTS = 20_000;
 const SHARED = Array.from({ length: 63 }, (_, n) => `shared-${n}`);
-/** On a machine that does other work too, five times what it is. */
-const BOUND_MS = 25;
 
 function buildStatus(n: number): AgentStatus {
   const record = completeAgent({
@@ -47,30 +45,16 @@ const agentIndex = createAgentIndex(
 );
 beforeAll(() => agentIndex.refresh());
 
-/** The CPU time of the least of five calls, and the last result. */
-function measure<T>(call: () => T): { readonly leastMs: number; readonly result: T } {
-  let leastMs = Number.POSITIVE_INFINITY;
-  let result = call();
-  for (let round = 0; round < 5; round += 1) {
-    const before = process.cpuUsage();
-    result = call();
-    const { user, system } = process.cpuUsage(before);
-    leastMs = Math.min(leastMs, (user + system) / 1_000);
-  }
-  return { leastMs, result };
-}
-
 test('a pick, and grants to what it picks', () => {
   const picked: string[] = [];
-  const { leastMs } = measure(() => {
+  for (let n = 1; n <= 6; n += 1) {
     const agent_id = agentIndex.pick([...SHARED, 'own-19999'])?.record.agent_id ?? '';
     picked.push(agent_id);
-    agentIndex.noteGrant(agent_id, picked.length);
-  });
+    agentIndex.noteGrant(agent_id, n);
+  }
   // The one agent that shares all tags comes first until it is full; then those that were idle longest.
   expect(picked.slice(0, 2)).toEqual(['agent-19999', 'agent-19999']);
   expect(new Set(picked.slice(2)).size).toBe(4);
-  expect(leastMs).toBeLessThan(BOUND_MS);
 });
 
 test('tasks of one tag reach all agents, although a pick looks at some of them', () => {
@@ -85,12 +69,11 @@ test('tasks of one tag reach all agents, although a pick looks at some of them',
 
 test('a match with its counts, also where one agent has none of the most common tags', () => {
   const live = { nowMs: 0, live: true };
-  const { leastMs, result } = measure(() => agentIndex.match([...SHARED, 'own-3'], ANY_TASK, live));
+  const result = agentIndex.match([...SHARED, 'own-3'], ANY_TASK, live);
   expect(result.sharing).toMatchObject({ agents: AGENTS, offline: 0, draining: 0 });
   expect(result.agents[0]).toMatchObject({ agent_id: 'agent-3', shared_tags: SHARED.slice(0, 8) });
   expect(result.tags.at(-1)).toMatchObject({ tag: 'own-3', agents: 1 });
   expect(result.agents).toHaveLength(20);
-  expect(leastMs).toBeLessThan(BOUND_MS);
 });
 
 test('the tags by their use', () => {
@@ -100,8 +83,7 @@ test('the tags by their use', () => {
     steps: [],
     untaken: { total: 0, byTag: new Map() },
   };
-  const { leastMs, result } = measure(() => buildTagTable(sources, agentIndex, 1_000));
+  const result = buildTagTable(sources, agentIndex, 1_000);
   expect(result.rows.slice(0, 63).map(({ tag }) => tag)).toEqual(SHARED.toSorted());
   expect([result.rows.length, result.total]).toEqual([1_000, AGENTS + 63]);
-  expect(leastMs).toBeLessThan(BOUND_MS);
 });

@@ -147,34 +147,6 @@ describe('reading a body', () => {
 });
 
 describe('a body that was not read', () => {
-  const WRONG = 'POST /api/cli/tasks?auth=wrong HTTP/1.1\r\nHost: a\r\n';
-  const RIGHT = `GET /livez HTTP/1.1\r\nHost: a\r\n\r\n`;
-
-  test('is discarded when it is small, and the connection stays open', async () => {
-    const connection = await openConnection(server.port);
-    connection.write(`${WRONG}Content-Length: 100000\r\n\r\n${'x'.repeat(100_000)}${RIGHT}`);
-    const text = await connection.readUntil(/"status":"ok"/);
-    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200']);
-    connection.close();
-  });
-
-  const TOO_LONG = 'Content-Length: 10000000\r\n\r\n';
-  test.each([
-    ['its length is beyond the limit', `${WRONG}${TOO_LONG}`, 401],
-    ['its length is not declared', `${WRONG}Transfer-Encoding: chunked\r\n\r\n`, 401],
-    ['it is too large', `POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\n${TOO_LONG}`, 413],
-    ['the path does not exist', `POST /nowhere HTTP/1.1\r\nHost: a\r\n${TOO_LONG}`, 404],
-  ])('gets its response at once when %s, and what arrives later is dropped', async (_why, head, status) => {
-    const connection = await openConnection(server.port);
-    connection.write(head);
-    const text = await connection.readUntil(/\r\n\r\n.*\}$/s);
-    expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-    connection.write(head.endsWith(TOO_LONG) ? Buffer.alloc(10_000_000, 'x') : '1\r\nx\r\n0\r\n\r\n');
-    connection.write(RIGHT);
-    expect(await connection.readUntil(/"status":"ok"/)).toMatch(/HTTP\/1\.1 200 /);
-    connection.close();
-  });
-
   test('that is too large in chunks is refused while it is still arriving', async () => {
     const connection = await openConnection(server.port);
     connection.write('POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');

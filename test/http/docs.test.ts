@@ -35,20 +35,6 @@ describe('each file of the page', () => {
     expect(policy).toContain("frame-ancestors 'none'");
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
   });
-
-  test.each(FILES)('%s is asked for again, and not sent again', async (file) => {
-    const url = server.url + pathOf(file);
-    const head = await fetch(url, { method: 'HEAD' });
-    expect([head.status, await head.text(), head.headers.get('cache-control')]).toEqual([
-      200,
-      '',
-      'no-cache',
-    ]);
-    expect(Number(head.headers.get('content-length'))).toBe(readFileSync(join(FOLDER, file)).length);
-    const again = await fetch(url, { headers: { 'if-none-match': head.headers.get('etag') ?? '' } });
-    expect([again.status, await again.text()]).toEqual([304, '']);
-    expect((await fetch(url, { headers: { 'if-none-match': '*' } })).status).toBe(304);
-  });
 });
 
 test('The page is read only, and is no document that every web page may read.', async () => {
@@ -56,13 +42,6 @@ test('The page is read only, and is no document that every web page may read.', 
   expect([post.status, post.headers.get('allow')]).toEqual([405, 'HEAD, GET, OPTIONS']);
   const foreign = await fetch(`${server.url}/docs`, { headers: { origin: 'https://anywhere.example' } });
   expect(foreign.headers.get('access-control-allow-origin')).toBeNull();
-});
-
-test('With a slash at its end the address leads to the page, also below a path.', async () => {
-  const response = await fetch(`${server.url}/docs/`, { redirect: 'manual' });
-  expect([response.status, response.headers.get('location')]).toEqual([308, '../docs']);
-  const base = 'https://host.example/task-gateway/docs/';
-  expect(new URL('../docs', base).href).toBe('https://host.example/task-gateway/docs');
 });
 
 test('Nothing else is below the page.', async () => {

@@ -3,13 +3,15 @@
  * has room for one call, so the next one shows what was kept.
  */
 import { describe, expect, test } from 'vitest';
+import { createAdmission } from '../../server/http/stream/admission.ts';
 import { type Gateway, GatewayError } from '../../server/ports/gateway.ts';
 import { StoreUnavailable } from '../../server/ports/store-failures.ts';
 import { buildCall, type Call, OPERATIONS, type OperationId } from '../contract/usual-calls.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
+import { measureHeap } from '../harness/heap.ts';
 import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { openConnection } from './raw-connection.ts';
+import { exchange, openConnection } from './raw-connection.ts';
 
 /** A body of this is a large one. */
 const LARGE = 70_000;
@@ -113,4 +115,59 @@ describe.each(OPERATIONS)('calls of %s', (operation) => {
     await expect.poll(() => statusOf(server.url, call)).toBeLessThan(300);
     await server.stop(0);
   });
+});
+
+test('A large body that is no JSON, or that its caller leaves in its middle, holds nothing any more.', async () => {
+  const clock = createFakeClock();
+  const server = await startTestServer(createFakeGateway(), { clock, limits: LIMITS });
+  const { method, path, ...call } = buildLarge('submitTask');
+  const broken = { ...call, method, path, body: `${call.body}}` };
+  for (const _ of [1, 2, 3]) expect(await statusOf(server.url, broken)).toBe(400);
+  const leaving = await openConnection(server.port);
+  leaving.write(`${method} ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 900000\r\n\r\n${call.body}`);
+  const status = async () => {
+    // Another connection is served meanwhile, so the bytes before have arrived.
+    await exchange(server.port, 'GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+    return await statusOf(server.url, { ...call, method, path });
+  };
+  expect(await status()).toBe(503);
+  leaving.close();
+  await expect.poll(status).toBe(200);
+  await server.stop();
+});
+
+describe('the slot of a stream', () => {
+  const stream = (id: string) => ({ of: { kind: 'session', id } as const });
+
+  test.each([
+    ['of all', { streamsMax: 1, streamsOfOneMax: 9 }],
+    ['of its session', { streamsMax: 9, streamsOfOneMax: 1 }],
+  ])('%s is free again when it ends, and once only', (_which, limits) => {
+    const admission = createAdmission(limits);
+    for (const _ of [1, 2, 3]) {
+      const one = stream('s');
+      admission.admit(one);
+      expect(() => admission.admit(stream('s'))).toThrow(/open/);
+      admission.release(one);
+      admission.release(one);
+    }
+    admission.admit(stream('s'));
+    expect(() => admission.admit(stream('s'))).toThrow(/open/);
+  });
+});
+
+test('A session whose streams have ended leaves nothing behind.', () => {
+  const sessions = 200_000;
+  const { admit, release } = createAdmission({ streamsMax: 9, streamsOfOneMax: 1 });
+  const open = (name: string): void => {
+    for (let n = 0; n < sessions; n += 1) {
+      const one = { of: { kind: 'session', id: `${name} ${n}` } as const };
+      admit(one);
+      release(one);
+    }
+  };
+  open('first');
+  const before = measureHeap();
+  open('next');
+  expect((measureHeap() - before) / sessions, 'bytes a session').toBeLessThan(5);
 });

@@ -1,4 +1,4 @@
-/** `/metrics`: who may read it, and that it is served as the probes are. */
+/** `/metrics`: who may read it, and what the server reports of each request (more in `records/`). */
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ServedRequest } from '../../server/ports/observer.ts';
@@ -74,37 +74,14 @@ describe('the administrator’s secret', () => {
   });
 });
 
-describe('served as the probes are', () => {
-  const admin = { Authorization: `Bearer ${ADMIN_SECRET}` };
-
-  test('HEAD has the headers alone, other methods are a 405, OPTIONS lists the methods', async () => {
-    const head = await get(admin, { method: 'HEAD' });
-    expect([head.status, await head.text(), head.headers.get('content-type')]).toEqual([200, '', TYPE]);
-    expect((await get({}, { method: 'HEAD' })).status).toBe(401);
-    const post = await get(admin, { method: 'POST' });
-    expect([post.status, post.headers.get('allow')]).toEqual([405, 'HEAD, GET, OPTIONS']);
-    const options = await get({}, { method: 'OPTIONS' });
-    expect([options.status, options.headers.get('allow')]).toEqual([204, 'HEAD, GET, OPTIONS']);
+test('A rendering that fails is a 500 without its cause.', async () => {
+  const failing = await startTestServer(createFakeGateway(), {
+    settings: { isMetricsPublic: true },
+    renderMetrics: () => Promise.reject(new Error('a secret cause')),
   });
-
-  test('no web page of another origin may read it', async () => {
-    const response = await get({ ...admin, Origin: 'https://page.example' });
-    expect(response.headers.get('access-control-allow-origin')).toBeNull();
-  });
-
-  test('the index page names it', async () => {
-    expect(await (await fetch(server.url)).json()).toMatchObject({ metrics: '/metrics' });
-  });
-
-  test('a rendering that fails is a 500 without its cause', async () => {
-    const failing = await startTestServer(createFakeGateway(), {
-      settings: { isMetricsPublic: true },
-      renderMetrics: () => Promise.reject(new Error('a secret cause')),
-    });
-    const response = await fetch(`${failing.url}/metrics`);
-    expect([response.status, (await response.text()).includes('secret')]).toEqual([500, false]);
-    await failing.stop();
-  });
+  const response = await fetch(`${failing.url}/metrics`);
+  expect([response.status, (await response.text()).includes('secret')]).toEqual([500, false]);
+  await failing.stop();
 });
 
 describe('what the server reports of each request', () => {
@@ -123,18 +100,6 @@ describe('what the server reports of each request', () => {
     // By Koa's whole way it is the same.
     expect(second).toEqual(first);
     for (const { ms } of seen) expect(ms).toBeGreaterThanOrEqual(0);
-  });
-
-  test.each([
-    ['GET', '/livez', '/livez', 200, undefined],
-    ['GET', '/metrics', '/metrics', 401, 'unauthorized'],
-    ['PUT', '/metrics', '/metrics', 405, 'method_not_allowed'],
-    ['GET', '/nowhere/at-all', undefined, 404, 'route_not_found'],
-  ])('%s %s', async (method, asked, path, status, code) => {
-    await (await fetch(server.url + asked, { method })).text();
-    expect(seen).toHaveLength(1);
-    expect(seen[0]).toMatchObject({ method, status });
-    expect([seen[0]?.operation, seen[0]?.path, seen[0]?.code]).toEqual([undefined, path, code]);
   });
 
   test.each([

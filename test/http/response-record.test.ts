@@ -14,18 +14,12 @@ import { OPERATIONS } from '../contract/usual-calls.ts';
 import { SECRET, startTestServer, type TestServer, type TestServerOptions } from '../harness/http-server.ts';
 import { createFakeGateway, FOUND, subscribeTo, TASK } from './fake-gateway.ts';
 import { openConnection } from './raw-connection.ts';
-import {
-  listForeignRequests,
-  listInvalidRequests,
-  listOriginRequests,
-  listPageRequests,
-} from './recorded-pages.ts';
+import { listForeignRequests, listOriginRequests, listPageRequests } from './recorded-pages.ts';
 import {
   listRefusedRequests,
   listUsualRequests,
   ORIGIN,
   type RecordedRequest,
-  read,
   record,
   usual,
   writeCall,
@@ -216,17 +210,6 @@ test('where no page is allowed each operation responds to one that has the secre
   );
 });
 
-test('responses on one connection are whole, in order and each with its own headers', async () => {
-  const connection = await openConnection(plain.server.port);
-  const ids = ['a', 'none', 'long', 'a'];
-  connection.write(Buffer.concat(ids.map((id) => read(id))));
-  const text = await connection.readUntil(/(?:HTTP.*){4}"error_info":null\}$/s);
-  connection.close();
-  const alone = await Promise.all(ids.map((id) => exchangeWhole(plain.server.port, read(id))));
-  const withoutDates = (one: string) => one.replaceAll(/^Date: .*$/gm, '');
-  expect(withoutDates(text)).toBe(withoutDates(alone.join('')));
-});
-
 test.each(['getOverview', 'listTasks', 'getAgent'] as const)(
   '%s has not changed by its tag, strong or weak, alone or among others',
   async (operationId) => {
@@ -264,11 +247,6 @@ test('requests of web pages are responded to as recorded', async () => {
 test('requests under a foreign name are responded to as recorded', async () => {
   const open = await start({ settings: { isSecretPublic: true } });
   await matchRecord('foreign', await recordAll(open, listForeignRequests()));
-});
-
-test('what is no request is responded to as recorded', async () => {
-  const strict = await start({ limits: { headersMs: 40, requestMs: 80, largeBodyMs: 80 } });
-  await matchRecord('invalid', await recordAll(strict, listInvalidRequests()));
 });
 
 test('while the server drains responses are as recorded', async () => {

@@ -1,10 +1,18 @@
 /**
  * Authorisation (§5): where each secret is looked for, which ones are right, and what depends on a right one.
  */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createSecrets } from '../../server/http/request/secrets.ts';
 import { buildCall, type OperationId } from '../contract/usual-calls.ts';
-import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
+import {
+  ADMIN_SECRET,
+  OLDER_SECRET,
+  SECRET,
+  startTestServer,
+  type TestServer,
+} from '../harness/http-server.ts';
 import { sendChecked } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
 
@@ -24,7 +32,7 @@ beforeEach(() => {
 
 const bearer = (secret: string): Record<string, string> => ({ authorization: `Bearer ${secret}` });
 
-/** The whole matrix of places and secrets is in `guide.test.ts`, what is almost right in `auth.test.ts`. */
+/** The whole matrix of places and secrets is in `guide.test.ts`. */
 describe('the gateway secret in query and header', () => {
   test.each([
     ['', { authorization: `bearer  ${SECRET}` }, 200],
@@ -32,7 +40,13 @@ describe('the gateway secret in query and header', () => {
     ['', bearer(''), 401],
     ['', { authorization: SECRET }, 401],
     ['', { authorization: `Basic ${btoa(`:${SECRET}`)}` }, 401],
-  ])('a read of a task with %j and %j gets %d', async (query, headers, status) => {
+    ...[`auth=${AUTH}&auth=${AUTH}`, `auth=${AUTH}&auth=wrong`, `auth=wrong&auth=${AUTH}`, 'auth', 'auth=%ff']
+      .concat([`auth=${AUTH}&%61uth=${AUTH}`, `auth=${AUTH}&auth`, `auth=${AUTH}%ff`, `auth[]=${AUTH}`])
+      .concat([`auth[0]=${AUTH}`, `Auth=${AUTH}`, `auth%00=${AUTH}`, `a=${AUTH}`])
+      .map((query) => [`?${query}`, {}, 401] as const),
+    [`?auth=${encodeURIComponent(OLDER_SECRET)}`, {}, 200],
+    ['', { authorization: `Bearer ${OLDER_SECRET}` }, 200],
+  ] as const)('a read of a task with %j and %j gets %d', async (query, headers, status) => {
     const call = { method: 'GET', path: `/api/cli/tasks/x${query}`, headers } as const;
     expect((await sendChecked(server.url, call)).status).toBe(status);
   });
@@ -98,6 +112,40 @@ test('an administrator’s secret that is empty is wrong', async () => {
   }
 });
 
+/** Texts that are almost the secret. */
+function listNearly(secret: string, other: string): readonly string[] {
+  const middle = Math.floor(secret.length / 2);
+  return [
+    ...['', ' ', secret.slice(1), secret.slice(0, -1), `${secret}x`, `x${secret}`, secret + secret],
+    ...[
+      secret.toUpperCase(),
+      `${secret} `,
+      ` ${secret}`,
+      `${secret}\n`,
+      `${secret}\u0000`,
+      `\u0000${secret}`,
+    ],
+    ...[`${secret.slice(0, middle)}\u200b${secret.slice(middle)}`, `\ufeff${secret}`, `${secret}\u00ad`],
+    // Look-alikes: a Cyrillic е, the full-width forms that normalization folds back, a combining mark.
+    ...[secret.replace('e', 'е'), toFullWidth(secret), `${secret}\u0301`, `${secret}\u2028`],
+    ...[`"${secret}"`, `'${secret}'`, `Bearer ${secret}`, encodeURIComponent(secret), btoa(secret)],
+    ...[
+      `${secret},${secret}`,
+      `${secret},wrong`,
+      `wrong,${secret}`,
+      `${secret};`,
+      other,
+      `${secret}${other}`,
+    ],
+    ...['null', 'undefined', 'true', '0', '*', '%', '.*', '__proto__', 'constructor', '[object Object]'],
+    `${secret}${'x'.repeat(8_000)}`,
+  ].filter((text) => text !== secret);
+}
+
+function toFullWidth(text: string): string {
+  return [...text].map((char) => String.fromCodePoint((char.codePointAt(0) ?? 0) + 0xfee0)).join('');
+}
+
 describe('secrets', () => {
   test('an empty secret never matches, nor does a value that is not a string', () => {
     const { isGatewaySecret, isAdminSecret } = createSecrets({ gateway: ['', 'a'], admin: [''] });
@@ -107,8 +155,40 @@ describe('secrets', () => {
     }
   });
 
+  test('nothing that is almost a secret is one, and each of two is', () => {
+    const { isGatewaySecret, isAdminSecret } = createSecrets({
+      gateway: [SECRET, 'b'],
+      admin: [ADMIN_SECRET],
+    });
+    for (const text of listNearly(SECRET, ADMIN_SECRET)) expect(isGatewaySecret(text), text).toBe(false);
+    for (const text of listNearly(ADMIN_SECRET, SECRET)) expect(isAdminSecret(text), text).toBe(false);
+    expect([SECRET, 'b'].map(isGatewaySecret)).toEqual([true, true]);
+    expect([ADMIN_SECRET, SECRET].map(isAdminSecret)).toEqual([true, false]);
+  });
+
   test('an administrator’s secret that is also a gateway secret authorises no administrator’s call', () => {
     const { isAdminSecret } = createSecrets({ gateway: ['same'], admin: ['same', 'own'] });
     expect([isAdminSecret('same'), isAdminSecret('own')]).toEqual([false, true]);
+  });
+});
+
+describe('the comparison', () => {
+  test('is made in one function, of digests of one length, in constant time, and of all secrets', () => {
+    const source = readFileSync('server/http/request/secrets.ts', 'utf8');
+    expect(source.match(/timingSafeEqual\(/g)).toHaveLength(1);
+    // Every right secret is compared, whichever matches: no early end reveals which of two it was.
+    expect(source).toMatch(
+      /for \(const secret of digests\) isEqual = timingSafeEqual\(secret, candidate\) \|\| isEqual;/,
+    );
+    expect(source).toMatch(/hash\('sha256'/);
+    const own = join('http', 'request', 'secrets.ts');
+    const others = readdirSync('server', { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && file !== own)
+      .map((file) => [file, readFileSync(join('server', file), 'utf8')] as const);
+    expect(others.length).toBeGreaterThan(50);
+    for (const [file, text] of others) {
+      expect(text, file).not.toMatch(/timingSafeEqual/);
+      expect(text, file).not.toMatch(/[!=]==? *(secret|gatewayAuth|adminAuth|auth)\b/);
+    }
   });
 });

@@ -96,28 +96,6 @@ describe('a response that is not read', () => {
   });
 });
 
-test('pipelined requests get their responses in order, however many there are', async () => {
-  const { connect } = await start({}, 10);
-  const paths = Array.from({ length: 300 }, (_, n) => (n % 2 === 0 ? '/livez' : '/nowhere'));
-  const requests = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
-  const last = 'GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
-  const wire = await connect(requests.join('') + last);
-  wire.socket.resume();
-  const text = await wire.readAll();
-  const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
-  expect(statuses).toEqual([...paths.map((path) => (path === '/livez' ? '200' : '404')), '200']);
-});
-
-test('a pipelined request is not looked at before the response before it has been sent', async () => {
-  const { connect, gateway } = await start();
-  const wire = await connect(GET.repeat(10));
-  await expect.poll(() => gateway.calls.length).toBe(1);
-  await waitUntilStable(() => gateway.calls.length);
-  expect(gateway.calls).toHaveLength(1);
-  wire.socket.resume();
-  await expect.poll(() => gateway.calls.length).toBe(10);
-});
-
 describe('a stream', () => {
   /** A feed of events of 64 kB, and how many of them were taken. */
   function countedFeed(count = Number.POSITIVE_INFINITY): { feed: Feed; taken: () => number } {

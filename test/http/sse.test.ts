@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { FeedTrimmed, StoreUnavailable } from '../../server/ports/store.ts';
 import { buildCall } from '../contract/usual-calls.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
-import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
+import { ADMIN_SECRET, SECRET, startTestServer } from '../harness/http-server.ts';
 import { sendChecked } from './checked-call.ts';
 import { createFakeGateway, idleFeed } from './fake-gateway.ts';
 import {
@@ -169,39 +169,5 @@ describe('the end of a stream', () => {
     expect((await sendChecked(server.url, buildCall('subscribeEvents', secrets, {}, 's'))).json.code).toBe(
       'store_unavailable',
     );
-  });
-});
-
-describe('limits', () => {
-  const refused = async (server: TestServer, session: string): Promise<unknown> => {
-    const { status, json, headers } = await sendChecked(
-      server.url,
-      buildCall('subscribeEvents', secrets, {}, session),
-    );
-    return [status, json.code, json.detail, headers.get('retry-after')];
-  };
-
-  test('a session has no more streams than its limit, and a closed one frees its slot', async () => {
-    const server = await startStreamServer(emptyFeed, { limits: { streamsOfOneMax: 2 } });
-    const first = await subscribe(server);
-    await subscribe(server);
-    const detail = 'This session has 2 open streams. Close one before opening another.';
-    expect(await refused(server, 's')).toEqual([429, 'too_many_streams', detail, '5']);
-    expect((await subscribe(server, 'other')).response.status).toBe(200);
-    first.close();
-    await expect.poll(() => server.streamCount()).toBe(2);
-    expect((await subscribe(server)).response.status).toBe(200);
-  });
-
-  test('all sessions together have no more streams than the limit', async () => {
-    const server = await startStreamServer(emptyFeed, { limits: { streamsMax: 2 } });
-    await subscribe(server, 'a');
-    await subscribe(server, 'b');
-    expect(await refused(server, 'c')).toEqual([
-      429,
-      'too_many_streams',
-      '2 streams are open. Try again later.',
-      '5',
-    ]);
   });
 });

@@ -1,6 +1,6 @@
 /**
  * Every way in which a request can violate its published schema, derived from the schema: each keyword is
- * broken at least once, each time with the pointer of the error.
+ * broken at least once, each time with the pointer of the error. A keyword that nothing breaks is an error.
  */
 
 import { readDocument } from '../contract/document-check.ts';
@@ -26,29 +26,15 @@ export type Schema = {
   readonly items?: Schema;
 };
 
-/** Keywords that require something, each of which is broken below. */
-const BROKEN = new Set([
-  ...[
-    'type',
-    'enum',
-    'anyOf',
-    'minimum',
-    'maximum',
-    'exclusiveMinimum',
-    'minLength',
-    'maxLength',
-    'minItems',
-    'maxItems',
-  ],
-  ...['pattern', 'required', 'properties', 'items', 'format', '$ref'],
-]);
-/** Keywords that require nothing. */
-const SILENT = new Set(['description', 'default', 'example', 'examples', 'additionalProperties', 'title']);
+/** A value that breaks a keyword, as JSON; undefined leaves it out. */
+export type Wrong = { readonly pointer: string; readonly keyword: string; readonly json: string | undefined };
 
-/** A wrong value, as JSON text, and the pointer of its error. */
-export type Wrong = { readonly what: string; readonly json: string; readonly pointer: string };
-
-type Parameter = { readonly name: string; readonly in: string; readonly schema: Schema };
+export type Parameter = {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly schema: Schema;
+};
 
 const document = readDocument() as unknown as {
   readonly paths: Readonly<
@@ -97,17 +83,12 @@ function resolveParameter(parameter: Parameter | { readonly $ref: string }): Par
   return shared;
 }
 
-/** Keywords that are in neither list. */
-export function unknownKeywords(schema: Schema): readonly string[] {
-  const own = Object.keys(schema).filter((key) => !BROKEN.has(key) && !SILENT.has(key));
-  const inner = [
-    ...Object.values(schema.properties ?? {}),
-    ...(schema.anyOf ?? []),
-    ...(schema.items ? [schema.items] : []),
-  ];
-  return [...own, ...inner.map(resolve).flatMap(unknownKeywords)];
-}
-
+/** Keywords that hold others, or ask for nothing by themselves. */
+const SILENT = [
+  ...['properties', 'items', '$ref', 'description', 'default', 'additionalProperties', 'example', 'examples'],
+];
+/** `password`, `double`: said to people and to generators; every value of the type has the format. */
+const FORMATS: Readonly<Record<string, string>> = { int32: '2147483648', int64: '1e19' };
 const SAMPLES: Readonly<Record<string, string>> = {
   string: '"60"',
   number: '1.5',
@@ -117,97 +98,92 @@ const SAMPLES: Readonly<Record<string, string>> = {
   object: '{}',
 };
 
-/** Every way to break the schema of the value at a pointer. */
+/** Every way to break the schema of the value at a pointer, keyword by keyword. */
 export function breakSchema(given: Schema, pointer: string): readonly Wrong[] {
   const schema = resolve(given);
-  const wrong = (what: string, json: string, at = pointer): Wrong => ({
-    what: `${at} ${what}`,
-    json,
-    pointer: at,
-  });
-  if (schema.anyOf) {
-    const types = schema.anyOf.map((one) => resolve(one).type ?? '');
-    const inner = schema.anyOf
+  const own = Object.keys(schema).flatMap((keyword) => breakKeyword(schema, keyword, pointer));
+  const inner = [
+    ...Object.entries(schema.properties ?? {}).flatMap(([name, one]) =>
+      breakSchema(one, `${pointer}/${name}`),
+    ),
+    ...(schema.items ? breakSchema(schema.items, `${pointer}/0`) : []),
+    // What an alternative requires as a whole belongs to the choice; only what is inside of it counts here.
+    ...(schema.anyOf ?? [])
       .flatMap((one) => breakSchema(one, pointer))
-      .filter((one) => one.pointer !== pointer);
-    return [...breakTypes(types, wrong), ...inner];
+      .filter((one) => one.pointer !== pointer),
+  ];
+  return [...own, ...inner];
+}
+
+function breakKeyword(schema: Schema, keyword: string, pointer: string): readonly Wrong[] {
+  const { type = '', minimum = 0, maximum = 0, exclusiveMinimum = 0, maxLength = 0, maxItems = 0 } = schema;
+  const wrong = (...values: readonly string[]) => values.map((json) => ({ pointer, keyword, json }));
+  switch (keyword) {
+    case 'type':
+      return wrong(
+        ...listOthers([type]),
+        ...(type === 'integer' ? ['1.5'] : []),
+        ...(/integer|number/.test(type) ? ['1e400', '-1e400'] : []),
+      );
+    case 'anyOf':
+      return wrong(...listOthers((schema.anyOf ?? []).map((one) => resolve(one).type ?? '')));
+    case 'enum':
+      return wrong('"none"');
+    case 'minimum':
+      return wrong(String(minimum - 1));
+    case 'exclusiveMinimum':
+      return wrong(String(exclusiveMinimum));
+    case 'maximum':
+      return wrong(String(maximum + 1));
+    case 'minLength':
+      return wrong('""');
+    case 'maxLength':
+      return wrong(JSON.stringify('😀'.repeat(maxLength + 1)), ...(maxLength === 256 ? ['"a\\ud83d"'] : []));
+    case 'maxItems':
+      return wrong(JSON.stringify(Array(maxItems + 1).fill(resolve(schema.items ?? {}).enum?.[0] ?? 'a')));
+    case 'minItems':
+      return wrong('[]');
+    case 'pattern':
+      return wrong('"ü"');
+    case 'format':
+      return FORMATS[schema.format ?? ''] === undefined ? [] : wrong(FORMATS[schema.format ?? ''] ?? '');
+    case 'required':
+      return (schema.required ?? []).map((name) => ({
+        pointer: `${pointer}/${name}`,
+        keyword,
+        json: undefined,
+      }));
+    default:
+      if (SILENT.includes(keyword)) return [];
+      throw new Error(`The document has a keyword at ${pointer} that nothing here breaks: ${keyword}.`);
   }
-  // Without a type any value is right.
-  const types = schema.type === undefined ? Object.keys(SAMPLES) : [schema.type.replace('integer', 'number')];
-  return [
-    ...breakTypes(types, wrong),
-    ...breakRange(schema, wrong),
-    ...breakText(schema, wrong),
-    ...breakInside(schema, pointer, wrong),
-  ];
 }
 
-type MakeWrong = (what: string, json: string, at?: string) => Wrong;
-
-function breakTypes(types: readonly string[], wrong: MakeWrong): readonly Wrong[] {
-  return Object.entries(SAMPLES)
-    .filter(([type]) => !types.includes(type))
-    .map(([type, json]) => wrong(`of type ${type}`, json));
+/** A value of each type but these. */
+function listOthers(types: readonly string[]): readonly string[] {
+  const own = types.map((type) => type.replace('integer', 'number'));
+  return Object.entries(SAMPLES).flatMap(([type, json]) => (own.includes(type) ? [] : [json]));
 }
 
-function breakRange(schema: Schema, wrong: MakeWrong): readonly Wrong[] {
-  const isNumber = schema.type === 'number' || schema.type === 'integer';
-  return [
-    ...(schema.minimum === undefined ? [] : [wrong('below its minimum', String(schema.minimum - 1))]),
-    ...(schema.maximum === undefined ? [] : [wrong('above its maximum', String(schema.maximum + 1))]),
-    ...(schema.exclusiveMinimum === undefined
-      ? []
-      : [wrong('at its bound', String(schema.exclusiveMinimum))]),
-    ...(schema.type === 'integer' ? [wrong('with a fraction', '1.5')] : []),
-    ...(schema.format === 'int32' ? [wrong('above 32 bits', '2147483648')] : []),
-    ...(isNumber ? [wrong('that overflows', '1e400'), wrong('that underflows to minus', '-1e400')] : []),
-  ];
+/** Stands in a body for what no serializer writes. */
+const MARK = '@wrong@';
+/** All that a question has: each part of it is broken beside the others. */
+const QUESTION = { key: 'k', prompt: '?', schema: { type: 'object', properties: { a: { type: 'string' } } } };
+
+/** The body, as JSON, with a wrong value at its pointer; what the way there lacks is made. */
+export function putWrong(body: Readonly<Record<string, unknown>>, { pointer, json }: Wrong): string {
+  const steps = pointer.split('/').slice(1);
+  // A filter takes the place of the ids that a cancellation usually names.
+  const base = steps[0] === 'filter' ? { ...body, request_ids: undefined } : body;
+  const put = putAt(base, steps, json === undefined ? undefined : MARK);
+  return JSON.stringify(put).replace(JSON.stringify(MARK), () => json ?? '');
 }
 
-function breakText(schema: Schema, wrong: MakeWrong): readonly Wrong[] {
-  const isName = schema.type === 'string' && schema.maxLength === 256;
-  return [
-    ...(schema.enum && schema.type === 'string' ? [wrong('none of its words', '"none"')] : []),
-    ...(schema.minLength === undefined ? [] : [wrong('too short', '""')]),
-    ...(schema.maxLength === undefined
-      ? []
-      : [wrong('too long', JSON.stringify('😀'.repeat(schema.maxLength + 1)))]),
-    ...(isName ? [wrong('with half a character', '"a\\ud83d"')] : []),
-  ];
-}
-
-/** The only object that another one must have: the fields of an answer. */
-const FIELDS = '{"a":{"type":"boolean"}}';
-
-/** What an object must have beside a property, as JSON. */
-function listRight(schema: Schema, except: string): readonly string[] {
-  const required = (schema.required ?? []).filter((name) => name !== except);
-  return required.map((name) => {
-    const { type, enum: [word = 'a'] = [] } = resolve(schema.properties?.[name] ?? {});
-    return `${JSON.stringify(name)}:${type === 'object' ? FIELDS : JSON.stringify(word)}`;
-  });
-}
-
-function breakInside(schema: Schema, pointer: string, wrong: MakeWrong): readonly Wrong[] {
-  const { items, minItems, maxItems } = schema;
-  const item = items ? resolve(items) : {};
-  const rightItem = JSON.stringify(item.type === 'object' ? { data: 1 } : (item.enum?.[0] ?? 'a'));
-  const inItems = items ? breakSchema(items, `${pointer}/1`) : [];
-  const inProperties = Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
-    breakSchema(property, `${pointer}/${name}`).map((one) => ({
-      ...one,
-      json:
-        pointer === ''
-          ? one.json
-          : `{${[...listRight(schema, name), `${JSON.stringify(name)}:${one.json}`]}}`,
-    })),
-  );
-  return [
-    ...(maxItems === undefined
-      ? []
-      : [wrong('with too many items', `[${Array(maxItems + 1).fill(rightItem)}]`)]),
-    ...(minItems === undefined ? [] : [wrong('with too few items', '[]')]),
-    ...inItems.map((one) => ({ ...one, json: `[${rightItem},${one.json}]` })),
-    ...inProperties,
-  ];
+function putAt(value: unknown, [step, ...rest]: readonly string[], wrong: unknown): unknown {
+  if (step === undefined) return wrong;
+  if (/^\d+$/.test(step))
+    return [putAt(rest[0] === 'question' ? { question: QUESTION } : undefined, rest, wrong)];
+  const object: Record<string, unknown> = { ...(value as Record<string, unknown> | undefined) };
+  object[step] = putAt(object[step], rest, wrong);
+  return object;
 }

@@ -1,5 +1,6 @@
 /**
  * What a gateway requires of its Redis before it starts, and what it warns of; each message says what to do.
+ * More settings are changed under a running gateway in `bounds/redis-settings.test.ts`.
  * @module-tag redis
  */
 import { writeFileSync } from 'node:fs';
@@ -32,13 +33,6 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
   }
 
   test.each([
-    ['may evict tasks', ['--maxmemory-policy', 'allkeys-lru'], /set maxmemory-policy noeviction/],
-    [
-      'writes to its disk later',
-      ['--appendfsync', 'everysec'],
-      /set appendfsync always, or REDIS_DURABILITY=memory/,
-    ],
-    ['keeps no log', ['--appendonly', 'no'], /\(appendonly no\); set appendonly yes/],
     [
       'stops writing while it rewrites',
       ['--no-appendfsync-on-rewrite', 'yes'],

@@ -1,10 +1,12 @@
 /**
  * An agent registers at a gateway that is slow, or stands still, gives up, and registers at another one on
  * the same Redis. The first call goes on for an earlier registration: it takes no task from the agent, and
- * gives it none.
+ * gives it none. Nor does a process that ends take its successor with it.
  * @module-tag redis
  */
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type Agent, createAgent } from '../../sdk/agent/index.ts';
+import { createClient } from '../../sdk/index.ts';
 import { get, getAdmin, post, submit } from '../e2e/plain-calls.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { type RedisProcess, startRedis } from '../harness/redis-process.ts';
@@ -136,4 +138,25 @@ describe.each([
     await first.end();
     expect(new Set(await claimAll(agent_id))).toEqual(new Set(ids));
   });
+});
+
+test('In a rolling restart the process that ends neither unregisters nor drains its successor.', async () => {
+  const { baseUrl } = quick;
+  const start = async (): Promise<Agent> => {
+    const own = { agentId: 'rolling', tags: ['rolling'], maxConcurrent: 100, handler: () => 'done' };
+    const agent = createAgent({ baseUrl, auth: SECRET, listen: {}, ...own });
+    await agent.start();
+    return agent;
+  };
+  const old = await start();
+  const successor = await start();
+  onTestFinished(() => successor.stop({ drainMs: 0 }));
+  const client = createClient({ baseUrl, auth: SECRET });
+  const run = () => client.runTask({ task_type: 't', task_tags: ['rolling'], payload: {}, timeout: 60 });
+  const tasks = Array.from({ length: 50 }, run);
+  await old.stop();
+  const outcomes = await Promise.all([...tasks, run()]);
+  expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(['success']));
+  const { body } = await getAdmin(baseUrl, '/api/admin/agents/rolling');
+  expect(body).toMatchObject({ state: 'ready', current_load: 0 });
 });

@@ -1,11 +1,10 @@
 /**
  * Callers that send or read too slowly, over the real process and real time: they are disconnected when the
- * gateway promises to, cost little, and delay no other caller. All kinds at once, so that the timeouts are
- * waited for once.
+ * gateway promises to, and cost little. All kinds at once, so that the timeouts are waited for once.
  */
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { get, post, submit } from '../e2e/plain-calls.ts';
+import { post, submit } from '../e2e/plain-calls.ts';
 import { printFigure } from '../harness/figures.ts';
 import {
   type GatewayProcess,
@@ -13,8 +12,7 @@ import {
   startGateway,
   startLimitedGateway,
 } from '../harness/gateway-process.ts';
-import { expectSimilar } from './beside-alone.ts';
-import { countDescriptors, percentile, readRssKiB } from './process-cost.ts';
+import { countDescriptors, readRssKiB } from './process-cost.ts';
 import { SCALE } from './soak.ts';
 
 const SENDERS = Math.min(1_000, Math.round(200 * SCALE));
@@ -30,8 +28,6 @@ const STALL_MS = 30_000;
 const LATE_MS = 90_000;
 /** The events first fill what the connections buffer: gigabytes, which a busy machine copies slowly. */
 const READERS_LATE_MS = 240_000;
-/** How long is measured before the slow callers come. */
-const ALONE_MS = 2_000;
 const TRICKLE_EVERY_MS = 500;
 const HEAD = 'HTTP/1.1\r\nHost: a\r\n';
 
@@ -41,29 +37,8 @@ let readFrom: GatewayProcess;
 beforeAll(async () => {
   sentTo = await startGateway();
   readFrom = await startLimitedGateway({ streamsOfOneMax: 100_000 });
-  aloneMs.senders = percentile(await callFor(sentTo.baseUrl, ALONE_MS), 0.5);
-  aloneMs.readers = percentile(await callFor(readFrom.baseUrl, ALONE_MS), 0.5);
 });
 afterAll(() => Promise.all([sentTo?.stop(), readFrom?.stop()]));
-
-/** How long a caller usually waits while no other caller is there. */
-const aloneMs = { senders: 0, readers: 0 };
-
-/** What one caller waits for a submit, a get and a cancel, again and again for this long. */
-async function callFor(baseUrl: string, forMs: number): Promise<readonly number[]> {
-  const took: number[] = [];
-  const endMs = performance.now() + forMs;
-  while (performance.now() < endMs) {
-    const startMs = performance.now();
-    const id = await submit(baseUrl, { queue_timeout: 600 });
-    await get(baseUrl, `/api/cli/tasks/${id}`);
-    expect((await post(baseUrl, `/api/cli/tasks/${id}/cancel?auth=${SECRET}`, {})).status).toBe(200);
-    took.push(performance.now() - startMs);
-    // Calls now and then: measuring must not keep the machine busy.
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  return took;
-}
 
 const portOf = ({ baseUrl }: GatewayProcess): number => Number(new URL(baseUrl).port);
 
@@ -201,15 +176,5 @@ describe('while hundreds are slow', () => {
     } finally {
       await gateway.stop();
     }
-  });
-
-  test.concurrent.each([
-    ['senders', () => sentTo],
-    ['readers', () => readFrom],
-  ] as const)('other callers do not wait for the %s', { timeout: 300_000 }, async (kind, gateway) => {
-    const { baseUrl } = gateway();
-    const took = await callFor(baseUrl, REQUEST_MS);
-    printFigure(`submit_get_cancel_beside_slow_${kind}_p99`, percentile(took, 0.99), 'ms');
-    expectSimilar(percentile(took, 0.5), aloneMs[kind]);
   });
 });

@@ -27,6 +27,7 @@ const STATUSES: Readonly<Record<string, number>> = {
   unsupported_media_type: 415,
   validation_failed: 422,
   idempotency_conflict: 422,
+  not_served: 501,
 };
 type Serve = (call: Call) => Reply | Promise<Reply>;
 
@@ -125,7 +126,9 @@ async function serve(deps: Deps, req: IncomingMessage, res: ServerResponse): Pro
     id: decodeURIComponent(operation.pattern.exec(url.pathname)?.[1] ?? ''),
     isTrusted: fields.auth !== undefined || isSecretSent,
   };
-  const reply = await SERVED[operation.operationId]?.(call);
+  const operate = SERVED[operation.operationId];
+  if (!operate) throw new Refusal('not_served');
+  const reply = await operate(call);
   if (reply === null) res.writeHead(204).end();
   else if (reply) {
     // A page has an ETag: it may be kept, and is asked for again.

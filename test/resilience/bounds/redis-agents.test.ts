@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { getAdmin, post, submit } from '../../e2e/plain-calls.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../../harness/gateway-process.ts';
 import { type RedisProcess, startRedis } from '../../harness/redis-process.ts';
-import { SCALE } from './beside.ts';
+import { SCALE } from '../soak.ts';
 
 const AGENTS = Math.min(20_000, Math.round(600 * SCALE));
 const AT_ONCE = 5;

@@ -68,16 +68,6 @@ async function closeAll(wires: readonly RawConnection[]): Promise<void> {
   for (const wire of wires) wire.close();
 }
 
-const nothing = async (): Promise<() => Promise<void>> => async () => {};
-const refuse = { status: 422, code: 'validation_failed', again: false, fill: nothing } as const;
-const submitWith = (body: Record<string, unknown>): Call => buildCall('submitTask', secrets, body);
-
-function nest(levels: number): unknown {
-  let value: unknown = {};
-  for (let level = 1; level < levels; level += 1) value = { inside: value };
-  return value;
-}
-
 const bounds: readonly Bound[] = [
   {
     title: 'open tasks',
@@ -128,23 +118,14 @@ const bounds: readonly Bound[] = [
       return () => closeAll(wires);
     },
   },
-  { title: 'depth of a body', ...refuse, beyond: submitWith({ payload: nest(100) }) },
   {
-    title: 'keys of a body',
-    ...refuse,
-    beyond: submitWith({
-      payload: Object.fromEntries(Array.from({ length: 20_001 }, (_, key) => [`k${key}`, 0])),
-    }),
+    title: 'depth of a body',
+    status: 422,
+    code: 'validation_failed',
+    again: false,
+    beyond: buildCall('submitTask', secrets, { payload: JSON.parse('['.repeat(101) + ']'.repeat(101)) }),
+    fill: async () => async () => {},
   },
-  { title: 'length of a type', ...refuse, beyond: submitWith({ task_type: '任'.repeat(257) }) },
-  { title: 'length of a tag', ...refuse, beyond: submitWith({ task_tags: ['x'.repeat(257)] }) },
-  {
-    title: 'number of tags',
-    ...refuse,
-    beyond: submitWith({ task_tags: Array.from({ length: 65 }, (_, tag) => `t${tag}`) }),
-  },
-  { title: 'length of a session', ...refuse, beyond: submitWith({ cli_session_id: 's'.repeat(257) }) },
-  { title: 'length of an agent’s id', ...refuse, beyond: registration('a'.repeat(257)) },
 ];
 
 /** Submits, lists, gets and cancels a task: each returns as usual. */
@@ -161,18 +142,15 @@ describe('beyond the bound on', TIMEOUT, () => {
   test.each(bounds)('$title the response is $status $code, and a flood leaves nothing', async (bound) => {
     const release = await bound.fill();
     onTestFinished(async () => void (await release()));
-    // A body of a hundred thousand keys is a megabyte of work for both sides.
-    const isHeavy = (bound.beyond.body?.length ?? 0) > 100_000;
-    const flood = isHeavy ? 1 : FLOOD;
     const round = async (): Promise<void> => {
-      const answers = await Promise.all(Array.from({ length: flood }, () => askNow(bound.beyond)));
+      const answers = await Promise.all(Array.from({ length: FLOOD }, () => askNow(bound.beyond)));
       for (const { status, json, headers } of answers) {
         expect([status, json.status, json.code]).toEqual([bound.status, bound.status, bound.code]);
         expect(headers.get('content-type')).toBe('application/problem+json');
         expect(/^[1-9]\d*$/.test(headers.get('retry-after') ?? '')).toBe(bound.again);
       }
     };
-    await expectFlat(gateway.pid, round, isHeavy ? { first: 3, more: 3 } : ROUNDS);
+    await expectFlat(gateway.pid, round, ROUNDS);
     await release();
     await expectNormalService();
   });
