@@ -13,7 +13,7 @@ import { EXIT_CODES } from '../../sdk/cli/exit-codes.ts';
 import { createProgram } from '../../sdk/cli/program.ts';
 import { ADMIN_SECRET, type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
 import { writeLauncher } from './cli-process.ts';
-import { createTestContext } from './command-context.ts';
+import { createTestContext } from './command-run.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../sdk/CLI.md'), 'utf8');
 let gateway: GatewayProcess;

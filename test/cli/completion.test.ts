@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runCommand, writeLauncher } from './cli-process.ts';
+import { writeLauncher } from './cli-process.ts';
+import { runCommand } from './command-run.ts';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
 let folder: string;

@@ -1,7 +1,8 @@
 /** Questions in a real terminal: a person types the answers to `run --stream` and to `task answer`. */
 import { describe, expect, test } from 'vitest';
 import type { AnswerSchema } from '../../sdk/contract.ts';
-import { client, typeLine, useAgent } from './terminal-fixture.ts';
+import { client, useAgent } from './gateway-fixture.ts';
+import { typeLine } from './terminal-fixture.ts';
 import type { TmuxTerminal } from './tmux-terminal.ts';
 
 /** A prompt that would set a colour and the title, and is HTML besides. */

@@ -4,7 +4,8 @@ import { createAgent } from '../../sdk/agent/index.ts';
 import { measureWidth } from '../../sdk/cli/terminal/width.ts';
 import { SECRET } from '../harness/gateway-process.ts';
 import { isRunning } from './cli-process.ts';
-import { client, gateway, typeLine, useAgent } from './terminal-fixture.ts';
+import { client, gateway, useAgent } from './gateway-fixture.ts';
+import { typeLine } from './terminal-fixture.ts';
 
 useAgent({
   agentId: '执行者',

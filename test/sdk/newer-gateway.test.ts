@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { createClient, type TaskDone, type TaskGatewayClient } from '../../sdk/index.ts';
-import { runCommand } from '../cli/cli-process.ts';
+import { runCommand } from '../cli/command-run.ts';
 import { TASK_PAGE } from './admin-values.ts';
 import { gateway as agentGateway, assigned, clock, events, startPulling } from './agent-fixture.ts';
 import { createGateway, submission } from './run-gateway.ts';
