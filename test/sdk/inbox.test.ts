@@ -134,16 +134,6 @@ describe('an agent that listens', () => {
     expect(await push(largest)).toBe(202);
   });
 
-  test('stops a task after the time left that the gateway states', async () => {
-    const { handler, get } = createManualHandler();
-    const { push } = await listen({ handler });
-    await push(assigned('t1'), { headers: { 'task-remaining': '1.5' } });
-    await pass(clock, 1_400);
-    expect(get('t1').signal.aborted).toBe(false);
-    await pass(clock, 100);
-    expect(get('t1').signal.aborted).toBe(true);
-  });
-
   test('rejects what is not a task, or is another agent’s', async () => {
     const { push, endpoint } = await listen();
     expect(await push('no json')).toBe(422);

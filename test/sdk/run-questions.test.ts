@@ -83,15 +83,20 @@ test('A question that was answered before it is read is not asked.', async () =>
 });
 
 test('When another client answers first, the signal fires and what the callback does then changes nothing.', async () => {
+  let isFired = false;
   const { asked, send, end, state } = await startRun(
     (_question, { signal }) =>
       new Promise((_resolve, reject) => {
-        signal.addEventListener('abort', () => reject(new Error('of the callback')));
+        signal.addEventListener('abort', () => {
+          isFired = true;
+          reject(new Error('of the callback'));
+        });
       }),
   );
   await send({ question: deploy });
   expect(asked).toEqual([deploy]);
   await send({ answer: { key: 'deploy', answer: 2 } });
+  expect(isFired).toBe(true);
   expect(await end()).toMatchObject({ status: 'success' });
   expect(state.answers).toEqual([]);
 });
