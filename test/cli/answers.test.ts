@@ -76,13 +76,7 @@ test('A task that asks is listed, counted, named by the overview and explained u
   expect(open).toMatch(/^[\d:T.-]+Z +– +deploy +Deploy.*\? *$/m);
   expect(open).toContain(`"task-gateway task answer ${id} <key>"`);
   const dryRun = [
-    'task',
-    'cancel',
-    '--filter',
-    'waiting_for_answer=true',
-    '--filter',
-    'type=listed',
-    '--dry-run',
+    ...['task', 'cancel', '--filter', 'waiting_for_answer=true', '--filter', 'type=listed', '--dry-run'],
   ];
   expect((await run(dryRun)).stdout).toMatch(/\b1\b/);
   expect(await run(`task answer ${id} deploy --json 1`)).toMatchObject({ code: 0 });

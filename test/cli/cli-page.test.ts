@@ -68,13 +68,7 @@ test('every command and option of the page exists', () => {
     }
   }
   const everywhere = [
-    'run',
-    'task answer',
-    'task wait',
-    'events',
-    'agent exec',
-    'config set',
-    'doctor',
+    ...['run', 'task answer', 'task wait', 'events', 'agent exec', 'config set', 'doctor'],
   ].flatMap((path) => listSuggestions(program, [...path.split(' '), '--']).map(({ word }) => word));
   for (const [, option = ''] of PAGE.matchAll(/`(--[a-z-]+)/g)) {
     if (option !== '--help') expect(everywhere).toContain(option);

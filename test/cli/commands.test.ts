@@ -16,7 +16,6 @@ useAgent({
   tags: ['echo'],
   handler: ({ payload, task_type }, { signal }) => {
     if (task_type === 'fail') throw new Error('the disk\nis full');
-    if (task_type === 'mislead') throw new Error('无可用 Agent');
     if (task_type === 'hang') {
       return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     }
@@ -42,14 +41,7 @@ describe('run', () => {
 
   test('submits what the options describe', async () => {
     const options = [
-      '--session',
-      '会话',
-      '--timeout',
-      '12.5',
-      '--queue-timeout',
-      '0',
-      '--idempotency-key',
-      'k1',
+      ...['--session', '会话', '--timeout', '12.5', '--queue-timeout', '0', '--idempotency-key', 'k1'],
     ];
     const words = ['run', 'echo', '-t', 'echo', '-t', 'other', ...options, '-o', 'jsonl'];
     const first = await run(words);
@@ -70,12 +62,6 @@ describe('run', () => {
     const { code, stdout, stderr } = await run('run fail -t echo');
     expect({ code, stdout }).toEqual({ code: 5, stdout: '' });
     expect(stderr).toMatch(/^task-gateway: Task \S+ failed: the disk\n {2}is full\n$/);
-  });
-
-  test('a task whose agent reports the text of another outcome leads to exit code 5', async () => {
-    const { code, stderr } = await run('run mislead -t echo');
-    expect(code).toBe(5);
-    expect(stderr).toMatch(/^task-gateway: Task \S+ failed: 无可用 Agent\n$/);
   });
 
   test('a task without an available agent leads to exit code 6, and -o json prints the task too', async () => {
@@ -109,11 +95,6 @@ describe('run', () => {
     await late.start();
     expect(JSON.parse((await waiting.waitForExit()).stdout)).toMatchObject({ result: { output: 'at last' } });
     await late.stop({ drainMs: 0 });
-  });
-
-  test('a task that exceeds its timeout leads to exit code 5', async () => {
-    const { code, stderr } = await run('run hang -t echo --timeout 0.2');
-    expect({ code, stderr }).toMatchObject({ code: 5, stderr: expect.stringContaining('timeout') });
   });
 
   test('a wait that times out leads to exit code 3, and the task continues', async () => {
@@ -239,12 +220,7 @@ describe('events', () => {
       .map((line) => JSON.parse(line));
     expect(events.map(({ request_id }) => request_id)).toEqual([first.request_id, second.request_id]);
     expect(Object.keys(events[0])).toEqual([
-      'cursor',
-      'event',
-      'request_id',
-      'status',
-      'result',
-      'error_info',
+      ...['cursor', 'event', 'request_id', 'status', 'result', 'error_info'],
     ]);
     const after = await run(`events 流 --after ${events[0].cursor} -n 1`);
     expect(JSON.parse(after.stdout)).toEqual(events[1]);

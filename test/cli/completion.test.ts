@@ -43,15 +43,7 @@ function completeInBash(...words: readonly string[]): readonly string[] {
 describe('bash', () => {
   test('completes commands, options and their values', () => {
     expect(completeInBash('task', '')).toEqual([
-      'submit',
-      'get',
-      'explain',
-      'wait',
-      'output',
-      'answer',
-      'cancel',
-      'list',
-      'failures',
+      ...['submit', 'get', 'explain', 'wait', 'output', 'answer', 'cancel', 'list', 'failures'],
     ]);
     expect(completeInBash('run', 'x', '--queue')).toEqual(['--queue-timeout']);
     expect(completeInBash('task', 'list', '--status', 'r')).toEqual(['running']);
@@ -92,16 +84,7 @@ describe('zsh and fish', () => {
       .split('\n')
       .map((line) => line.split('\t')[0]);
     expect(words.toSorted()).toEqual([
-      'answer',
-      'cancel',
-      'explain',
-      'failures',
-      'get',
-      'list',
-      'output',
-      'running',
-      'submit',
-      'wait',
+      ...['answer', 'cancel', 'explain', 'failures', 'get', 'list', 'output', 'running', 'submit', 'wait'],
     ]);
   });
 });

@@ -47,14 +47,8 @@ describe('config', () => {
       stderr: expect.stringContaining('There is no context'),
     });
     const set = await config([
-      'set',
-      'prod',
-      '--url',
-      'https://p.example',
-      '--auth',
-      'prod-secret',
-      '--admin-auth-env',
-      'PROD_ADMIN',
+      ...['set', 'prod', '--url', 'https://p.example', '--auth', 'prod-secret', '--admin-auth-env'],
+      ...['PROD_ADMIN'],
     ]);
     expect(set).toEqual({
       code: 0,

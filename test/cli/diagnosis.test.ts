@@ -4,10 +4,8 @@
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../sdk/agent/index.ts';
@@ -38,25 +36,6 @@ describe('secrets', () => {
     }
     expect(all[0]?.stderr).toContain('> GET http://');
   });
-
-  test('the secrets of --auth-file are used', async () => {
-    const path = join(folder, 'secrets');
-    writeFileSync(path, `TASK_GATEWAY_AUTH=${SECRET}\nTASK_GATEWAY_ADMIN_AUTH=${ADMIN_SECRET}\n`);
-    const bare = { TASK_GATEWAY_AUTH: '', TASK_GATEWAY_ADMIN_AUTH: '' };
-    expect(await run(['agent', 'list', '--auth-file', path], { env: bare })).toMatchObject({ code: 0 });
-  });
-});
-
-test('wrong usage leads to exit code 2 and one line on standard error, whether the command or the gateway finds it', async () => {
-  const [here, there, session] = await Promise.all([
-    run('run x --tagg=y'),
-    run(['run', 'x', '-t', '']),
-    run(['events', '']),
-  ]);
-  const text = "task-gateway: unknown option '--tagg=…' (Did you mean --tag?) See --help.\n";
-  expect(here).toEqual({ code: 2, stdout: '', stderr: text });
-  expect(there).toMatchObject({ code: 2, stderr: expect.stringContaining('/task_tags') });
-  expect(session).toMatchObject({ code: 2, stderr: expect.stringContaining('cli_session_id') });
 });
 
 test('--help and --version write to standard output, with exit code 0', async () => {
@@ -164,14 +143,6 @@ describe('doctor', () => {
     expect(other.code).toBe(1);
     expect(JSON.parse(other.stdout)).toMatchObject({ check: 'gateway', state: 'wrong' });
   });
-});
-
-test('a command without a reachable gateway says what to do, with exit code 1', async () => {
-  const { code, stderr } = await run('task get x --url http://127.0.0.1:1');
-  expect(code).toBe(1);
-  expect(stderr).toMatch(
-    /^task-gateway: No response .*Start the gateway, or give its address with --url or TASK_GATEWAY_URL\.\n$/,
-  );
 });
 
 test('Ctrl-C during an outage says that the task may continue, with exit code 130', async () => {

@@ -25,22 +25,10 @@ afterAll(() => gateway?.close());
 const ESCAPE = '\u001b';
 /** Every command that shows what a gateway sent. */
 const LINES: readonly string[] = [
-  'run x -t y',
-  'task submit x -t y',
-  'task get ok',
-  'task get problem',
-  'task get failed --debug',
-  'task wait failed',
-  'task wait pending --for 1.5',
-  'task cancel x',
-  'task list',
-  'agent list',
-  'events s -n 1',
-  'doctor',
-  'run x -t y -o json --debug',
-  'task list -o json',
-  'agent list -o jsonl',
-  'doctor -o json',
+  ...['run x -t y', 'task submit x -t y', 'task get ok', 'task get problem', 'task get failed --debug'],
+  ...['task wait failed', 'task wait pending --for 1.5', 'task cancel x', 'task list', 'agent list'],
+  ...['events s -n 1', 'doctor', 'run x -t y -o json --debug', 'task list -o json', 'agent list -o jsonl'],
+  ...['doctor -o json'],
 ];
 
 test('a terminal gets nothing that it obeys but the colours and the status line', {

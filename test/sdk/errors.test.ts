@@ -6,10 +6,9 @@ import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import * as sdk from '../../sdk/index.ts';
-import { createTaskError } from '../../sdk/task-errors.ts';
 import { requireObject } from '../../spec/document.ts';
 import { readDocument } from '../contract/document-check.ts';
-import { createScriptedFetch, json, type Step, someTask } from './scripted-fetch.ts';
+import { createScriptedFetch, json, type Step } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
 import { createSdkClock, elapse } from './sdk-clock.ts';
 
@@ -77,23 +76,6 @@ describe('a failure without a response', () => {
 
   test('is a TimeoutError when the timeout passes', async () => {
     expect(await fail('never')).toBeInstanceOf(sdk.TimeoutError);
-  });
-});
-
-describe('a failed task becomes an error of the class for its reason', () => {
-  test.each([
-    ['cancelled by user', sdk.TaskCancelledError, 'task_cancelled'],
-    ['timeout', sdk.TaskTimeoutError, 'task_timeout'],
-    ['无可用 Agent', sdk.NoAgentAvailableError, 'no_agent_available'],
-    ['文件损坏', sdk.TaskFailedError, 'task_failed'],
-    [null, sdk.TaskFailedError, 'task_failed'],
-  ])('%s', (error_info, Class, code) => {
-    const task = someTask({ status: 'failed', error_info }) as sdk.Task as sdk.FailedTask;
-    const error = createTaskError(task);
-    expect(error).toBeInstanceOf(Class);
-    expect(error).toBeInstanceOf(sdk.TaskFailedError);
-    expect(error).toMatchObject({ name: Class.name, code, task });
-    expect(error.message).toContain(error_info ?? 'no reason given');
   });
 });
 

@@ -146,11 +146,6 @@ describe('an agent that listens', () => {
     expect(gateway.bodies('result')).toEqual([]);
   });
 
-  test('rejects a body that is too large', async () => {
-    const { push } = await listen();
-    expect(await push('x'.repeat(10_485_761))).toBe(413);
-  });
-
   test('takes larger ones with a larger limit, and smaller ones alone with a smaller one', async () => {
     const larger = await listen({ maxPushBytes: 50_000_000 });
     const payload = { text: 'x'.repeat(40_000_000) };
@@ -185,12 +180,6 @@ describe('an agent that listens', () => {
     expect(isAuthentic({ ...push, signature: push.signature.replace('v1,', 'v2,') }, secrets, nowMs)).toBe(
       false,
     );
-  });
-
-  test('accepts a signature made with a plain-text secret', async () => {
-    const { push } = await listen({ pushSecret: 'plain' });
-    const body = JSON.stringify(assigned('t1'));
-    expect(await push(body, sign(body, 0, Buffer.from('plain')))).toBe(202);
   });
 
   test('takes no task while it drains, and stops listening at the end', async () => {

@@ -212,7 +212,10 @@ describe('when the gateway fails, runTask', () => {
     gateway.state.outage = json(problem(503, 'store_unavailable'), 503, { 'retry-after': '1' });
     gateway.state.streamOutage = gateway.state.outage;
     gateway.streams[0]?.end();
+    const before = gateway.gets();
     await pass(gateway.clock, 120_000);
+    // Three attempts, and then a pause of up to ten seconds.
+    expect(gateway.gets() - before).toBeLessThan(70);
     gateway.state.outage = undefined;
     gateway.state.streamOutage = undefined;
     gateway.succeed();

@@ -200,12 +200,7 @@ test('An agent started again after its question was answered asks again, gets th
   expect(asked).toHaveLength(1);
   const pieces = await readAll(request_id);
   expect(pieces.map((piece) => Object.keys(piece).filter((name) => name !== 'n')[0])).toEqual([
-    'question',
-    'answer',
-    'reset',
-    'question',
-    'answer',
-    'end',
+    ...['question', 'answer', 'reset', 'question', 'answer', 'end'],
   ]);
   await first.stop({ drainMs: 0, graceMs: 0 });
 });
