@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
 import type { TaskQuery } from '../../sdk/admin-calls.ts';
+import { parseLines } from './command-run.ts';
 import { client, run } from './gateway-fixture.ts';
 
 beforeAll(async () => {
@@ -109,10 +110,7 @@ test('agent drain drains an agent until --undo, and agent show says who did it',
 
 test('task list filters and counts; in JSON it prints the rows of the gateway', async () => {
   const { stdout } = await run('task list --status pending,running --after 1h -o jsonl');
-  const tasks = stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  const tasks = parseLines(stdout);
   expect(tasks.map(({ payload_preview }) => JSON.parse(payload_preview).n)).toEqual([3, 2, 1]);
   expect(tasks[0]).toMatchObject({ status: 'pending', waiting: true, outcome: null, ended_time: null });
   const id = String(tasks[0].request_id);

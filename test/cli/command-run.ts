@@ -50,6 +50,14 @@ export async function waitForText(text: string | RegExp, read: () => string): Pr
   await vi.waitFor(look, { timeout: LOG_TIMEOUT_MS, interval: 20 });
 }
 
+/** The values of an output that is JSON lines. */
+export function parseLines(text: string) {
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
 /** Creates the context of a command; `exitNow` is called when its process would end at once. */
 export function createTestContext(
   { env, input = '' }: CommandOptions = {},

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../sdk/agent/index.ts';
 import { SECRET } from '../harness/gateway-process.ts';
 import { startProcess } from './cli-process.ts';
-import { startCommand } from './command-run.ts';
+import { parseLines, startCommand } from './command-run.ts';
 import { client, env, folder, gateway, run, useAgent } from './gateway-fixture.ts';
 
 useAgent({
@@ -191,10 +191,7 @@ describe('task', () => {
       run('task list --tag no-agent -n 2'),
       run('task list --agent no-such-agent'),
     ]);
-    const ids = lines.stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line).request_id);
+    const ids = parseLines(lines.stdout).map(({ request_id }) => request_id);
     expect(new Set(ids).size).toBe(110);
     expect(tasks.map(({ request_id }) => request_id)).toEqual(expect.arrayContaining(ids));
     expect(JSON.parse(json.stdout)).toHaveLength(3);
@@ -214,10 +211,7 @@ describe('events', () => {
     const second = await client.runTask(submission);
     const { code, stdout, stderr } = await following.waitForExit();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const events = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const events = parseLines(stdout);
     expect(events.map(({ request_id }) => request_id)).toEqual([first.request_id, second.request_id]);
     expect(Object.keys(events[0])).toEqual([
       ...['cursor', 'event', 'request_id', 'status', 'result', 'error_info'],

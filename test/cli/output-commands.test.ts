@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
-import { type RunningCommand, startCommand } from './command-run.ts';
+import { parseLines, type RunningCommand, startCommand } from './command-run.ts';
 import { client, env, folder, gateway, run, useAgent } from './gateway-fixture.ts';
 
 let proxy: TcpProxy;
@@ -49,12 +49,7 @@ describe('run --stream', () => {
   test('prints each piece as a line of JSON, and the end', async () => {
     const { code, stdout } = await run('run write -t write --stream -o json');
     expect(code).toBe(0);
-    expect(
-      stdout
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line)),
-    ).toEqual([
+    expect(parseLines(stdout)).toEqual([
       { n: 1, text: '第 1 页\n' },
       { n: 2, data: { page: 1, title: '<b>\u009b' } },
       { n: 3, text: 'half a line' },

@@ -4,30 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createPagePause } from '../../sdk/cli/arguments/pages.ts';
 import { systemClock } from '../../sdk/clock.ts';
+import { TASK_ROW } from '../sdk/admin-values.ts';
 import { startProcess } from './cli-process.ts';
 import { runCommand } from './command-run.ts';
 
 /** 100 rows of 15 kB. */
 const TASKS = Array.from({ length: 100 }, (_, index) => ({
+  ...TASK_ROW,
   request_id: `id-${index}`,
-  task_type: 'x',
   task_tags: ['x'.repeat(15_000)],
-  cli_session_id: '',
-  status: 'failed',
-  waiting: false,
-  waiting_for_answer: false,
-  outcome: 'failed',
-  agent_id: null,
-  progress: 0,
-  acknowledged: false,
-  create_time: 1,
-  assigned_time: null,
-  ended_time: 1,
-  deadline_time: 2,
-  gives_up_time: null,
-  error_info: 'no',
-  payload_preview: '{}',
-  payload_bytes: 2,
 }));
 const PAGE = JSON.stringify({ time: 1, tasks: TASKS, next_cursor: 'more', counts: null });
 /** How many pages without a task there are of the type `none`. */

@@ -4,14 +4,10 @@
  */
 import { expect, test, vi } from 'vitest';
 import type { OutputPiece, Task } from '../../sdk/index.ts';
-import { createGateway, submission } from './run-gateway.ts';
+import { createGateway, createOutputGateway, END, frame, submission } from './run-gateway.ts';
 import { json } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
 import { elapse, pass } from './sdk-clock.ts';
-
-const frame = (piece: Record<string, unknown>): string =>
-  `${'n' in piece ? `id: ${piece.n}\n` : ''}data: ${JSON.stringify(piece)}\n\n`;
-const END = { end: true, status: 'success', outcome: 'success', missing: null };
 
 /** A gateway whose tasks have outputs, and a run of its task. */
 function startRun(gateway = createGateway()) {
@@ -22,12 +18,6 @@ function startRun(gateway = createGateway()) {
     onProgress: ({ status, progress }: Task) => shown.push(`${status} ${progress}`),
   });
   return { ...gateway, gateway, got, shown, run };
-}
-
-function createOutputGateway() {
-  const gateway = createGateway();
-  gateway.state.outputOutage = undefined;
-  return gateway;
 }
 
 test('A run that shows how its task goes has one stream, that of its task, and does not poll while it is open.', async () => {
