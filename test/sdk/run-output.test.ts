@@ -201,19 +201,21 @@ test('In a browser a run that has ended leaves its stream to the next one, and a
   }
 });
 
-test('An onOutput that throws is printed and changes nothing.', async () => {
+test('An onOutput and an onProgress that throw are printed and change nothing.', async () => {
   const printed = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   const gateway = createOutputGateway();
-  const run = gateway.client.runTask(submission, {
-    onOutput() {
-      throw new Error('of the callback');
-    },
-  });
+  const fail = (): never => {
+    throw new Error('of the callback');
+  };
+  const run = gateway.client.runTask(submission, { onOutput: fail, onProgress: fail });
   await pass(gateway.clock, 100);
   gateway.succeed();
   gateway.outputs[0]?.write(frame({ n: 1, text: 'one' }) + frame({ n: 2, ...END }));
   expect(await elapse(gateway.clock, run)).toMatchObject({ status: 'success' });
-  expect(printed).toHaveBeenCalledTimes(2);
+  const named = printed.mock.calls.map(([text]) => /on\w+ failed/.exec(text)?.[0]);
+  expect(named.sort()).toEqual([
+    ...['onOutput failed', 'onOutput failed', 'onProgress failed', 'onProgress failed'],
+  ]);
   printed.mockRestore();
 });
 

@@ -3,7 +3,7 @@
  * connections.
  */
 import { setTimeout as realTimeout } from 'node:timers';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createClient, type EventSubscription, type FeedNotice, type TaskDone } from '../../sdk/index.ts';
 import {
   doneFrame,
@@ -136,6 +136,17 @@ describe('a subscription', () => {
     const { events, changes } = subscribe('sends-a-gap');
     await take(events, 1);
     expect(changes).toEqual([{ kind: 'open' }, { kind: 'gap' }]);
+  });
+
+  test('goes on when onNotice throws, which is printed', async () => {
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const client = createClient({ baseUrl: server.baseUrl('replays-and-follows'), auth: 'a-good-secret' });
+    const onNotice = (): never => {
+      throw new Error('of the callback');
+    };
+    expect(await take(client.subscribeEvents('s', { onNotice }), 1)).toEqual(['task-1']);
+    expect(printed.mock.calls[0]?.[0]).toContain('onNotice failed');
+    printed.mockRestore();
   });
 
   test('can be read once', async () => {
