@@ -1,45 +1,40 @@
 /** `agent exec` against a real gateway: what the program receives and returns, and when it ends. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
-import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { envFor, isRunning, type RunningCommand, runCommand, startCommand } from './cli-process.ts';
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type CommandProcess, isRunning, startProcess } from './cli-process.ts';
+import { type CommandExit, type CommandOptions, type RunningCommand, startCommand } from './command-run.ts';
+import { client, env, folder, gateway, PUSH_SECRET, run } from './gateway-fixture.ts';
 
-const PUSH_SECRET = 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=';
-const folder = mkdtempSync(join(tmpdir(), 'task-gateway-agent-exec-'));
-let gateway: GatewayProcess;
-let client: TaskGatewayClient;
 const started: RunningCommand[] = [];
 
-beforeAll(async () => {
+beforeAll(() => {
   const other = { url: 'http://other.example', auth_env: 'TASK_SECRET_OF_A_CONTEXT' };
   writeFileSync(join(folder, 'config.json'), JSON.stringify({ current: null, contexts: { other } }));
-  gateway = await startGateway({ PUSH_SECRET });
-  client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
 });
 
 afterEach(async () => {
-  for (const agent of started.splice(0)) await agent.kill();
+  for (const agent of started.splice(0)) {
+    agent.signal('SIGINT');
+    agent.signal('SIGINT');
+    await agent.waitForExit();
+  }
 });
 
-afterAll(async () => {
-  await gateway?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+type Start = (words: readonly string[], options: CommandOptions) => RunningCommand;
 
-/** Starts an agent and waits until it is registered. */
+/** Starts an agent, within this process unless told otherwise, and waits until it is registered. */
 async function startAgent(
   tag: string,
   script: string,
-  ...options: readonly string[]
+  options: readonly string[] = [],
+  start: Start = startCommand,
 ): Promise<RunningCommand> {
-  const words = ['agent', 'exec', '--tag', tag, ...options, '--', 'sh', '-c', script];
+  const words = ['agent', 'exec', '--id', tag, '--tag', tag, ...options, '--', 'sh', '-c', script];
   const secrets = { TASK_GATEWAY_PUSH_SECRET: PUSH_SECRET, TASK_SECRET_OF_A_CONTEXT: 'not-for-programs' };
-  const agent = startCommand(words, {
-    env: { ...envFor(gateway), ...secrets, TASK_GATEWAY_CONFIG: join(folder, 'config.json') },
+  const agent = start(words, {
+    env: { ...env, ...secrets, TASK_GATEWAY_CONFIG: join(folder, 'config.json') },
   });
   started.push(agent);
   await agent.waitForLog('Registered');
@@ -50,8 +45,8 @@ function runTask(tag: string, more: object = {}) {
   return client.runTask({ task_type: '类型', task_tags: [tag, 'b,c'], payload: { text: '世界' }, ...more });
 }
 
-async function stop(agent: RunningCommand, signal: NodeJS.Signals = 'SIGINT') {
-  agent.child.kill(signal);
+function stop(agent: RunningCommand, signal: 'SIGINT' | 'SIGTERM' = 'SIGINT'): Promise<CommandExit> {
+  agent.signal(signal);
   return agent.waitForExit();
 }
 
@@ -60,8 +55,7 @@ describe('a program as an agent', () => {
     const agent = await startAgent(
       'env',
       'echo "::progress 40::"; cat; echo; env | grep -E "^TASK_" | sort; echo note >&2',
-      '--id',
-      '代理',
+      ['--id', '代理'],
     );
     const { result, request_id, create_time } = await runTask('env', {
       cli_session_id: '会话',
@@ -104,8 +98,8 @@ describe('a program as an agent', () => {
   test('starts beside a file of contexts that can’t be used, and says what that means', async () => {
     const file = join(folder, 'damaged.json');
     writeFileSync(file, '{');
-    const env = { ...envFor(gateway), TASK_GATEWAY_CONFIG: file };
-    const agent = startCommand(['agent', 'exec', '--tag', 'damaged', '--', 'cat'], { env });
+    const more = { ...env, TASK_GATEWAY_CONFIG: file };
+    const agent = startCommand('agent exec --tag damaged -- cat', { env: more });
     started.push(agent);
     await agent.waitForLog('Registered');
     expect((await runTask('damaged')).result).toEqual({ output: '{"text":"世界"}' });
@@ -117,12 +111,12 @@ describe('a program as an agent', () => {
   test('is in the trace of its task, which a command takes from its own environment', async () => {
     const [TRACEPARENT, TRACESTATE] = ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', 'a=1,b=2'];
     await startAgent('trace', 'echo "$TRACEPARENT $TRACESTATE"');
-    const words = ['run', 'x', '--tag', 'trace'];
-    const env = { ...envFor(gateway), TRACEPARENT, TRACESTATE };
-    expect((await runCommand(words, { env })).stdout).toBe(`${TRACEPARENT} ${TRACESTATE}\n`);
+    const line = 'run x --tag trace';
+    const trace = { TRACEPARENT, TRACESTATE };
+    expect((await run(line, { env: trace })).stdout).toBe(`${TRACEPARENT} ${TRACESTATE}\n`);
     // What no header can carry is left out.
-    const spoiled = { ...env, TRACEPARENT: `${TRACEPARENT}\nx: y` };
-    expect(await runCommand(words, { env: spoiled })).toMatchObject({ code: 0, stdout: ' \n' });
+    const spoiled = { ...trace, TRACEPARENT: `${TRACEPARENT}\nx: y` };
+    expect(await run(line, { env: spoiled })).toMatchObject({ code: 0, stdout: ' \n' });
   });
 
   test('reports its progress while it runs', async () => {
@@ -142,14 +136,14 @@ describe('a program as an agent', () => {
   });
 
   test('may write the whole result as JSON', async () => {
-    await startAgent('json', 'cat', '--result', 'json');
+    await startAgent('json', 'cat', ['--result', 'json']);
     expect((await runTask('json')).result).toEqual({ text: '世界' });
   });
 
   test('runs --max tasks at once, fetched or pushed', async () => {
     const script = 'echo here >&2; read -r _; sleep 1';
-    const fetching = await startAgent('fetched', script, '--max', '3');
-    const pushed = await startAgent('pushed', script, '--max', '3', '--listen', '127.0.0.1:0');
+    const fetching = await startAgent('fetched', script, ['--max', '3']);
+    const pushed = await startAgent('pushed', script, ['--max', '3', '--listen', '127.0.0.1:0']);
     expect(pushed.stderr()).toMatch(/http:\/\/127\.0\.0\.1:\d+\//);
     const all = [1, 2, 3].flatMap(() => [runTask('fetched'), runTask('pushed')]);
     for (const agent of [fetching, pushed]) {
@@ -165,15 +159,14 @@ test('what a program writes to standard error takes no memory while nothing read
   timeout: 300_000,
 }, async () => {
   const lines = 'head -c 80000000 /dev/zero | tr "\\0" x | fold -w 2000 >&2';
-  const agent = await startAgent('unread', `read -r _; ${lines}; echo written`);
-  agent.child.stderr?.pause();
+  const agent = await startAgent('unread', `read -r _; ${lines}; echo written`, [], startProcess);
+  const { child } = agent as CommandProcess;
+  child.stderr?.pause();
   expect((await runTask('unread', { timeout: 60 })).result).toEqual({ output: 'written' });
-  const kilobytes = Number(
-    execFileSync('ps', ['-o', 'rss=', '-p', `${agent.child.pid}`], { encoding: 'utf8' }),
-  );
+  const kilobytes = Number(execFileSync('ps', ['-o', 'rss=', '-p', `${child.pid}`], { encoding: 'utf8' }));
   expect(kilobytes).toBeGreaterThan(10_000);
   expect(kilobytes).toBeLessThan(220_000);
-  agent.child.stderr?.resume();
+  child.stderr?.resume();
   await agent.waitForLog(/\[\d+ lines were left out: standard error was not read\]/);
 });
 
@@ -181,8 +174,8 @@ describe('all processes of a program end', () => {
   /** Writes the ids of the shell and of its child, ignores SIGTERM and never exits by itself. */
   const STUBBORN = 'trap "" TERM; sleep 1000 & echo "pids $$ $!" >&2; while :; do sleep 0.1; done';
 
-  async function startStubborn(tag: string, killAfter = '0.3') {
-    const agent = await startAgent(tag, STUBBORN, '--kill-after', killAfter, '--drain', '20');
+  async function startStubborn(tag: string, killAfter = '0.3', start: Start = startCommand) {
+    const agent = await startAgent(tag, STUBBORN, ['--kill-after', killAfter, '--drain', '20'], start);
     const submission = { task_type: 'x', task_tags: [tag], payload: {}, timeout: 60 };
     const { request_id } = await client.submitTask(submission);
     await agent.waitForLog(/pids \d+ \d+/);
@@ -204,14 +197,14 @@ describe('all processes of a program end', () => {
     await agent.waitForLog(/dropped|already had an outcome/);
     await client.submitTask({ task_type: 'x', task_tags: ['cancelled'], payload: {} });
     await agent.waitForLog(/(taken[\s\S]*){2}/);
-    agent.child.kill('SIGINT');
+    agent.signal('SIGINT');
     await agent.waitForLog('Stopping');
     expect((await stop(agent)).code).toBe(0);
   });
 
   test('at the second Ctrl-C, and the task fails with that reason', async () => {
     const { agent, request_id, pids } = await startStubborn('stopped');
-    agent.child.kill('SIGINT');
+    agent.signal('SIGINT');
     await agent.waitForLog('Stopping');
     expect(pids.every(isRunning)).toBe(true);
     const { code } = await stop(agent);
@@ -224,10 +217,10 @@ describe('all processes of a program end', () => {
   });
 
   test('at the third Ctrl-C without any delay', async () => {
-    const { agent, pids } = await startStubborn('left', '20');
-    agent.child.kill('SIGINT');
+    const { agent, pids } = await startStubborn('left', '20', startProcess);
+    agent.signal('SIGINT');
     await agent.waitForLog('Stopping');
-    agent.child.kill('SIGINT');
+    agent.signal('SIGINT');
     await agent.waitForLog('Ending');
     expect((await stop(agent)).code).toBe(130);
     await waitForNone(pids);

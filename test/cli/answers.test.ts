@@ -3,15 +3,12 @@
  * `run --stream` in a pipe says how to answer, and on a terminal a person is asked until each field is right.
  */
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Agent, createAgent } from '../../sdk/agent/index.ts';
+import { expect, test } from 'vitest';
 import { askPerson } from '../../sdk/cli/answering.ts';
 import { describeCommand, readAnswer, readField } from '../../sdk/cli/arguments/answer.ts';
-import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
 import type { AnswerSchema } from '../../sdk/contract.ts';
-import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { type CommandExit, envFor, runCommand, startCommand } from './cli-process.ts';
-import { createTestContext } from './command-context.ts';
+import { createTestContext, startCommand } from './command-run.ts';
+import { client, env, run, useAgent } from './gateway-fixture.ts';
 
 const schema: AnswerSchema = {
   type: 'object',
@@ -24,37 +21,16 @@ const schema: AnswerSchema = {
   required: ['approve'],
 };
 
-let gateway: GatewayProcess;
-let client: TaskGatewayClient;
-let agent: Agent;
-let env: Record<string, string>;
-
-beforeAll(async () => {
-  gateway = await startGateway();
-  env = envFor(gateway);
-  client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET });
-  agent = createAgent({
-    baseUrl: gateway.baseUrl,
-    auth: SECRET,
-    logLevel: 'off',
-    agentId: 'asker',
-    tags: ['ask'],
-    maxConcurrent: 20,
-    handler: async ({ task_type }, { ask, write }) => {
-      await write('half a line');
-      return JSON.stringify(
-        await ask('Deploy\u001b[31m?', { key: 'deploy', ...(task_type === 'form' && { schema }) }),
-      );
-    },
-  });
-  await agent.start();
+useAgent({
+  agentId: 'asker',
+  tags: ['ask'],
+  handler: async ({ task_type }, { ask, write }) => {
+    await write('half a line');
+    return JSON.stringify(
+      await ask('Deploy\u001b[31m?', { key: 'deploy', ...(task_type === 'form' && { schema }) }),
+    );
+  },
 });
-afterAll(async () => {
-  await agent?.stop({ drainMs: 0, graceMs: 0 });
-  await gateway?.stop();
-});
-
-const run = (...words: readonly string[]): Promise<CommandExit> => runCommand(words, { env });
 
 /** Submits a task, and waits until it has asked. */
 async function submit(task_type = 'form'): Promise<string> {
@@ -71,19 +47,19 @@ const resultOf = async (id: string) => {
 test('task answer types each value as the schema says; the same again is a success, another is not.', async () => {
   const id = await submit();
   const values = ['approve=yes', 'count=3', 'env=live', 'why=1234'];
-  expect(await run('task', 'answer', id, 'deploy', ...values)).toEqual({
+  expect(await run(['task', 'answer', id, 'deploy', ...values])).toEqual({
     code: 0,
     stdout: `Answered "deploy" of task ${id}.\n`,
     stderr: '',
   });
   expect(await resultOf(id)).toEqual({ approve: true, count: 3, env: 'live', why: '1234' });
-  expect(await run('task', 'answer', id, 'deploy', 'approve=no')).toMatchObject({ code: 1, stdout: '' });
+  expect(await run(`task answer ${id} deploy approve=no`)).toMatchObject({ code: 1, stdout: '' });
 });
 
 test('A task that asks is listed, counted, named by the overview and explained until it is answered.', async () => {
   const id = await submit('listed');
   const list = (...words: readonly string[]) =>
-    run('task', 'list', '--waiting-for-answer', '--type', 'listed', ...words);
+    run(['task', 'list', '--waiting-for-answer', '--type', 'listed', ...words]);
   expect((await list()).stdout).toMatch(/ running, asks +0 +listed +ask +asker/);
   const { stdout: counts } = await list('--count');
   expect(counts).toMatch(/^Tasks +1$/m);
@@ -94,22 +70,16 @@ test('A task that asks is listed, counted, named by the overview and explained u
     /^· \d+ tasks? waits? for an answer[:.] .*agent `asker` asked for `deploy` .* ago/m,
   );
   expect(overview).toMatch(/^ {2}Answer with "task-gateway task answer [\w-]+ <key>", or cancel it\.$/m);
-  const explain = async (): Promise<string> => (await run('task', 'explain', id)).stdout;
+  const explain = async (): Promise<string> => (await run(`task explain ${id}`)).stdout;
   const open = await explain();
   expect(open).toMatch(/^ASKED +ANSWERED +KEY +QUESTION *$/m);
   expect(open).toMatch(/^[\d:T.-]+Z +– +deploy +Deploy.*\? *$/m);
   expect(open).toContain(`"task-gateway task answer ${id} <key>"`);
   const dryRun = [
-    'task',
-    'cancel',
-    '--filter',
-    'waiting_for_answer=true',
-    '--filter',
-    'type=listed',
-    '--dry-run',
+    ...['task', 'cancel', '--filter', 'waiting_for_answer=true', '--filter', 'type=listed', '--dry-run'],
   ];
-  expect((await run(...dryRun)).stdout).toMatch(/\b1\b/);
-  expect(await run('task', 'answer', id, 'deploy', '--json', '1')).toMatchObject({ code: 0 });
+  expect((await run(dryRun)).stdout).toMatch(/\b1\b/);
+  expect(await run(`task answer ${id} deploy --json 1`)).toMatchObject({ code: 0 });
   expect(await resultOf(id)).toBe(1);
   expect(await explain()).toMatch(/^[\d:T.-]+Z +[\d:T.-]+Z +deploy +Deploy/m);
   expect(await list()).toMatchObject({ code: 0, stdout: '', stderr: 'No task matches.\n' });
@@ -117,12 +87,12 @@ test('A task that asks is listed, counted, named by the overview and explained u
 
 test('key:=json and --json give JSON; -o json prints the receipt.', async () => {
   const one = await submit();
-  expect(await run('task', 'answer', one, 'deploy', 'approve:=false', '-o', 'json')).toMatchObject({
+  expect(await run(`task answer ${one} deploy approve:=false -o json`)).toMatchObject({
     code: 0,
     stdout: `${JSON.stringify({ ok: true, request_id: one, key: 'deploy' }, null, 2)}\n`,
   });
   const other = await submit('free');
-  expect(await run('task', 'answer', other, 'deploy', '--json', '"because"')).toMatchObject({ code: 0 });
+  expect(await run(`task answer ${other} deploy --json "because"`)).toMatchObject({ code: 0 });
   expect([await resultOf(one), await resultOf(other)]).toEqual([{ approve: false }, 'because']);
 });
 
@@ -140,28 +110,28 @@ test('Wrong answers have exit code 2, an unknown question 1, an unknown task 7; 
     [],
   ];
   for (const values of wrong) {
-    const { code, stderr } = await run('task', 'answer', id, 'deploy', ...values);
+    const { code, stderr } = await run(['task', 'answer', id, 'deploy', ...values]);
     expect([values, code]).toEqual([values, 2]);
     expect(stderr).toMatch(/^task-gateway: .*\n$/);
   }
-  expect((await run('task', 'answer', id, 'other', 'a=1')).stderr).toContain('It has asked "deploy".');
-  expect(await run('task', 'answer', id, 'other', 'a=1')).toMatchObject({ code: 1 });
-  expect(await run('task', 'answer', 'unknown', 'deploy', 'a=1')).toMatchObject({ code: 7 });
+  expect((await run(`task answer ${id} other a=1`)).stderr).toContain('It has asked "deploy".');
+  expect(await run(`task answer ${id} other a=1`)).toMatchObject({ code: 1 });
+  expect(await run('task answer unknown deploy a=1')).toMatchObject({ code: 7 });
   await client.cancelTask(id);
-  expect(await run('task', 'answer', id, 'deploy', 'approve=yes')).toMatchObject({ code: 1 });
+  expect(await run(`task answer ${id} deploy approve=yes`)).toMatchObject({ code: 1 });
 });
 
 test('run --stream in a pipe says how to answer, and task output shows question and answer.', async () => {
-  const command = startCommand(['run', 'form', '-t', 'ask', '--stream'], { env });
+  const command = startCommand('run form -t ask --stream', { env });
   await command.waitForLog(/Answer it with: (.+)/);
   const [, line = ''] = /Answer it with: (.+)/.exec(command.stderr()) ?? [];
   expect(line).toMatch(/^task-gateway task answer \S{36} deploy approve=…$/);
   expect(command.stderr()).toContain('The agent asks: Deploy');
   expect(command.stderr()).not.toContain('\u001b');
   const [, , , id = ''] = line.split(' ');
-  expect(await run('task', 'answer', id, 'deploy', 'approve=no')).toMatchObject({ code: 0 });
+  expect(await run(`task answer ${id} deploy approve=no`)).toMatchObject({ code: 0 });
   expect(await command.waitForExit()).toMatchObject({ code: 0, stdout: 'half a line' });
-  const { stderr, stdout } = await run('task', 'output', id);
+  const { stderr, stdout } = await run(`task output ${id}`);
   expect(stdout).toBe('half a line');
   expect(stderr).toContain('"deploy" was answered: {"approve":false}');
 });

@@ -13,7 +13,7 @@ import { EXIT_CODES } from '../../sdk/cli/exit-codes.ts';
 import { createProgram } from '../../sdk/cli/program.ts';
 import { ADMIN_SECRET, type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
 import { writeLauncher } from './cli-process.ts';
-import { createTestContext } from './command-context.ts';
+import { createTestContext } from './command-run.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../sdk/CLI.md'), 'utf8');
 let gateway: GatewayProcess;
@@ -68,13 +68,7 @@ test('every command and option of the page exists', () => {
     }
   }
   const everywhere = [
-    'run',
-    'task answer',
-    'task wait',
-    'events',
-    'agent exec',
-    'config set',
-    'doctor',
+    ...['run', 'task answer', 'task wait', 'events', 'agent exec', 'config set', 'doctor'],
   ].flatMap((path) => listSuggestions(program, [...path.split(' '), '--']).map(({ word }) => word));
   for (const [, option = ''] of PAGE.matchAll(/`(--[a-z-]+)/g)) {
     if (option !== '--help') expect(everywhere).toContain(option);

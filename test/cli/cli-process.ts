@@ -1,40 +1,24 @@
-/** Runs the command line as a process, with an environment of its own that contains no secret by default. */
+/** Runs the command line as a process, for what only a process shows: signals, pipes, exits, its memory. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { vi } from 'vitest';
 import { ADMIN_SECRET, type GatewayProcess, SECRET } from '../harness/gateway-process.ts';
+import { type RunningCommand, toWords, waitForText } from './command-run.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = join(ROOT, 'sdk/cli/main.ts');
 /** Node compiles the sources once and keeps the code here; that halves the time of a command. */
 const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/task-gateway-cli');
-/** Longer than any command of these tests takes, even on a busy machine. */
-const LOG_TIMEOUT_MS = 15_000;
 
-/** How a command exited and what it wrote. */
-export type CommandExit = {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-};
-
-export type CommandOptions = {
+type ProcessOptions = {
   readonly env?: Readonly<Record<string, string>>;
-  /** The standard input; empty by default. */
-  readonly input?: string | Uint8Array;
   /** A program to run the command with, such as one that sets limits. */
   readonly under?: readonly string[];
 };
 
-export type RunningCommand = {
+export type CommandProcess = RunningCommand & {
   readonly child: ChildProcess;
-  stdout(): string;
-  stderr(): string;
-  /** Resolves once the text is on standard error. */
-  waitForLog(text: string | RegExp): Promise<void>;
-  waitForExit(): Promise<CommandExit>;
   /** Kills the command with SIGKILL if it still runs. */
   kill(): Promise<void>;
 };
@@ -48,15 +32,18 @@ export function envFor({ baseUrl }: Pick<GatewayProcess, 'baseUrl'>): Record<str
   };
 }
 
-/** Starts a command. */
-export function startCommand(words: readonly string[], options: CommandOptions = {}): RunningCommand {
+/** Starts a command, without a secret in its environment by default, and without input. */
+export function startProcess(
+  words: string | readonly string[],
+  options: ProcessOptions = {},
+): CommandProcess {
   const env = {
     PATH: process.env.PATH ?? '',
     LANG: 'C.UTF-8',
     NODE_COMPILE_CACHE: COMPILE_CACHE,
     ...options.env,
   };
-  const [file = '', ...args] = [...(options.under ?? []), process.execPath, MAIN, ...words];
+  const [file = '', ...args] = [...(options.under ?? []), process.execPath, MAIN, ...toWords(words)];
   const child = spawn(file, args, { env, stdio: 'pipe' });
   const written = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text) => {
@@ -66,34 +53,23 @@ export function startCommand(words: readonly string[], options: CommandOptions =
     written.stderr += text;
   });
   child.stdin.on('error', () => undefined);
-  child.stdin.end(options.input ?? '');
+  child.stdin.end();
   const closed = once(child, 'close');
   return {
     child,
     stdout: () => written.stdout,
     stderr: () => written.stderr,
-    async waitForLog(text) {
-      await vi.waitFor(
-        () => {
-          if (written.stderr.match(text) === null) throw new Error(`Only logged:\n${written.stderr}`);
-        },
-        { timeout: LOG_TIMEOUT_MS, interval: 20 },
-      );
-    },
+    waitForLog: (text) => waitForText(text, () => written.stderr),
     async waitForExit() {
       await closed;
       return { code: child.exitCode, ...written };
     },
+    signal: (name) => void child.kill(name),
     async kill() {
       child.kill('SIGKILL');
       await closed;
     },
   };
-}
-
-/** Runs a command until it exits. */
-export function runCommand(words: readonly string[], options?: CommandOptions): Promise<CommandExit> {
-  return startCommand(words, options).waitForExit();
 }
 
 /** Writes a `task-gateway` program into a folder, so that a shell with that folder in its PATH finds it. */

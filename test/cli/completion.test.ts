@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runCommand, writeLauncher } from './cli-process.ts';
+import { writeLauncher } from './cli-process.ts';
+import { runCommand } from './command-run.ts';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
 let folder: string;
@@ -42,15 +43,7 @@ function completeInBash(...words: readonly string[]): readonly string[] {
 describe('bash', () => {
   test('completes commands, options and their values', () => {
     expect(completeInBash('task', '')).toEqual([
-      'submit',
-      'get',
-      'explain',
-      'wait',
-      'output',
-      'answer',
-      'cancel',
-      'list',
-      'failures',
+      ...['submit', 'get', 'explain', 'wait', 'output', 'answer', 'cancel', 'list', 'failures'],
     ]);
     expect(completeInBash('run', 'x', '--queue')).toEqual(['--queue-timeout']);
     expect(completeInBash('task', 'list', '--status', 'r')).toEqual(['running']);
@@ -91,16 +84,7 @@ describe('zsh and fish', () => {
       .split('\n')
       .map((line) => line.split('\t')[0]);
     expect(words.toSorted()).toEqual([
-      'answer',
-      'cancel',
-      'explain',
-      'failures',
-      'get',
-      'list',
-      'output',
-      'running',
-      'submit',
-      'wait',
+      ...['answer', 'cancel', 'explain', 'failures', 'get', 'list', 'output', 'running', 'submit', 'wait'],
     ]);
   });
 });

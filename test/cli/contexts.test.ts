@@ -21,24 +21,20 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DEFAULT_AUTH, type GlobalOptions, readTarget } from '../../sdk/cli/connection.ts';
 import { findContextPath } from '../../sdk/cli/contexts.ts';
-import { runProgram } from '../../sdk/cli/program.ts';
 import type { Environment } from '../../sdk/cli/terminal/terminal.ts';
-import { runCommand, startCommand } from './cli-process.ts';
-import { createTestContext } from './command-context.ts';
+import { startProcess } from './cli-process.ts';
+import { runCommand } from './command-run.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'task-gateway-contexts-'));
 const path = join(folder, 'task-gateway', 'config.json');
-const env: Environment = { PATH: process.env.PATH, XDG_CONFIG_HOME: folder };
+const env = { XDG_CONFIG_HOME: folder };
 
 beforeEach(() => rmSync(join(folder, 'task-gateway'), { recursive: true, force: true }));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs `config` with these words, within this process. */
-async function config(words: readonly string[], more: Environment = {}) {
-  const { context, written } = createTestContext();
-  const code = await runProgram({ ...context, env: { ...env, ...more } }, ['config', ...words]);
-  return { code, ...written };
-}
+/** Runs `config` with these words. */
+const config = (words: readonly string[], more: Record<string, string> = {}) =>
+  runCommand(['config', ...words], { env: { ...env, ...more } });
 
 const target = (options: GlobalOptions, more: Environment = {}, needsAdmin = true) =>
   readTarget(options, { ...env, ...more }, needsAdmin);
@@ -51,14 +47,8 @@ describe('config', () => {
       stderr: expect.stringContaining('There is no context'),
     });
     const set = await config([
-      'set',
-      'prod',
-      '--url',
-      'https://p.example',
-      '--auth',
-      'prod-secret',
-      '--admin-auth-env',
-      'PROD_ADMIN',
+      ...['set', 'prod', '--url', 'https://p.example', '--auth', 'prod-secret', '--admin-auth-env'],
+      ...['PROD_ADMIN'],
     ]);
     expect(set).toEqual({
       code: 0,
@@ -120,9 +110,8 @@ describe('config', () => {
 
   test('commands that change the file at once lose nothing of each other', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `at-once-${index}`);
-    const environment = { XDG_CONFIG_HOME: folder };
     const exits = await Promise.all(
-      names.map((name) => runCommand(['config', 'set', name, '--url', 'http://x'], { env: environment })),
+      names.map((name) => startProcess(`config set ${name} --url http://x`, { env }).waitForExit()),
     );
     expect(exits.map(({ code }) => code)).toEqual(names.map(() => 0));
     expect(Object.keys(JSON.parse(readFileSync(path, 'utf8')).contexts).toSorted()).toEqual(names.toSorted());
@@ -293,7 +282,7 @@ describe('while a file without an end is read, SIGTERM ends the command', () => 
       { TASK_GATEWAY_URL: 'http://127.0.0.1:1' },
     ],
   ])('%s', async (_title, words, more) => {
-    const command = startCommand(words, { env: { HOME: folder, ...more } });
+    const command = startProcess(words, { env: { HOME: folder, ...more } });
     // Succeeds as soon as the command has begun to read.
     const writer = await vi.waitFor(() => openSync(fifo, constants.O_WRONLY | constants.O_NONBLOCK), {
       timeout: 60_000,

@@ -4,51 +4,19 @@
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Agent, createAgent } from '../../sdk/agent/index.ts';
-import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
+import { describe, expect, test } from 'vitest';
+import { createAgent } from '../../sdk/agent/index.ts';
+import { createClient } from '../../sdk/client.ts';
 import { systemClock } from '../../sdk/clock.ts';
-import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import {
-  type CommandExit,
-  type CommandOptions,
-  envFor,
-  runCommand,
-  startCommand,
-  writeLauncher,
-} from './cli-process.ts';
+import { ADMIN_SECRET, SECRET, startGateway } from '../harness/gateway-process.ts';
+import { envFor, writeLauncher } from './cli-process.ts';
+import { startCommand } from './command-run.ts';
+import { client, env, folder, gateway, run, useAgent } from './gateway-fixture.ts';
 
-let gateway: GatewayProcess;
-let agent: Agent;
-let client: TaskGatewayClient;
-let folder: string;
-let env: Record<string, string>;
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'task-gateway-cli-'));
-  gateway = await startGateway();
-  env = envFor(gateway);
-  const reach = { baseUrl: gateway.baseUrl, auth: SECRET };
-  client = createClient({ ...reach, adminAuth: ADMIN_SECRET });
-  agent = createAgent({ ...reach, agentId: '执行者', tags: ['echo'], handler: () => null });
-  await agent.start();
-});
-
-afterAll(async () => {
-  await agent?.stop({ drainMs: 0 });
-  await gateway?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-function run(words: readonly string[], options: CommandOptions = {}): Promise<CommandExit> {
-  return runCommand(words, { ...options, env: { ...env, ...options.env } });
-}
+useAgent({ agentId: '执行者', tags: ['echo'], maxConcurrent: 1, handler: () => null });
 
 describe('secrets', () => {
   test('a wrong secret leads to exit code 4 and is never written, not even with --debug', async () => {
@@ -56,10 +24,10 @@ describe('secrets', () => {
     const all = await Promise.all([
       run(['task', 'get', 'x', '--auth', wrong, '--debug']),
       run(['task', 'submit', 'x', '-t', 'y', '--auth', wrong, '--debug']),
-      run(['task', 'list', '--debug'], { env: { TASK_GATEWAY_ADMIN_AUTH: wrong } }),
-      run(['agent', 'list'], { env: { TASK_GATEWAY_ADMIN_AUTH: '' } }),
-      run(['events', 's'], { env: { TASK_GATEWAY_AUTH: wrong } }),
-      run(['agent', 'exec', '-t', 'x', '--', 'true'], { env: { TASK_GATEWAY_AUTH: wrong } }),
+      run('task list --debug', { env: { TASK_GATEWAY_ADMIN_AUTH: wrong } }),
+      run('agent list', { env: { TASK_GATEWAY_ADMIN_AUTH: '' } }),
+      run('events s', { env: { TASK_GATEWAY_AUTH: wrong } }),
+      run('agent exec -t x -- true', { env: { TASK_GATEWAY_AUTH: wrong } }),
     ]);
     for (const { code, stdout, stderr } of all) {
       expect(code, stderr).toBe(4);
@@ -68,32 +36,13 @@ describe('secrets', () => {
     }
     expect(all[0]?.stderr).toContain('> GET http://');
   });
-
-  test('the secrets of --auth-file are used', async () => {
-    const path = join(folder, 'secrets');
-    writeFileSync(path, `TASK_GATEWAY_AUTH=${SECRET}\nTASK_GATEWAY_ADMIN_AUTH=${ADMIN_SECRET}\n`);
-    const bare = { TASK_GATEWAY_AUTH: '', TASK_GATEWAY_ADMIN_AUTH: '' };
-    expect(await run(['agent', 'list', '--auth-file', path], { env: bare })).toMatchObject({ code: 0 });
-  });
-});
-
-test('wrong usage leads to exit code 2 and one line on standard error, whether the command or the gateway finds it', async () => {
-  const [here, there, session] = await Promise.all([
-    run(['run', 'x', '--tagg=y']),
-    run(['run', 'x', '-t', '']),
-    run(['events', '']),
-  ]);
-  const text = "task-gateway: unknown option '--tagg=…' (Did you mean --tag?) See --help.\n";
-  expect(here).toEqual({ code: 2, stdout: '', stderr: text });
-  expect(there).toMatchObject({ code: 2, stderr: expect.stringContaining('/task_tags') });
-  expect(session).toMatchObject({ code: 2, stderr: expect.stringContaining('cli_session_id') });
 });
 
 test('--help and --version write to standard output, with exit code 0', async () => {
   const [help, version, inner] = await Promise.all([
-    run(['--help']),
-    run(['--version']),
-    run(['agent', 'exec', '--help']),
+    run('--help'),
+    run('--version'),
+    run('agent exec --help'),
   ]);
   expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit codes:'), stderr: '' });
   expect(version).toMatchObject({ code: 0, stdout: '2.0.0-dev\n' });
@@ -102,7 +51,7 @@ test('--help and --version write to standard output, with exit code 0', async ()
 
 describe('doctor', () => {
   test('prints a line for every check that succeeds', async () => {
-    const { code, stdout, stderr } = await run(['doctor']);
+    const { code, stdout, stderr } = await run('doctor');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.trimEnd().split('\n')).toEqual([
       expect.stringMatching(/^✓ The gateway at http:\S+ is ready \(\d+ ms\)\.$/),
@@ -121,7 +70,7 @@ describe('doctor', () => {
   });
 
   test('with --run-task also runs a task, on an agent of its own', async () => {
-    const { code, stdout } = await run(['doctor', '--run-task']);
+    const { code, stdout } = await run('doctor --run-task');
     expect(code).toBe(0);
     expect(stdout).toMatch(
       /^✓ A task went to an agent, and its event came back on the stream \(\d+ ms\)\.$/m,
@@ -132,10 +81,10 @@ describe('doctor', () => {
 
   test('says which secret is wrong or missing and what to do, with exit code 4', async () => {
     const [wrong, missing] = await Promise.all([
-      run(['doctor', '-o', 'json'], {
+      run('doctor -o json', {
         env: { TASK_GATEWAY_AUTH: 'wrong-one', TASK_GATEWAY_ADMIN_AUTH: 'wrong-two' },
       }),
-      run(['doctor'], { env: { TASK_GATEWAY_AUTH: '', TASK_GATEWAY_ADMIN_AUTH: '' } }),
+      run('doctor', { env: { TASK_GATEWAY_AUTH: '', TASK_GATEWAY_ADMIN_AUTH: '' } }),
     ]);
     expect(wrong.code).toBe(4);
     const states = JSON.parse(wrong.stdout).map(({ check, state }: Record<string, string>) => [check, state]);
@@ -186,8 +135,8 @@ describe('doctor', () => {
     await new Promise<void>((resolve) => otherServer.listen(0, '127.0.0.1', resolve));
     const { port } = otherServer.address() as AddressInfo;
     const [nothing, other] = await Promise.all([
-      run(['doctor', '--url', 'http://127.0.0.1:1']),
-      run(['doctor', '-o', 'jsonl', '--url', `http://127.0.0.1:${port}`]),
+      run('doctor --url http://127.0.0.1:1'),
+      run(`doctor -o jsonl --url http://127.0.0.1:${port}`),
     ]);
     otherServer.close();
     expect(nothing).toMatchObject({ code: 1, stdout: expect.stringMatching(/^✗ No response from .*--url/) });
@@ -196,23 +145,15 @@ describe('doctor', () => {
   });
 });
 
-test('a command without a reachable gateway says what to do, with exit code 1', async () => {
-  const { code, stderr } = await run(['task', 'get', 'x', '--url', 'http://127.0.0.1:1']);
-  expect(code).toBe(1);
-  expect(stderr).toMatch(
-    /^task-gateway: No response .*Start the gateway, or give its address with --url or TASK_GATEWAY_URL\.\n$/,
-  );
-});
-
 test('Ctrl-C during an outage says that the task may continue, with exit code 130', async () => {
   const killed = await startGateway();
-  const running = startCommand(['run', 'x', '-t', 'no-agent', '--queue-timeout', '60'], {
+  const running = startCommand('run x -t no-agent --queue-timeout 60', {
     env: envFor(killed),
   });
   const own = createClient({ baseUrl: killed.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
   await expect.poll(async () => (await own.listTasks()).tasks.length, { timeout: 60_000 }).toBe(1);
   await killed.kill();
-  running.child.kill('SIGINT');
+  running.signal('SIGINT');
   const { code, stderr } = await running.waitForExit();
   expect(code).toBe(130);
   expect(stderr).toMatch(
@@ -227,9 +168,9 @@ test('SIGTERM ends a wait with exit code 143, and the task continues', async () 
     payload: {},
     queue_timeout: 60,
   });
-  const waiting = startCommand(['task', 'wait', request_id, '--debug'], { env });
+  const waiting = startCommand(`task wait ${request_id} --debug`, { env });
   await waiting.waitForLog('> GET http://');
-  waiting.child.kill('SIGTERM');
+  waiting.signal('SIGTERM');
   const { code, stderr } = await waiting.waitForExit();
   expect({ code, stderr }).toEqual({ code: 143, stderr: expect.stringContaining('Interrupted.') });
   expect((await client.getTask(request_id)).status).toBe('pending');

@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { AGENT_ROW, TASK_ROW } from '../sdk/admin-values.ts';
 
 /** What a terminal must not get. The colour is one that the command never uses. */
 export const EVIL =
@@ -26,44 +27,27 @@ export const SUCCESS = { ...TASK, status: 'success', result: { output: EVIL }, e
 const FAILED = { ...TASK, status: 'failed', result: null, error_info: EVIL };
 const PENDING = { ...TASK, status: 'pending', agent_id: null, result: null, error_info: null };
 export const AGENT = {
+  ...AGENT_ROW,
   agent_id: EVIL,
   endpoint: EVIL,
   agent_tags: [EVIL],
   state: EVIL,
-  full: false,
-  failing: false,
-  eligible: true,
-  max_concurrent: 1,
-  current_load: 0,
-  running: 0,
-  unacknowledged: 0,
-  registered_time: 1,
-  replaced: false,
   last_contact_time: -1e300,
-  offline_time: null,
-  lost_after: null,
   push: { last_error: { toString: EVIL }, last_status: null },
 };
 export const ROW = {
+  ...TASK_ROW,
   request_id: `id ${EVIL}`,
   task_type: EVIL,
   task_tags: [EVIL],
   cli_session_id: EVIL,
   status: EVIL,
-  waiting: false,
-  waiting_for_answer: false,
   outcome: EVIL,
   agent_id: EVIL,
-  progress: 100,
-  acknowledged: false,
   create_time: 1e300,
-  assigned_time: null,
   ended_time: -1e300,
-  deadline_time: 1,
-  gives_up_time: null,
   error_info: EVIL,
   payload_preview: EVIL,
-  payload_bytes: 2,
 };
 const EVENT = {
   event: 'task_done',

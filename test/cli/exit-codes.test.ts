@@ -1,4 +1,4 @@
-/** The exit code and the message of every way a command can fail. */
+/** The exit code and the message of the ways a command can fail; `sdk/problems` has those of responses. */
 import { describe, expect, test, vi } from 'vitest';
 import { CommandError, describeError } from '../../sdk/cli/exit-codes.ts';
 import { explainUsage } from '../../sdk/cli/program.ts';
@@ -29,11 +29,6 @@ const task: Task = {
   error_info: 'boom',
 };
 
-function apiError(status: number, code: string, more: object = {}) {
-  const problem = { type: 'x', title: 'A title', status, detail: 'A detail.', code, ...more };
-  return createApiError({ status, problem: problem as never, headers: new Headers(), attempts: 1 });
-}
-
 test('advice for a gateway that was not reached names a proxy of the environment that Node does not use', () => {
   const advise = (env: Readonly<Record<string, string>>): string => {
     for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'http_proxy', 'NODE_USE_ENV_PROXY'])
@@ -62,18 +57,6 @@ describe('an error becomes an exit code and one line', () => {
       6,
       /无可用 Agent.*agent list.*--queue-timeout/,
     ],
-    [apiError(401, 'unauthorized'), 4, /TASK_GATEWAY_AUTH, --auth-file or --auth/],
-    [
-      apiError(422, 'validation_failed', { errors: [{ pointer: '/timeout', detail: 'must be > 0' }] }),
-      2,
-      /\/timeout must/,
-    ],
-    [apiError(404, 'task_not_found'), 7, /A detail\. Check the id and --url/],
-    [apiError(404, 'agent_not_found'), 7, /A detail\./],
-    [apiError(404, 'route_not_found'), 1, /may not be a Task Gateway: check --url/],
-    [apiError(400, 'task_terminal'), 1, /A detail/],
-    [apiError(413, 'payload_too_large'), 1, /A detail/],
-    [apiError(500, 'internal'), 1, /A detail/],
     [
       createApiError({ status: 503, retryAfterMs: 1_500, headers: new Headers(), attempts: 3 }),
       1,

@@ -1,25 +1,16 @@
 /** `match` and `task explain` against a real gateway, and what `task wait` says of a task without agent. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { createClient } from '../../sdk/client.ts';
-import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { type CommandExit, envFor, runCommand } from './cli-process.ts';
-
-let gateway: GatewayProcess;
+import { ADMIN_SECRET, SECRET } from '../harness/gateway-process.ts';
+import { client, gateway, run } from './gateway-fixture.ts';
 
 beforeAll(async () => {
-  gateway = await startGateway();
-  const client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET });
   const agent = { agent_id: '执行者', endpoint: 'pull', agent_tags: ['echo'], max_concurrent: 4 };
   await client.registerAgent({ ...agent, current_load: 0 });
 });
-afterAll(() => gateway?.stop());
-
-function run(words: readonly string[]): Promise<CommandExit> {
-  return runCommand(words, { env: envFor(gateway) });
-}
 
 test('"match" and "task explain" say which agents there are and what to do', async () => {
-  const preview = await run(['match', 'ecHo']);
+  const preview = await run('match ecHo');
   expect(preview).toMatchObject({ code: 0, stderr: '' });
   expect(preview.stdout).toMatch(
     /^Agents now, of \d+ registered \(ecHo: 0 of 0 free\):\nAGENT ID +VERDICT +STATE /,
@@ -27,17 +18,17 @@ test('"match" and "task explain" say which agents there are and what to do', asy
   expect(preview.stdout).toMatch(
     /\nNo agent has the tag `ecHo`; the nearest is `echo` \(\d+ agents?, \d+ free\)\./,
   );
-  const submitted = await run(['task', 'submit', 'x', '-t', 'no-agent']);
+  const submitted = await run('task submit x -t no-agent');
   const id = submitted.stdout.trim();
-  const waited = await run(['task', 'wait', id]);
+  const waited = await run(`task wait ${id}`);
   expect(waited.code).toBe(6);
   expect(waited.stderr).toMatch(/\(no agent available\)\.\n {2}No agent has the tag `no-agent`/);
-  const explained = await run(['task', 'explain', id]);
+  const explained = await run(`task explain ${id}`);
   expect(explained).toMatchObject({ code: 0, stderr: '' });
   expect(explained.stdout).toMatch(/^outcome +no_agent$/m);
   expect(explained.stdout).toMatch(/^\S+Z +0\.000 s +submitted +– *$/m);
   expect(explained.stdout).toMatch(/^\S+Z +\d\.\d{3} s +no_agent +– *$/m);
-  const json = await run(['task', 'explain', id, '-o', 'json']);
+  const json = await run(`task explain ${id} -o json`);
   expect(JSON.parse(json.stdout)).toMatchObject({
     request_id: id,
     match: { live: false },

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runCommand } from './cli-process.ts';
+import { runCommand } from './command-run.ts';
 import { AGENT, EVIL, findObeyed, ROW, SUCCESS, startEvilGateway } from './evil-gateway.ts';
 import { recordTerminal } from './tmux-terminal.ts';
 
@@ -25,22 +25,10 @@ afterAll(() => gateway?.close());
 const ESCAPE = '\u001b';
 /** Every command that shows what a gateway sent. */
 const LINES: readonly string[] = [
-  'run x -t y',
-  'task submit x -t y',
-  'task get ok',
-  'task get problem',
-  'task get failed --debug',
-  'task wait failed',
-  'task wait pending --for 1.5',
-  'task cancel x',
-  'task list',
-  'agent list',
-  'events s -n 1',
-  'doctor',
-  'run x -t y -o json --debug',
-  'task list -o json',
-  'agent list -o jsonl',
-  'doctor -o json',
+  ...['run x -t y', 'task submit x -t y', 'task get ok', 'task get problem', 'task get failed --debug'],
+  ...['task wait failed', 'task wait pending --for 1.5', 'task cancel x', 'task list', 'agent list'],
+  ...['events s -n 1', 'doctor', 'run x -t y -o json --debug', 'task list -o json', 'agent list -o jsonl'],
+  ...['doctor -o json'],
 ];
 
 test('a terminal gets nothing that it obeys but the colours and the status line', {
@@ -59,11 +47,11 @@ test('a terminal gets nothing that it obeys but the colours and the status line'
 
 test('a file gets JSON in which everything a terminal obeys is escaped, and which is the same JSON', async () => {
   const [list, agents, got, events, submitted] = await Promise.all([
-    runCommand(['task', 'list', '-o', 'json'], { env }),
-    runCommand(['agent', 'list', '-o', 'jsonl'], { env }),
-    runCommand(['task', 'get', 'ok', '-o', 'json', '--debug'], { env }),
-    runCommand(['events', 's', '-n', '1'], { env }),
-    runCommand(['task', 'get', 'problem'], { env }),
+    runCommand('task list -o json', { env }),
+    runCommand('agent list -o jsonl', { env }),
+    runCommand('task get ok -o json --debug', { env }),
+    runCommand('events s -n 1', { env }),
+    runCommand('task get problem', { env }),
   ]);
   for (const { stdout, stderr } of [list, agents, got, events, submitted]) {
     expect(findObeyed(stdout)).toBeUndefined();
@@ -82,6 +70,6 @@ test('a file gets JSON in which everything a terminal obeys is escaped, and whic
 });
 
 test('plain output that goes to a file is what the agent wrote, unchanged', async () => {
-  const { code, stdout } = await runCommand(['run', 'x', '-t', 'y'], { env });
+  const { code, stdout } = await runCommand('run x -t y', { env });
   expect({ code, stdout }).toEqual({ code: 0, stdout: `${EVIL}\n` });
 });

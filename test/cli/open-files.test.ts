@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createAgent } from '../../sdk/agent/index.ts';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { envFor, type RunningCommand, startCommand } from './cli-process.ts';
+import { type CommandProcess, envFor, startProcess } from './cli-process.ts';
 
 /**
  * Enough for Node itself and some of the programs. The process of the tests leaves some of its own files
@@ -18,7 +18,7 @@ const LIMITED = ['bash', '-c', `${CLOSE_INHERITED}; ulimit -n 60 && exec "$@"`, 
 const TASKS = 24;
 let gateway: GatewayProcess;
 let client: TaskGatewayClient;
-const started: RunningCommand[] = [];
+const started: CommandProcess[] = [];
 
 beforeAll(async () => {
   gateway = await startGateway();
@@ -44,7 +44,7 @@ afterAll(() => gateway?.stop());
 
 async function startLimited(tag: string, script: string, ...options: readonly string[]) {
   const words = ['agent', 'exec', '-t', tag, '--max', `${TASKS}`, ...options, '--', 'sh', '-c', script];
-  const agent = startCommand(words, { env: envFor(gateway), under: LIMITED });
+  const agent = startProcess(words, { env: envFor(gateway), under: LIMITED });
   started.push(agent);
   await agent.waitForLog('Registered');
   return agent;

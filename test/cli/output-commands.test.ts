@@ -2,60 +2,34 @@
  * The output of tasks on the command line, with a real gateway: `run --stream`, `task output`, and
  * `agent exec --stream`, whose programs are held back rather than cut.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type Agent, createAgent } from '../../sdk/agent/index.ts';
-import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
-import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
-import { type CommandExit, envFor, type RunningCommand, runCommand, startCommand } from './cli-process.ts';
+import { parseLines, type RunningCommand, startCommand } from './command-run.ts';
+import { client, env, folder, gateway, run, useAgent } from './gateway-fixture.ts';
 
-let folder: string;
-let gateway: GatewayProcess;
-let client: TaskGatewayClient;
-let agent: Agent;
 let proxy: TcpProxy;
-let env: Record<string, string>;
-const started: RunningCommand[] = [];
 /** Lets the task of the type `held` go on. */
 let release: () => void = () => undefined;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'task-gateway-output-'));
-  gateway = await startGateway();
   proxy = await startTcpProxy(Number(new URL(gateway.baseUrl).port));
-  env = envFor(gateway);
-  client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET });
-  agent = createAgent({
-    baseUrl: gateway.baseUrl,
-    auth: SECRET,
-    logLevel: 'off',
-    agentId: '作者',
-    tags: ['write'],
-    maxConcurrent: 20,
-    async handler({ task_type, payload }, { write }) {
-      await write('第 1 页\n');
-      await write({ page: 1, title: '<b>\u009b' });
-      await write('half a line');
-      if (task_type === 'held') await new Promise<void>((resolve) => (release = resolve));
-      if (task_type === 'fail') throw new Error('the disk is full');
-      return { output: `the result of ${payload.name}` };
-    },
-  });
-  await agent.start();
 });
+afterAll(() => proxy?.close());
 
-afterAll(async () => {
-  for (const one of started) await one.kill();
-  await agent?.stop({ drainMs: 0 });
-  await proxy?.close();
-  await gateway?.stop();
-  rmSync(folder, { recursive: true, force: true });
+useAgent({
+  agentId: '作者',
+  tags: ['write'],
+  async handler({ task_type, payload }, { write }) {
+    await write('第 1 页\n');
+    await write({ page: 1, title: '<b>\u009b' });
+    await write('half a line');
+    if (task_type === 'held') await new Promise<void>((resolve) => (release = resolve));
+    if (task_type === 'fail') throw new Error('the disk is full');
+    return { output: `the result of ${payload.name}` };
+  },
 });
-
-const run = (...words: readonly string[]): Promise<CommandExit> => runCommand(words, { env });
 
 async function submit(task_type = 'write'): Promise<string> {
   return (await client.submitTask({ task_type, task_tags: ['write'], payload: { name: 'it' } })).request_id;
@@ -65,7 +39,7 @@ const TEXT = '第 1 页\n{"page":1,"title":"<b>\\u009b"}\nhalf a line';
 
 describe('run --stream', () => {
   test('prints what the agent writes, as it is, and not the result', async () => {
-    expect(await run('run', 'write', '-t', 'write', '--stream')).toEqual({
+    expect(await run('run write -t write --stream')).toEqual({
       code: 0,
       stdout: TEXT,
       stderr: '',
@@ -73,14 +47,9 @@ describe('run --stream', () => {
   });
 
   test('prints each piece as a line of JSON, and the end', async () => {
-    const { code, stdout } = await run('run', 'write', '-t', 'write', '--stream', '-o', 'json');
+    const { code, stdout } = await run('run write -t write --stream -o json');
     expect(code).toBe(0);
-    expect(
-      stdout
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line)),
-    ).toEqual([
+    expect(parseLines(stdout)).toEqual([
       { n: 1, text: '第 1 页\n' },
       { n: 2, data: { page: 1, title: '<b>\u009b' } },
       { n: 3, text: 'half a line' },
@@ -92,31 +61,29 @@ describe('run --stream', () => {
     const words = ['run', 'write', '-t', 'write', '-o', 'json'];
     const ids: string[] = [];
     for (let times = 0; times < 2; times += 1) {
-      const { code, stdout } = await run(...words, '--idempotency-key', 'k1');
+      const { code, stdout } = await run([...words, '--idempotency-key', 'k1']);
       expect(code).toBe(0);
       ids.push(JSON.parse(stdout).request_id);
     }
     expect(ids[1]).toBe(ids[0]);
     // A key that the command has made itself goes with no session either: the same words find its task.
-    expect(JSON.parse((await run(...words)).stdout)).toMatchObject({ cli_session_id: '' });
+    expect(JSON.parse((await run(words)).stdout)).toMatchObject({ cli_session_id: '' });
   });
 
   test('prints while the task runs; a task that fails has the exit code and the reason of any', async () => {
-    const held = startCommand(['run', 'held', '-t', 'write', '--stream'], { env });
-    started.push(held);
+    const held = startCommand('run held -t write --stream', { env });
     await vi.waitFor(() => expect(held.stdout()).toBe(TEXT), 15_000);
     release();
     expect(await held.waitForExit()).toMatchObject({ code: 0, stdout: TEXT });
-    const failed = await run('run', 'fail', '-t', 'write', '--stream');
+    const failed = await run('run fail -t write --stream');
     expect(failed).toMatchObject({ code: 5, stdout: TEXT });
     expect(failed.stderr).toContain('the disk is full');
   });
 
   test('Ctrl-C cancels the task', async () => {
-    const held = startCommand(['run', 'held', '-t', 'write', '--stream'], { env });
-    started.push(held);
+    const held = startCommand('run held -t write --stream', { env });
     await vi.waitFor(() => expect(held.stdout()).toBe(TEXT), 15_000);
-    held.child.kill('SIGINT');
+    held.signal('SIGINT');
     expect(await held.waitForExit()).toMatchObject({ code: 130 });
   });
 });
@@ -124,32 +91,30 @@ describe('run --stream', () => {
 describe('task output', () => {
   test('prints what there is and ends; with -f goes on until the task has ended', async () => {
     const id = await submit('held');
-    await vi.waitFor(async () => expect((await run('task', 'output', id)).stdout).toBe(TEXT), 15_000);
-    const following = startCommand(['task', 'output', id, '-f'], { env });
-    started.push(following);
+    await vi.waitFor(async () => expect((await run(`task output ${id}`)).stdout).toBe(TEXT), 15_000);
+    const following = startCommand(`task output ${id} -f`, { env });
     await vi.waitFor(() => expect(following.stdout()).toBe(TEXT), 15_000);
     release();
     expect(await following.waitForExit()).toEqual({ code: 0, stdout: TEXT, stderr: '' });
-    expect((await run('task', 'output', id, '--after', '2')).stdout).toBe('half a line');
-    expect((await run('task', 'output', id, '--after', '3', '-o', 'jsonl')).stdout).toBe(
+    expect((await run(`task output ${id} --after 2`)).stdout).toBe('half a line');
+    expect((await run(`task output ${id} --after 3 -o jsonl`)).stdout).toBe(
       '{"n":4,"end":true,"status":"success","outcome":"success","missing":null}\n',
     );
   });
 
   test('exits with 0 also for a task that failed, with 7 for one that is unknown', async () => {
     const id = await submit('fail');
-    expect(await run('task', 'output', id, '-f')).toMatchObject({ code: 0, stdout: TEXT });
-    expect(await run('task', 'output', 'unknown', '-f')).toMatchObject({ code: 7, stdout: '' });
-    expect(await run('task', 'output', 'unknown')).toMatchObject({ code: 7, stdout: '' });
-    expect(await run('task', 'output', id, '--after', 'x')).toMatchObject({ code: 2, stdout: '' });
+    expect(await run(`task output ${id} -f`)).toMatchObject({ code: 0, stdout: TEXT });
+    expect(await run('task output unknown -f')).toMatchObject({ code: 7, stdout: '' });
+    expect(await run('task output unknown')).toMatchObject({ code: 7, stdout: '' });
+    expect(await run(`task output ${id} --after x`)).toMatchObject({ code: 2, stdout: '' });
   });
 
   test('after Ctrl-C says where to continue', async () => {
     const id = await submit('held');
-    const following = startCommand(['task', 'output', id, '-f'], { env });
-    started.push(following);
+    const following = startCommand(`task output ${id} -f`, { env });
     await vi.waitFor(() => expect(following.stdout()).toBe(TEXT), 15_000);
-    following.child.kill('SIGINT');
+    following.signal('SIGINT');
     const { code, stderr } = await following.waitForExit();
     expect([code, stderr]).toEqual([130, expect.stringContaining('Continue with --after 3')]);
     release();
@@ -172,7 +137,7 @@ describe('task output', () => {
     const write = { agent_id: 'gpu-1', request_id, from: 0 };
     await client.writeOutput({ ...write, writer: 'one', pieces: [{ text: 'in vain' }] });
     await client.writeOutput({ ...write, writer: 'two', pieces: [{ text: 'anew\n' }] });
-    const { stdout, stderr } = await run('task', 'output', request_id);
+    const { stdout, stderr } = await run(`task output ${request_id}`);
     expect(stdout).toBe('in vainanew\n');
     expect(stderr).toBe('gpu-1 begins anew: what was printed before this line is void.\n');
     await client.cancelTask(request_id);
@@ -189,9 +154,21 @@ describe('agent exec --stream', () => {
     script: string,
     ...options: readonly string[]
   ): Promise<RunningCommand> {
-    const words = ['agent', 'exec', '--tag', tag, '--stream', ...options, '--', 'sh', '-c', script];
+    const words = [
+      'agent',
+      'exec',
+      '--id',
+      tag,
+      '--tag',
+      tag,
+      '--stream',
+      ...options,
+      '--',
+      'sh',
+      '-c',
+      script,
+    ];
     const exec = startCommand(words, { env: { ...env, TASK_GATEWAY_URL: `http://127.0.0.1:${proxy.port}` } });
-    started.push(exec);
     await exec.waitForLog('Registered');
     return exec;
   }
@@ -214,7 +191,7 @@ describe('agent exec --stream', () => {
     );
     expect(texts).toEqual(['一\n', '二']);
     expect([result, progress]).toEqual([{ output: '一\n二' }, 100]);
-    exec.child.kill('SIGINT');
+    exec.signal('SIGINT');
     expect(await exec.waitForExit()).toMatchObject({ code: 0 });
   });
 
@@ -246,6 +223,7 @@ describe('agent exec --stream', () => {
     const { result } = await client.getTask(request_id);
     const output = expect.stringMatching(/^x{500}\n\[… left out …\]\nx{500}$/);
     expect(result).toMatchObject({ output, truncated: true });
-    await exec.kill();
+    exec.signal('SIGINT');
+    expect(await exec.waitForExit()).toMatchObject({ code: 0 });
   });
 });

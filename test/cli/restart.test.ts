@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
-import { envFor, type RunningCommand, runCommand, startCommand } from './cli-process.ts';
+import { type CommandProcess, envFor, startProcess } from './cli-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'task-gateway-cli-'));
-const running: RunningCommand[] = [];
+const running: CommandProcess[] = [];
 let gateway: GatewayProcess | undefined;
 
 afterEach(async () => {
@@ -20,8 +20,8 @@ test('a task that finishes during an outage of the gateway is reported after the
   const settings = { STORE: `sqlite:${folder}/gateway.db` };
   gateway = await startGateway(settings);
   const env = envFor(gateway);
-  const start = (...words: readonly string[]): RunningCommand => {
-    const command = startCommand(words, { env });
+  const start = (...words: readonly string[]): CommandProcess => {
+    const command = startProcess(words, { env });
     running.push(command);
     return command;
   };
@@ -40,7 +40,7 @@ test('a task that finishes during an outage of the gateway is reported after the
   );
   await agent.waitForLog('Registered');
   const events = start('events', 'night', '--count', '1');
-  const submitted = await runCommand(['task', 'submit', 'x', '-t', 'slow', '-s', 'night'], { env });
+  const submitted = await startProcess('task submit x -t slow -s night', { env }).waitForExit();
   const id = submitted.stdout.trim();
   const waiting = start('task', 'wait', id);
   await agent.waitForLog('begun');

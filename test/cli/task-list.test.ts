@@ -4,29 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createPagePause } from '../../sdk/cli/arguments/pages.ts';
 import { systemClock } from '../../sdk/clock.ts';
-import { runCommand } from './cli-process.ts';
+import { TASK_ROW } from '../sdk/admin-values.ts';
+import { startProcess } from './cli-process.ts';
+import { runCommand } from './command-run.ts';
 
 /** 100 rows of 15 kB. */
 const TASKS = Array.from({ length: 100 }, (_, index) => ({
+  ...TASK_ROW,
   request_id: `id-${index}`,
-  task_type: 'x',
   task_tags: ['x'.repeat(15_000)],
-  cli_session_id: '',
-  status: 'failed',
-  waiting: false,
-  waiting_for_answer: false,
-  outcome: 'failed',
-  agent_id: null,
-  progress: 0,
-  acknowledged: false,
-  create_time: 1,
-  assigned_time: null,
-  ended_time: 1,
-  deadline_time: 2,
-  gives_up_time: null,
-  error_info: 'no',
-  payload_preview: '{}',
-  payload_bytes: 2,
 }));
 const PAGE = JSON.stringify({ time: 1, tasks: TASKS, next_cursor: 'more', counts: null });
 /** How many pages without a task there are of the type `none`. */
@@ -52,25 +38,25 @@ beforeAll(async () => {
     TASK_GATEWAY_URL: `http://127.0.0.1:${port}`,
     TASK_GATEWAY_AUTH: 'a-secret',
     TASK_GATEWAY_ADMIN_AUTH: 'b-secret',
-    NODE_OPTIONS: '--max-old-space-size=40',
   };
 });
 
 afterAll(() => void server?.close());
 
 test('a list of 45 MB takes the memory of one page', async () => {
-  const { code, stdout } = await runCommand(['task', 'list', '-n', '3000'], { env });
+  const limited = { ...env, NODE_OPTIONS: '--max-old-space-size=40' };
+  const { code, stdout } = await startProcess('task list -n 3000', { env: limited }).waitForExit();
   expect({ code, lines: stdout.split('\n').length }).toEqual({ code: 0, lines: 3_002 });
 });
 
 test('a JSON list over several pages is one array, laid out as such', async () => {
-  const { code, stdout } = await runCommand(['task', 'list', '-n', '150', '-o', 'json'], { env });
+  const { code, stdout } = await runCommand('task list -n 150 -o json', { env });
   expect(code).toBe(0);
   expect(stdout).toBe(`${JSON.stringify([...TASKS, ...TASKS.slice(0, 50)], null, 2)}\n`);
 });
 
 test('pages that hold nothing are read up to the last one, ever more slowly', async () => {
-  const { code } = await runCommand(['task', 'list', '--type', 'none', '-o', 'json'], { env });
+  const { code } = await runCommand('task list --type none -o json', { env });
   expect({ code, emptyPages }).toEqual({ code: 0, emptyPages: EMPTY_PAGES });
   const sleep = vi.spyOn(systemClock, 'sleep').mockResolvedValue();
   vi.spyOn(systemClock, 'chance').mockReturnValue(0.5);

@@ -1,7 +1,8 @@
 /** Questions in a real terminal: a person types the answers to `run --stream` and to `task answer`. */
 import { describe, expect, test } from 'vitest';
 import type { AnswerSchema } from '../../sdk/contract.ts';
-import { client, typeLine, useAgent } from './terminal-fixture.ts';
+import { client, useAgent } from './gateway-fixture.ts';
+import { typeLine } from './terminal-fixture.ts';
 import type { TmuxTerminal } from './tmux-terminal.ts';
 
 /** A prompt that would set a colour and the title, and is HTML besides. */
@@ -37,29 +38,19 @@ function enter({ press }: TmuxTerminal, line: string): void {
   press('Enter');
 }
 
-/** Types a value for each field, wrongly first. */
+/** Types a value for each field, wrongly for the first. */
 async function answerFields(open: TmuxTerminal): Promise<void> {
   await open.waitForText(/^It goes live\.\napprove \(yes or no\):$/m);
   enter(open, 'maybe');
   await open.waitForText(/That does not do: give yes or no\.\napprove/);
   enter(open, 'yes');
   await open.waitForText(/^env \(one of test, live, empty: test\):$/m);
-  enter(open, 'moon');
-  await open.waitForText(/give one of test, live/);
   enter(open, '');
   await open.waitForText(/^ratio \(a number, 0\.5 or more\):$/m);
-  enter(open, '0.25');
-  await open.waitForText(/give 0\.5 or more/);
-  enter(open, 'half');
-  await open.waitForText(/give a number/);
   enter(open, '0.75');
   await open.waitForText(/^count \(a whole number, 9 or less, may stay empty\):$/m);
-  enter(open, '1.5');
-  await open.waitForText(/give a whole number/);
   enter(open, '');
   await open.waitForText(/^理由:$/m);
-  enter(open, '好');
-  await open.waitForText(/give at least 2 characters/);
   enter(open, '好的');
 }
 

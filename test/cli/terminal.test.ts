@@ -4,13 +4,13 @@ import { createAgent } from '../../sdk/agent/index.ts';
 import { measureWidth } from '../../sdk/cli/terminal/width.ts';
 import { SECRET } from '../harness/gateway-process.ts';
 import { isRunning } from './cli-process.ts';
-import { client, gateway, typeLine, useAgent } from './terminal-fixture.ts';
+import { client, gateway, useAgent } from './gateway-fixture.ts';
+import { typeLine } from './terminal-fixture.ts';
 
 useAgent({
   agentId: '执行者',
   tags: ['w'],
-  handler({ task_type }, { signal, progress }) {
-    if (task_type === 'evil') return 'one\u001b]0;title\u0007\u001b[31m two';
+  handler(_task, { signal, progress }) {
     progress(42);
     return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
   },
@@ -120,13 +120,6 @@ describe('in a terminal', { tags: 'tmux' }, () => {
     client2.press('C-c');
     await client2.waitForText(/Cancelled/);
     await full.stop({ drainMs: 0 });
-  });
-
-  test('an agent’s output can’t set colours or the title of the terminal', async () => {
-    const { waitForText } = await typeLine('task-gateway run evil -t w; echo "exit=$?"');
-    const screen = await waitForText(/exit=0/, true);
-    expect(screen).toMatch(/^one two$/m);
-    expect(screen).not.toContain('\u001b[31m');
   });
 
   test('a prompt appears when the payload must be typed', async () => {

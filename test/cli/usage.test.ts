@@ -6,8 +6,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { listSuggestions } from '../../sdk/cli/arguments/suggestions.ts';
 import { parseListen } from '../../sdk/cli/commands/agent-exec.ts';
 import { createInterrupts, type InterruptOptions } from '../../sdk/cli/interrupts.ts';
-import { createProgram, runProgram } from '../../sdk/cli/program.ts';
-import { createTestContext } from './command-context.ts';
+import { createProgram } from '../../sdk/cli/program.ts';
+import { createTestContext, runCommand } from './command-run.ts';
 
 describe('wrong usage', () => {
   test.each([
@@ -33,11 +33,9 @@ describe('wrong usage', () => {
     [['agent', 'exec', '-t', 'x', '--endpoint', 'http://x', '--', 'true'], /give both/],
     [['completion', 'tcsh'], /Allowed choices are bash, zsh, fish/],
   ])('%j leads to exit code 2 and one line on standard error', async (words, text) => {
-    const { context, written } = createTestContext();
-    expect(await runProgram(context, words)).toBe(2);
-    expect(written.stdout).toBe('');
-    expect(written.stderr).toMatch(text);
-    if (words.length > 0) expect(written.stderr.trimEnd()).not.toContain('\n');
+    const { code, stdout, stderr } = await runCommand(words);
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(text) });
+    if (words.length > 0) expect(stderr.trimEnd()).not.toContain('\n');
   });
 });
 

@@ -67,11 +67,8 @@ test('a field keeps the lines of its value, below each other', () => {
   ] as const;
   expect(renderFields(fields, (_colour, text) => text)).toBe(
     [
-      'id          1',
-      'error_info  Traceback (most recent call last):',
-      '              File "x.py", line 3',
-      '            ValueError: no rows',
-      '',
+      ...['id          1', 'error_info  Traceback (most recent call last):'],
+      ...['              File "x.py", line 3', '            ValueError: no rows', ''],
     ].join('\n'),
   );
 });
@@ -117,11 +114,8 @@ describe('a table', () => {
     const text = renderTable(columns, rows);
     expect(text).toBe(
       [
-        'ID  NAME             LAST',
-        '1   世界             x',
-        '22  a name in ASCII  y',
-        '3   line break',
-        '',
+        ...['ID  NAME             LAST', '1   世界             x', '22  a name in ASCII  y'],
+        ...['3   line break', ''],
       ].join('\n'),
     );
     for (const line of text.split('\n').slice(0, 3)) {

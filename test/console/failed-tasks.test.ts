@@ -4,19 +4,11 @@
  * @module-tag chromium
  */
 import { setTimeout } from 'node:timers/promises';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createClient, type TaskGatewayClient } from '../../sdk/index.ts';
-import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { launchBrowser, openConsole } from './console-page.ts';
-
-let browser: Browser;
-let gateway: GatewayProcess;
-let client: TaskGatewayClient;
+import { beforeAll, expect, test } from 'vitest';
+import { browser, client, gateway } from './browser-fixture.ts';
+import { openConsole } from './console-page.ts';
 
 beforeAll(async () => {
-  [browser, gateway] = await Promise.all([launchBrowser(), startGateway()]);
-  client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
   for (const agent_id of ['good', 'bad']) {
     await client.registerAgent({ agent_id, endpoint: 'pull', agent_tags: [agent_id], max_concurrent: 9 });
   }
@@ -25,11 +17,6 @@ beforeAll(async () => {
   const { request_id } = await client.submitTask({ task_type: 'render', task_tags: ['good'], payload: {} });
   await client.reportResult({ request_id, agent_id: 'good', status: 'success' });
   await client.submitTask({ task_type: 'render', task_tags: ['misspelt', 'too'], payload: {} });
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await gateway?.stop();
 });
 
 async function fail(agent_id: string, error_info: string): Promise<void> {

@@ -4,31 +4,21 @@
  * @module-tag chromium
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createClient, type RequestId, type TaskGatewayClient, type WrittenPiece } from '../../sdk/index.ts';
+import type { Page } from 'playwright-core';
+import { beforeAll, expect, test } from 'vitest';
+import type { RequestId, WrittenPiece } from '../../sdk/index.ts';
 import { EMPTY_TAIL, extendTail, showOutput } from '../../server/console/pages/task/output-tail.ts';
-import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { findViolations, launchBrowser, openConsole } from './console-page.ts';
+import { browser, client, gateway } from './browser-fixture.ts';
+import { findViolations, openConsole } from './console-page.ts';
 
 const AGENT = 'writer-1';
 /** How long the agent writes; a minute where the machine does nothing else. */
 const SECONDS = Number(process.env.OUTPUT_SECONDS ?? 10);
 const LINES_A_SECOND = 500;
 
-let browser: Browser;
-let gateway: GatewayProcess;
-let client: TaskGatewayClient;
 beforeAll(async () => {
-  [browser, gateway] = await Promise.all([launchBrowser(), startGateway()]);
-  client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
   await client.registerAgent({ agent_id: AGENT, agent_tags: ['w'], endpoint: 'pull', max_concurrent: 50 });
 });
-afterAll(async () => {
-  await browser?.close();
-  await gateway?.stop();
-});
-
 /** A task that the agent has, and how its output is written. */
 async function startTask(writer = 'first') {
   const { request_id } = await client.submitTask({

@@ -89,10 +89,7 @@ describe('lanes', () => {
     expect(end).toBeCloseTo(118.402);
     // The submission stands in the first agent's lane: 2 ms have no lane of their own.
     expect(lanes[0]?.marks.map(({ entry: { event }, count }) => `${event} ${count}`)).toEqual([
-      'submitted 1',
-      'assigned 1',
-      'push_not_taken 1',
-      'push_not_taken 3',
+      ...['submitted 1', 'assigned 1', 'push_not_taken 1', 'push_not_taken 3'],
     ]);
   });
 

@@ -42,11 +42,8 @@ const config: KnipConfig = {
         'spec/console.vite.ts',
       ],
       project: [
-        '.ci/**',
-        'spec/**/*.{ts,js,tsp}',
-        'test/**/*.{ts,js}',
-        '!test/bench/peer/**',
-        '!test/conformance/**',
+        ...['.ci/**', 'spec/**/*.{ts,js,tsp}', 'test/**/*.{ts,js}', '!test/bench/peer/**'],
+        ...['!test/conformance/**'],
       ],
       vitest: { config: 'test/vitest.config.ts' },
       ignoreDependencies: [
@@ -81,12 +78,8 @@ const config: KnipConfig = {
     },
     'test/conformance': {
       entry: [
-        'bin/*.js',
-        'command.ts',
-        'control-table.ts',
-        'running-client.ts',
-        'streaming-client.ts',
-        '*.test.ts',
+        ...['bin/*.js', 'command.ts', 'control-table.ts', 'running-client.ts', 'streaming-client.ts'],
+        ...['*.test.ts'],
       ],
       project: ['**/*.{ts,js}'],
     },

@@ -1,6 +1,6 @@
 /** What a gateway returns to administrators, as small as the SDK accepts it. */
 
-const TASK_ROW = {
+export const TASK_ROW = {
   request_id: 't',
   task_type: 'x',
   task_tags: ['a'],

@@ -139,16 +139,6 @@ describe('a result is what JSON makes of it when it is returned', () => {
     await pass(clock, 5_000);
     expect(gateway.outcomes.get('t1')).toMatchObject({ result: { output: 'as returned' } });
   });
-
-  test('progress that is no number is ignored', async () => {
-    const handler: AgentOptions['handler'] = (_task, { progress }) => {
-      progress(0 / 0);
-      return 'well';
-    };
-    await startPulling({ handler });
-    await offer('t1');
-    expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
-  });
 });
 
 test('An agent whose function for the secret no longer resolves can be stopped; so can one that has never got one.', async () => {

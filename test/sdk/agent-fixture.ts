@@ -6,10 +6,11 @@ import {
   type AgentOptions,
   createAgent,
   type HandlerAnswer,
+  type HandlerContext,
 } from '../../sdk/agent/index.ts';
 import { someTask } from './scripted-fetch.ts';
 import { createScriptedGateway, type ScriptedGateway } from './scripted-gateway.ts';
-import { createSdkClock, elapse, type SdkClock } from './sdk-clock.ts';
+import { createSdkClock, elapse, pass, type SdkClock } from './sdk-clock.ts';
 
 /** The agent of the test; stopped at its end. */
 export let agent: Agent | undefined;
@@ -84,6 +85,28 @@ export function createManualHandler() {
     return task;
   };
   return { handler, get, started: () => [...tasks.keys()] };
+}
+
+/** Starts an agent with a task whose handler the test plays. */
+export async function startTask(options: Partial<AgentOptions> = {}) {
+  const context = Promise.withResolvers<HandlerContext>();
+  const ended = Promise.withResolvers<string>();
+  await startPulling({
+    ...options,
+    handler: async (_task, given) => {
+      context.resolve(given);
+      return await ended.promise;
+    },
+  });
+  await offer('task-1');
+  await pass(clock, 100);
+  return {
+    ...(await context.promise),
+    async end() {
+      ended.resolve('done');
+      await pass(clock, 1_000);
+    },
+  };
 }
 
 /** Returns what the agent was doing when calls failed. */

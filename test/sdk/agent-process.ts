@@ -8,7 +8,6 @@ await runAgent(
     maxConcurrent: 2,
     outbox: process.env.OUTBOX,
     async handler({ payload }, { signal }) {
-      if (payload.throws === 'nothing that has a text') throw Object.create(null);
       if (payload.throws === 'beside the handler') {
         signal.addEventListener('abort', () => {
           throw new Error('A listener of the signal throws.');

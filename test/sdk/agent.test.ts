@@ -212,17 +212,6 @@ describe('an agent that stops', () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  test('stops before it has registered', async () => {
-    const created = create();
-    gateway.outage = json({}, 500);
-    const started = created.start();
-    await pass(clock, 1_000);
-    await elapse(clock, created.stop());
-    await started;
-    expect(created.state).toBe('stopped');
-    expect(clock.sleeping()).toBe(0);
-  });
-
   test('unregisters once for two calls, and can’t be started again', async () => {
     const created = await startPulling();
     await elapse(clock, Promise.all([created.stop(), created.stop()]));

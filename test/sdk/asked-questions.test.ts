@@ -4,9 +4,8 @@
  * that is started again.
  */
 import { expect, test } from 'vitest';
-import type { AgentOptions, HandlerContext } from '../../sdk/agent/index.ts';
 import { runHandler } from '../../sdk/testing/index.ts';
-import { agent, clock, events, failures, gateway, offer, startPulling } from './agent-fixture.ts';
+import { agent, clock, events, failures, gateway, startTask } from './agent-fixture.ts';
 import { json } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
 import { elapse, pass } from './sdk-clock.ts';
@@ -16,28 +15,6 @@ const schema = {
   properties: { approve: { type: 'boolean' } },
   required: ['approve'],
 } as const;
-
-/** Starts an agent with a task whose handler the test plays. */
-async function startTask(options: Partial<AgentOptions> = {}) {
-  const context = Promise.withResolvers<HandlerContext>();
-  const ended = Promise.withResolvers<string>();
-  await startPulling({
-    ...options,
-    handler: async (_task, given) => {
-      context.resolve(given);
-      return await ended.promise;
-    },
-  });
-  await offer('task-1');
-  await pass(clock, 100);
-  return {
-    ...(await context.promise),
-    async end() {
-      ended.resolve('done');
-      await pass(clock, 1_000);
-    },
-  };
-}
 
 const claims = () => gateway.bodies('answer');
 const outcome = () => gateway.outcomes.get('task-1');

@@ -8,136 +8,82 @@ import { json, someTask } from './scripted-fetch.ts';
 const AGENT_DETAIL = { ...AGENT_ROW, time: 1, activity: {}, slots: [], pushes: [] };
 
 describe('each operation is sent as the contract says', () => {
-  const rows: readonly {
-    readonly name: string;
-    readonly call: (client: TaskGatewayClient) => Promise<unknown>;
-    readonly request: string;
-    readonly body?: unknown;
-    readonly secretIn: 'body' | 'authorization' | 'x-admin-auth';
-    readonly received: Record<string, unknown>;
-  }[] = [
-    {
-      name: 'submitTask',
-      call: (c) => c.submitTask(submission),
-      request: 'POST /api/cli/tasks',
-      body: { ...submission, auth: AUTH },
-      secretIn: 'body',
-      received: someTask(),
-    },
-    {
-      name: 'getTask',
-      call: (c) => c.getTask('a/b?c'),
-      request: 'GET /api/cli/tasks/a%2Fb%3Fc',
-      secretIn: 'authorization',
-      received: someTask(),
-    },
-    {
-      name: 'getTask with wait',
-      call: (c) => c.getTask('t', { wait: 2.5 }),
-      request: 'GET /api/cli/tasks/t?wait=2.5',
-      secretIn: 'authorization',
-      received: someTask(),
-    },
-    {
-      name: 'cancelTask',
-      call: (c) => c.cancelTask('t'),
-      request: 'POST /api/cli/tasks/t/cancel',
-      secretIn: 'authorization',
-      received: { ok: true, request_id: 't' },
-    },
-    {
-      name: 'registerAgent',
-      call: (c) => c.registerAgent({ agent_id: 'a', endpoint: 'pull', agent_tags: [] }),
-      request: 'POST /api/agent/register',
-      body: { agent_id: 'a', endpoint: 'pull', agent_tags: [], auth: AUTH },
-      secretIn: 'body',
-      received: { ok: true, agent_id: 'a', state: 'ready', heartbeat_interval: 15 },
-    },
-    {
-      name: 'heartbeatAgent',
-      call: (c) => c.heartbeatAgent({ agent_id: 'a' }),
-      request: 'POST /api/agent/heartbeat',
-      body: { agent_id: 'a', auth: AUTH },
-      secretIn: 'body',
-      received: { ok: true, agent_id: 'a' },
-    },
-    {
-      name: 'claimTask',
-      call: (c) => c.claimTask({ agent_id: 'a', wait: 1 }),
-      request: 'POST /api/agent/claim',
-      body: { agent_id: 'a', wait: 1, auth: AUTH },
-      secretIn: 'body',
-      received: someTask(),
-    },
-    {
-      name: 'reportResult',
-      call: (c) =>
-        c.reportResult({ request_id: 't', agent_id: 'a', status: 'success', result: { output: '好' } }),
-      request: 'POST /api/agent/result',
-      body: { request_id: 't', agent_id: 'a', status: 'success', result: { output: '好' }, auth: AUTH },
-      secretIn: 'body',
-      received: { ok: true, request_id: 't', status: 'success', accepted: true },
-    },
-    {
-      name: 'unregisterAgent',
-      call: (c) => c.unregisterAgent({ agent_id: 'a' }),
-      request: 'POST /api/agent/unregister',
-      body: { agent_id: 'a', auth: AUTH },
-      secretIn: 'body',
-      received: { ok: true, agent_id: 'a' },
-    },
-    {
-      name: 'listAgents',
-      call: (c) => c.listAgents({ full: true, limit: 5 }),
-      request: 'GET /api/admin/agents?full=true&limit=5',
-      secretIn: 'x-admin-auth',
-      received: { time: 1, agents: [AGENT_ROW], total: 2, counts: {}, next_cursor: 'x' },
-    },
-    {
-      name: 'getOverview',
-      call: (c) => c.getOverview({ tags: 5 }),
-      request: 'GET /api/admin/overview?tags=5',
-      secretIn: 'x-admin-auth',
-      received: OVERVIEW,
-    },
-    {
-      name: 'listTasks',
-      call: (c) => c.listTasks({ status: ['pending', 'running'], tag: 'a,b', counts: true }),
-      request: 'GET /api/admin/tasks?status=pending,running&tag=a%2Cb&counts=true',
-      secretIn: 'x-admin-auth',
-      received: TASK_PAGE,
-    },
-    {
-      name: 'cancelTasks',
-      call: (c) => c.cancelTasks({ filter: { status: ['pending'] }, created_before: 2, dry_run: true }),
-      request: 'POST /api/admin/tasks/cancel',
-      body: { filter: { status: ['pending'] }, created_before: 2, dry_run: true },
-      secretIn: 'x-admin-auth',
-      received: { matched: 2, cancelled: 1, already_ended: 1, not_found: 0, next_cursor: null },
-    },
-    {
-      name: 'getAgent',
-      call: (c) => c.getAgent('a/b'),
-      request: 'GET /api/admin/agents/a%2Fb',
-      secretIn: 'x-admin-auth',
-      received: { ...AGENT_DETAIL, agent_id: 'a/b' },
-    },
-    {
-      name: 'drainAgent',
-      call: (c) => c.drainAgent('a/b', { draining: true }),
-      request: 'POST /api/admin/agents/a%2Fb/drain',
-      body: { draining: true },
-      secretIn: 'x-admin-auth',
-      received: { ...AGENT_DETAIL, agent_id: 'a/b' },
-    },
-  ];
+  const agent = { agent_id: 'a' };
+  const done = { ok: true, agent_id: 'a' };
+  const report = { ...agent, request_id: 't', status: 'success', result: { output: '好' } } as const;
+  const matching = { filter: { status: ['pending' as const] }, created_before: 2, dry_run: true };
+  const detail = { ...AGENT_DETAIL, agent_id: 'a/b' };
+  const agents = { time: 1, agents: [AGENT_ROW], total: 2, counts: {}, next_cursor: 'x' };
+  const pending = { status: ['pending' as const, 'running' as const], tag: 'a,b', counts: true };
 
-  test.each(rows)('$name', async ({ call, request, body, secretIn, received }) => {
+  /** What is called, where its secret is, what is sent beside the secret, and what is received. */
+  test.each<
+    [
+      request: string,
+      secretIn: 'body' | 'authorization' | 'x-admin-auth',
+      call: (client: TaskGatewayClient) => Promise<unknown>,
+      received: object,
+      body?: object,
+    ]
+  >([
+    ['POST /api/cli/tasks', 'body', (c) => c.submitTask(submission), someTask(), submission],
+    ['GET /api/cli/tasks/a%2Fb%3Fc', 'authorization', (c) => c.getTask('a/b?c'), someTask()],
+    ['GET /api/cli/tasks/t?wait=2.5', 'authorization', (c) => c.getTask('t', { wait: 2.5 }), someTask()],
+    [
+      ...(['POST /api/cli/tasks/t/cancel', 'authorization'] as const),
+      (c) => c.cancelTask('t'),
+      { ok: true, request_id: 't' },
+    ],
+    [
+      ...(['POST /api/agent/register', 'body'] as const),
+      (c) => c.registerAgent({ ...agent, endpoint: 'pull', agent_tags: [] }),
+      { ...done, state: 'ready', heartbeat_interval: 15 },
+      { ...agent, endpoint: 'pull', agent_tags: [] },
+    ],
+    ['POST /api/agent/heartbeat', 'body', (c) => c.heartbeatAgent(agent), done, agent],
+    [
+      ...(['POST /api/agent/claim', 'body'] as const),
+      (c) => c.claimTask({ ...agent, wait: 1 }),
+      someTask(),
+      { ...agent, wait: 1 },
+    ],
+    [
+      ...(['POST /api/agent/result', 'body'] as const),
+      (c) => c.reportResult(report),
+      { ok: true, request_id: 't', status: 'success', accepted: true },
+      report,
+    ],
+    ['POST /api/agent/unregister', 'body', (c) => c.unregisterAgent(agent), done, agent],
+    [
+      ...(['GET /api/admin/agents?full=true&limit=5', 'x-admin-auth'] as const),
+      (c) => c.listAgents({ full: true, limit: 5 }),
+      agents,
+    ],
+    ['GET /api/admin/overview?tags=5', 'x-admin-auth', (c) => c.getOverview({ tags: 5 }), OVERVIEW],
+    [
+      ...(['GET /api/admin/tasks?status=pending,running&tag=a%2Cb&counts=true', 'x-admin-auth'] as const),
+      (c) => c.listTasks(pending),
+      TASK_PAGE,
+    ],
+    [
+      ...(['POST /api/admin/tasks/cancel', 'x-admin-auth'] as const),
+      (c) => c.cancelTasks(matching),
+      { matched: 2, cancelled: 1, already_ended: 1, not_found: 0, next_cursor: null },
+      matching,
+    ],
+    ['GET /api/admin/agents/a%2Fb', 'x-admin-auth', (c) => c.getAgent('a/b'), detail],
+    [
+      ...(['POST /api/admin/agents/a%2Fb/drain', 'x-admin-auth'] as const),
+      (c) => c.drainAgent('a/b', { draining: true }),
+      detail,
+      { draining: true },
+    ],
+  ])('%s', async (request, secretIn, call, received, body) => {
     const { client, sent } = connect([json(received)]);
     expect(await call(client)).toEqual(received);
     const [one] = sent;
     expect(`${one?.method} ${one?.url.pathname}${one?.url.search}`).toBe(request);
-    expect(one?.body).toEqual(body);
+    expect(one?.body).toEqual(secretIn === 'body' ? { ...body, auth: AUTH } : body);
     expect(one?.headers.get('authorization')).toBe(secretIn === 'authorization' ? `Bearer ${AUTH}` : null);
     expect(one?.headers.get('x-admin-auth')).toBe(secretIn === 'x-admin-auth' ? ADMIN : null);
     expect(one?.url.href).not.toContain('canary');

@@ -99,17 +99,7 @@ export async function wrongCallsDoNotCompile(): Promise<void> {
   createClient({ logLevel: 'loud' });
 }
 
-export async function idsAreTyped(): Promise<void> {
-  await client.getTask('any text will do');
-  await client.cancelTask(task.request_id);
-  // @ts-expect-error An agent is not a task.
-  if (task.status === 'running') await client.getTask(task.agent_id);
-  // @ts-expect-error A session is not a task.
-  await client.cancelTask(task.cli_session_id);
-  // @ts-expect-error A task is not a session.
-  client.subscribeEvents(task.request_id);
-  // @ts-expect-error A task is not an agent.
-  await client.unregisterAgent({ agent_id: task.request_id });
+export function positionsAreTyped(): void {
   // @ts-expect-error A task is not a position in a stream.
   client.subscribeEvents('s', { lastEventId: task.request_id });
 }
@@ -154,8 +144,25 @@ export const handler: Handler = async ({ payload }, { signal, progress, reply })
   return { output: 'ok', extra: { pages: 3 } };
 };
 
-// @ts-expect-error A number is not a result.
-export const wrongHandler: Handler = () => 7;
+/** What a handler may return is what can be a result, also of one that is asynchronous. */
+type May<Answer> = [() => Answer, () => Promise<Answer>] extends [Handler, Handler]
+  ? true
+  : (() => Answer) extends Handler
+    ? 'only by itself'
+    : (() => Promise<Answer>) extends Handler
+      ? 'only as a promise'
+      : false;
+isTrue<May<string>>();
+isTrue<May<void>>();
+isTrue<May<null>>();
+isTrue<May<{ output: string; n: number }>>();
+isTrue<May<{ n: number[] }>>();
+isTrue<Same<May<number>, false>>();
+isTrue<Same<May<boolean>, false>>();
+isTrue<Same<May<number[]>, false>>();
+isTrue<Same<May<bigint>, false>>();
+isTrue<Same<May<() => number>, false>>();
+isTrue<Same<May<Map<string, string>>, false>>();
 
 const agent = { baseUrl: 'http://127.0.0.1:8080', auth: 'x', agentId: 'a', tags: ['x'] };
 createAgent({ ...agent, handler } satisfies AgentOptions);

@@ -22,10 +22,7 @@ import { EXAMPLES } from './example-process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PACKAGES = [
-  '@task-gateway/sdk',
-  '@task-gateway/contract',
-  '@task-gateway/server',
-  '@stoplight/prism-cli',
+  ...['@task-gateway/sdk', '@task-gateway/contract', '@task-gateway/server', '@stoplight/prism-cli'],
 ];
 
 type Step = { readonly name?: string; readonly run?: string; readonly if?: string };

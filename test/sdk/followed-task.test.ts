@@ -1,18 +1,8 @@
 /** `followTask`, which follows an existing task, and `readOutput` with how the task stands. */
 import { expect, test } from 'vitest';
 import type { OutputPiece, OutputStatus, Task } from '../../sdk/index.ts';
-import { createGateway } from './run-gateway.ts';
+import { createOutputGateway, END, frame } from './run-gateway.ts';
 import { elapse, pass } from './sdk-clock.ts';
-
-const frame = (piece: Record<string, unknown>): string =>
-  `${'n' in piece ? `id: ${piece.n}\n` : ''}data: ${JSON.stringify(piece)}\n\n`;
-const END = { end: true, status: 'success', outcome: 'success', missing: null };
-
-function createOutputGateway() {
-  const gateway = createGateway();
-  gateway.state.outputOutage = undefined;
-  return gateway;
-}
 
 test('An existing task is followed from a piece on, as it stands, to its end; the signal leaves it alone.', async () => {
   const gateway = createOutputGateway();

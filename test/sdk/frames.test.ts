@@ -18,93 +18,60 @@ function event(data: string, id?: string, type?: string): Frame {
 const comment = (text: string): Frame => ({ kind: 'comment', text });
 const retry = (retryMs: number): Frame => ({ kind: 'retry', retryMs });
 
-const CASES: readonly {
-  readonly title: string;
-  readonly wire: string;
-  readonly frames: readonly Frame[];
-}[] = [
-  { title: 'lines end with LF', wire: 'id: 1\ndata: a\n\n', frames: [event('a', '1')] },
-  { title: 'lines end with CRLF', wire: 'id: 1\r\ndata: a\r\n\r\n', frames: [event('a', '1')] },
-  { title: 'lines end with CR', wire: 'id: 1\rdata: a\r\r', frames: [event('a', '1')] },
-  { title: 'line ends are mixed', wire: 'data: a\r\ndata: b\rdata: c\n\r\n', frames: [event('a\nb\nc')] },
-  { title: 'LF then CR is two line ends', wire: 'data: a\n\rdata: b\n\r', frames: [event('a'), event('b')] },
-  { title: 'a byte-order mark opens the stream', wire: '\uFEFFdata: a\n\n', frames: [event('a')] },
-  { title: 'only the first byte-order mark is removed', wire: '\uFEFF\uFEFFdata: a\n\n', frames: [] },
-  {
-    title: 'characters that resemble a byte-order mark are kept',
-    wire: 'ï»¿: x\ndata: a\n\n',
-    frames: [event('a')],
-  },
-  {
-    title: 'characters are outside ASCII',
-    wire: 'data: 无可用 Agent 🚀\n\n',
-    frames: [event('无可用 Agent 🚀')],
-  },
-  { title: 'data comes in several lines', wire: 'data: a\ndata\ndata: b\n\n', frames: [event('a\n\nb')] },
-  {
-    title: 'one space after the colon is removed',
-    wire: 'data:  a\n\ndata:b\n\n',
-    frames: [event(' a'), event('b')],
-  },
-  { title: 'a tab after the colon is kept', wire: 'data:\ta\n\n', frames: [event('\ta')] },
-  { title: 'data is empty', wire: 'data\n\ndata:\n\n', frames: [event(''), event('')] },
-  {
-    title: 'an event has a type',
-    wire: 'event: task_done\ndata: a\n\ndata: b\n\n',
-    frames: [event('a', undefined, 'task_done'), event('b')],
-  },
-  { title: 'a type comes without data', wire: 'event: x\n\ndata: a\n\n', frames: [event('a')] },
-  { title: 'an id without a value is empty', wire: 'id\ndata: a\n\n', frames: [event('a', '')] },
-  { title: 'an id with NUL is ignored', wire: 'id: a\0b\ndata: a\n\n', frames: [event('a')] },
-  { title: 'the last id of an event counts', wire: 'id: 1\nid: 2\ndata: a\n\n', frames: [event('a', '2')] },
-  {
-    title: 'an id comes without data',
-    wire: 'id: 7\n\nid\nevent: x\n\ndata: a\n\n',
-    frames: [
+/** A title, what is sent, and its frames. */
+const CASES: readonly (readonly [title: string, wire: string, frames: readonly Frame[]])[] = [
+  ['lines end with LF', 'id: 1\ndata: a\n\n', [event('a', '1')]],
+  ['lines end with CRLF', 'id: 1\r\ndata: a\r\n\r\n', [event('a', '1')]],
+  ['lines end with CR', 'id: 1\rdata: a\r\r', [event('a', '1')]],
+  ['line ends are mixed', 'data: a\r\ndata: b\rdata: c\n\r\n', [event('a\nb\nc')]],
+  ['LF then CR is two line ends', 'data: a\n\rdata: b\n\r', [event('a'), event('b')]],
+  ['a byte-order mark opens the stream', '\uFEFFdata: a\n\n', [event('a')]],
+  ['only the first byte-order mark is removed', '\uFEFF\uFEFFdata: a\n\n', []],
+  ['characters that resemble a byte-order mark are kept', 'ï»¿: x\ndata: a\n\n', [event('a')]],
+  ['characters are outside ASCII', 'data: 无可用 Agent 🚀\n\n', [event('无可用 Agent 🚀')]],
+  ['data comes in several lines', 'data: a\ndata\ndata: b\n\n', [event('a\n\nb')]],
+  ['one space after the colon is removed', 'data:  a\n\ndata:b\n\n', [event(' a'), event('b')]],
+  ['a tab after the colon is kept', 'data:\ta\n\n', [event('\ta')]],
+  ['data is empty', 'data\n\ndata:\n\n', [event(''), event('')]],
+  [
+    'an event has a type',
+    'event: task_done\ndata: a\n\ndata: b\n\n',
+    [event('a', undefined, 'task_done'), event('b')],
+  ],
+  ['a type comes without data', 'event: x\n\ndata: a\n\n', [event('a')]],
+  ['an id without a value is empty', 'id\ndata: a\n\n', [event('a', '')]],
+  ['an id with NUL is ignored', 'id: a\0b\ndata: a\n\n', [event('a')]],
+  ['the last id of an event counts', 'id: 1\nid: 2\ndata: a\n\n', [event('a', '2')]],
+  [
+    'an id comes without data',
+    'id: 7\n\nid\nevent: x\n\ndata: a\n\n',
+    [
       { kind: 'id', id: '7' },
       { kind: 'id', id: '' },
       { kind: 'event', id: undefined, type: undefined, data: 'a' },
     ],
-  },
-  { title: 'a type is empty', wire: 'event: x\nevent\ndata: a\n\n', frames: [event('a')] },
-  {
-    title: 'comments stand between events',
-    wire: ': ping\n\n:gap\ndata: a\n:\n\n',
-    frames: [comment('ping'), comment('gap'), comment(''), event('a')],
-  },
-  {
-    title: 'the server says when to retry',
-    wire: 'retry: 2000\ndata: a\n\n',
-    frames: [retry(2000), event('a')],
-  },
-  {
-    title: 'a retry that is not a number is ignored',
-    wire: 'retry: 2s\nretry: -1\nretry\ndata: a\n\n',
-    frames: [event('a')],
-  },
-  {
-    title: 'unknown fields are ignored',
-    wire: 'dat: x\n data: y\nDATA: z\ndata: a\n\n',
-    frames: [event('a')],
-  },
-  {
-    title: 'an event is not completed by an empty line',
-    wire: 'data: a\n\ndata: b\n',
-    frames: [event('a')],
-  },
+  ],
+  ['a type is empty', 'event: x\nevent\ndata: a\n\n', [event('a')]],
+  [
+    'comments stand between events',
+    ': ping\n\n:gap\ndata: a\n:\n\n',
+    [comment('ping'), comment('gap'), comment(''), event('a')],
+  ],
+  ['the server says when to retry', 'retry: 2000\ndata: a\n\n', [retry(2000), event('a')]],
+  ['a retry that is not a number is ignored', 'retry: 2s\nretry: -1\nretry\ndata: a\n\n', [event('a')]],
+  ['unknown fields are ignored', 'dat: x\n data: y\nDATA: z\ndata: a\n\n', [event('a')]],
+  ['an event is not completed by an empty line', 'data: a\n\ndata: b\n', [event('a')]],
 ];
 
 describe('an event stream is parsed correctly when', () => {
-  for (const { title, wire, frames } of CASES) {
-    test(`${title}, split at every byte`, () => {
-      const bytes = encoder.encode(wire);
-      expect(readAll([bytes])).toEqual(frames);
-      for (let at = 1; at < bytes.length; at += 1) {
-        expect(readAll([bytes.subarray(0, at), bytes.subarray(at)]), `split at ${at}`).toEqual(frames);
-      }
-      expect(readAll(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(frames);
-    });
-  }
+  test.each(CASES)('%s, split at every byte', (_title, wire, frames) => {
+    const bytes = encoder.encode(wire);
+    expect(readAll([bytes])).toEqual(frames);
+    for (let at = 1; at < bytes.length; at += 1) {
+      expect(readAll([bytes.subarray(0, at), bytes.subarray(at)]), `split at ${at}`).toEqual(frames);
+    }
+    expect(readAll(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(frames);
+  });
 
   test('it is split anywhere, any number of times', () => {
     const piece = fc.constantFrom(

@@ -6,8 +6,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { createClient, type TaskDone, type TaskGatewayClient } from '../../sdk/index.ts';
-import { runCommand } from '../cli/cli-process.ts';
-import { TASK_PAGE } from './admin-values.ts';
+import { runCommand } from '../cli/command-run.ts';
+import { TASK_PAGE, TASK_ROW } from './admin-values.ts';
 import { gateway as agentGateway, assigned, clock, events, startPulling } from './agent-fixture.ts';
 import { createGateway, submission } from './run-gateway.ts';
 import { createScriptedFetch, json, someTask } from './scripted-fetch.ts';
@@ -122,27 +122,7 @@ test('An agent works on a task that the gateway hands to it in an unknown state.
 });
 
 test('The command shows and lists tasks in unknown states.', async () => {
-  const row = {
-    request_id: 'task-1',
-    task_type: 't',
-    task_tags: ['zh'],
-    cli_session_id: '',
-    status: 'paused',
-    waiting: false,
-    waiting_for_answer: false,
-    outcome: 'evaporated',
-    agent_id: null,
-    progress: 0,
-    acknowledged: false,
-    create_time: 1_763_632_111.25,
-    assigned_time: null,
-    ended_time: null,
-    error_info: null,
-    deadline_time: 1_763_632_711.25,
-    gives_up_time: null,
-    payload_preview: '{}',
-    payload_bytes: 2,
-  };
+  const row = { ...TASK_ROW, request_id: 'task-1', status: 'paused', outcome: 'evaporated' };
   const server = createServer(({ url = '' }, response) => {
     const isList = url.startsWith('/api/admin/');
     const list = { time: 1, next_cursor: null, tasks: [row], counts: null };
@@ -155,11 +135,8 @@ test('The command shows and lists tasks in unknown states.', async () => {
     TASK_GATEWAY_ADMIN_AUTH: 'another-secret',
   };
   try {
-    const printed = [
-      await runCommand(['task', 'get', 'task-1'], { env }),
-      await runCommand(['task', 'list'], { env }),
-      await runCommand(['task', 'list', '--waiting'], { env }),
-    ];
+    const lines = ['task get task-1', 'task list', 'task list --waiting'];
+    const printed = await Promise.all(lines.map((line) => runCommand(line, { env })));
     for (const { code, stdout, stderr } of printed) {
       expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: expect.stringContaining('paused') });
     }

@@ -12,7 +12,7 @@ async function readTask(fields: Record<string, unknown>, headers: Record<string,
   return await client.getTask('task-1');
 }
 
-const failed = (error_info: string) => ({ status: 'failed', error_info });
+const failed = (error_info: string | null) => ({ status: 'failed', error_info });
 const success = { status: 'success', agent_id: 'a', progress: 100, result: {} };
 
 test.each([
@@ -59,6 +59,7 @@ test.each([
   ['failed', 'timeout', sdk.TaskFailedError, 'task_failed'],
   ['failed', 'cancelled by user', sdk.TaskFailedError, 'task_failed'],
   ['failed', '无可用 Agent', sdk.TaskFailedError, 'task_failed'],
+  ['failed', null, sdk.TaskFailedError, 'task_failed'],
   ['agent_lost', 'agent lost: no contact for 61 s', sdk.TaskFailedError, 'task_failed'],
   ['timeout', 'timeout', sdk.TaskTimeoutError, 'task_timeout'],
   ['cancelled', 'cancelled by user', sdk.TaskCancelledError, 'task_cancelled'],

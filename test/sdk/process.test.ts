@@ -133,14 +133,6 @@ test('A second SIGTERM stops a running task: it is reported as failed, and the a
   expect(gateway.calls.at(-1)?.operation).toBe('unregister');
 });
 
-test('A handler that throws what has no text, and a listener that fails, end neither the process nor another task.', async () => {
-  const other = await submit({ last_ms: 1_500 });
-  const request_id = await submit({ throws: 'nothing that has a text' });
-  await untilStatus(request_id, 'failed');
-  await untilStatus(other, 'success');
-  expect(child.exitCode).toBeNull();
-});
-
 test('Neither a promise that a handler leaves without an end nor a listener of its signal that throws ends the process.', async () => {
   const other = await submit({ last_ms: 2_500 });
   const request_id = await submit({ throws: 'beside the handler', last_ms: 60_000 });
@@ -153,24 +145,6 @@ test('Neither a promise that a handler leaves without an end nor a listener of i
     expect(printed).toContain(`A listener of ${what}.`);
   }
   expect(child.exitCode).toBeNull();
-});
-
-test('A second process on the same outbox does not start, and says why.', async () => {
-  const environment = {
-    TASK_GATEWAY_URL: gateway.url,
-    TASK_GATEWAY_AUTH: gateway.options.auth,
-    OUTBOX: join(folder, 'outbox'),
-  };
-  const second = spawn(process.execPath, [join(import.meta.dirname, 'agent-process.ts')], {
-    env: environment,
-  });
-  let text = '';
-  second.stderr.on('data', (chunk) => {
-    text += chunk;
-  });
-  const [code] = await once(second, 'close');
-  expect(code).toBe(1);
-  expect(text).toContain('in use by another process');
 });
 
 test('An outcome that an agent could not report before it was killed is reported after a restart, without working again.', async () => {

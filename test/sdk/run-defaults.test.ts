@@ -102,13 +102,6 @@ test('The error of a run without an agent waits 2 s for the explanation, no long
   expect(await error).toMatchObject({ name: 'NoAgentAvailableError', explanation: undefined });
 });
 
-test('An aborted run says which task goes on.', async () => {
-  const aborting = new AbortController();
-  const { error } = await startRun({ signal: aborting.signal });
-  aborting.abort('enough');
-  expect(await error).toMatchObject({ code: 'aborted', cause: 'enough', request_id: 'task-1' });
-});
-
 test('What fails after the submission says of which task.', async () => {
   const { gateway, error } = await startRun();
   gateway.state.outage = json(problem(404, 'task_not_found'), 404);

@@ -118,3 +118,17 @@ export function createGateway() {
     cancels: () => count(({ url }) => url.pathname.endsWith('/cancel')),
   };
 }
+
+/** A frame of an output's stream: a piece, or how its task stands. */
+export const frame = (piece: Record<string, unknown>): string =>
+  `${'n' in piece ? `id: ${piece.n}\n` : ''}data: ${JSON.stringify(piece)}\n\n`;
+
+/** The end of an output, but for its number. */
+export const END = { end: true, status: 'success', outcome: 'success', missing: null };
+
+/** Creates a gateway whose tasks have outputs. */
+export function createOutputGateway() {
+  const gateway = createGateway();
+  gateway.state.outputOutage = undefined;
+  return gateway;
+}

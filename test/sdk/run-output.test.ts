@@ -4,14 +4,10 @@
  */
 import { expect, test, vi } from 'vitest';
 import type { OutputPiece, Task } from '../../sdk/index.ts';
-import { createGateway, submission } from './run-gateway.ts';
+import { createGateway, createOutputGateway, END, frame, submission } from './run-gateway.ts';
 import { json } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
 import { elapse, pass } from './sdk-clock.ts';
-
-const frame = (piece: Record<string, unknown>): string =>
-  `${'n' in piece ? `id: ${piece.n}\n` : ''}data: ${JSON.stringify(piece)}\n\n`;
-const END = { end: true, status: 'success', outcome: 'success', missing: null };
 
 /** A gateway whose tasks have outputs, and a run of its task. */
 function startRun(gateway = createGateway()) {
@@ -22,12 +18,6 @@ function startRun(gateway = createGateway()) {
     onProgress: ({ status, progress }: Task) => shown.push(`${status} ${progress}`),
   });
   return { ...gateway, gateway, got, shown, run };
-}
-
-function createOutputGateway() {
-  const gateway = createGateway();
-  gateway.state.outputOutage = undefined;
-  return gateway;
 }
 
 test('A run that shows how its task goes has one stream, that of its task, and does not poll while it is open.', async () => {
@@ -211,19 +201,21 @@ test('In a browser a run that has ended leaves its stream to the next one, and a
   }
 });
 
-test('An onOutput that throws is printed and changes nothing.', async () => {
+test('An onOutput and an onProgress that throw are printed and change nothing.', async () => {
   const printed = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   const gateway = createOutputGateway();
-  const run = gateway.client.runTask(submission, {
-    onOutput() {
-      throw new Error('of the callback');
-    },
-  });
+  const fail = (): never => {
+    throw new Error('of the callback');
+  };
+  const run = gateway.client.runTask(submission, { onOutput: fail, onProgress: fail });
   await pass(gateway.clock, 100);
   gateway.succeed();
   gateway.outputs[0]?.write(frame({ n: 1, text: 'one' }) + frame({ n: 2, ...END }));
   expect(await elapse(gateway.clock, run)).toMatchObject({ status: 'success' });
-  expect(printed).toHaveBeenCalledTimes(2);
+  const named = printed.mock.calls.map(([text]) => /on\w+ failed/.exec(text)?.[0]);
+  expect(named.sort()).toEqual([
+    ...['onOutput failed', 'onOutput failed', 'onProgress failed', 'onProgress failed'],
+  ]);
   printed.mockRestore();
 });
 

@@ -4,20 +4,16 @@
  */
 import { expect, test } from 'vitest';
 import type { OnQuestion, Question } from '../../sdk/index.ts';
-import { createGateway, submission } from './run-gateway.ts';
+import { createGateway, createOutputGateway, END, frame, submission } from './run-gateway.ts';
 import { json } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
 import { elapse, pass } from './sdk-clock.ts';
 
-const frame = (piece: Record<string, unknown>): string =>
-  `${'n' in piece ? `id: ${piece.n}\n` : ''}data: ${JSON.stringify(piece)}\n\n`;
-const END = { end: true, status: 'success', outcome: 'success', missing: null };
 const deploy: Question = { key: 'deploy', prompt: 'Deploy?' };
 
 /** A gateway whose task runs, and a run of it whose caller answers as given. */
 async function startRun(onQuestion: OnQuestion) {
-  const gateway = createGateway();
-  gateway.state.outputOutage = undefined;
+  const gateway = createOutputGateway();
   const asked: Question[] = [];
   const run = gateway.client.runTask(submission, {
     onQuestion(question, options) {
@@ -83,15 +79,20 @@ test('A question that was answered before it is read is not asked.', async () =>
 });
 
 test('When another client answers first, the signal fires and what the callback does then changes nothing.', async () => {
+  let isFired = false;
   const { asked, send, end, state } = await startRun(
     (_question, { signal }) =>
       new Promise((_resolve, reject) => {
-        signal.addEventListener('abort', () => reject(new Error('of the callback')));
+        signal.addEventListener('abort', () => {
+          isFired = true;
+          reject(new Error('of the callback'));
+        });
       }),
   );
   await send({ question: deploy });
   expect(asked).toEqual([deploy]);
   await send({ answer: { key: 'deploy', answer: 2 } });
+  expect(isFired).toBe(true);
   expect(await end()).toMatchObject({ status: 'success' });
   expect(state.answers).toEqual([]);
 });

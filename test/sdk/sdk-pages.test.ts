@@ -15,6 +15,8 @@ import { until } from './sdk-clock.ts';
 
 const SDK = join(import.meta.dirname, '../../sdk');
 const SIMULATOR = join(import.meta.dirname, '../../server/simulator');
+/** Node compiles the sources once and keeps the code here: that halves the time of a program. */
+const CACHE = join(import.meta.dirname, '../../node_modules/.cache/task-gateway-pages');
 const PAGES = readPages('sdk');
 const AUTH = 'task-gateway-default-secret';
 const programs = [...PAGES.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
@@ -61,7 +63,7 @@ function start(words: string, baseUrl = gateway.baseUrl) {
     .replaceAll(/http:\/\/127\.0\.0\.1:(8080|4010)/g, baseUrl)
     .replaceAll('9000', String(freePort));
   writeFileSync(join(folder, 'program.ts'), adapted);
-  const env = { TASK_GATEWAY_URL: baseUrl, TASK_GATEWAY_AUTH: AUTH };
+  const env = { TASK_GATEWAY_URL: baseUrl, TASK_GATEWAY_AUTH: AUTH, NODE_COMPILE_CACHE: CACHE };
   const options = ['--conditions=task-gateway-source', 'program.ts'];
   const started = spawn(process.execPath, options, { cwd: folder, env });
   child = started;

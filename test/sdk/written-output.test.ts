@@ -3,36 +3,11 @@
  * calls; and it ends where the gateway takes no more.
  */
 import { expect, test } from 'vitest';
-import type { AgentOptions, HandlerContext } from '../../sdk/agent/index.ts';
 import { createUnsent } from '../../sdk/agent/unsent.ts';
-import { agent, clock, events, failures, gateway, offer, startPulling } from './agent-fixture.ts';
+import { agent, clock, events, failures, gateway, startTask } from './agent-fixture.ts';
 import { json } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
 import { elapse, pass } from './sdk-clock.ts';
-
-/** Starts an agent with a task whose handler the test plays. */
-async function startTask(options: Partial<AgentOptions> = {}) {
-  const context = Promise.withResolvers<HandlerContext>();
-  const ended = Promise.withResolvers<string>();
-  await startPulling({
-    ...options,
-    handler: async (_task, given) => {
-      context.resolve(given);
-      return await ended.promise;
-    },
-  });
-  await offer('task-1');
-  await pass(clock, 100);
-  const { write, signal } = await context.promise;
-  return {
-    write,
-    signal,
-    async end() {
-      ended.resolve('done');
-      await pass(clock, 1_000);
-    },
-  };
-}
 
 /** Data of this many levels. */
 const nest = (levels: number): object => JSON.parse('['.repeat(levels) + ']'.repeat(levels));

@@ -207,10 +207,7 @@ describe('in a minute', () => {
     abandon(['a']);
     await clock.advance(120_000);
     expect(lines.map(({ message }) => message.slice(0, 8))).toEqual([
-      'a task f',
-      'happened',
-      'a task f',
-      'a task f',
+      ...['a task f', 'happened', 'a task f', 'a task f'],
     ]);
     expect(clock.sleeping()).toBe(0);
   });

@@ -46,17 +46,7 @@ describe('mistakes', () => {
 
   test('numbers are plain decimals, whole for counts, and within limits', () => {
     for (const text of [
-      '1e3',
-      '0x10',
-      ' 5',
-      '5 ',
-      '1.5',
-      '+5',
-      '1_000',
-      'NaN',
-      'Infinity',
-      '0',
-      '99999999999',
+      ...['1e3', '0x10', ' 5', '5 ', '1.5', '+5', '1_000', 'NaN', 'Infinity', '0', '99999999999'],
     ]) {
       expect(listMistakes({ OPEN_TASKS_MAX: text })[0], text).toMatch(
         /^OPEN_TASKS_MAX: .*write a whole number from 1 to 10000000$/,
@@ -81,24 +71,14 @@ describe('mistakes', () => {
       expect(listMistakes({ HOST: text })[0], text).toMatch(/^HOST: /);
     }
     for (const text of [
-      'https://a.test/',
-      'https://a.test/path',
-      'a.test',
-      'null',
-      'ftp://a.test',
-      'https://A.test',
-      'https://a.test:443',
+      ...['https://a.test/', 'https://a.test/path', 'a.test', 'null', 'ftp://a.test', 'https://A.test'],
+      ...['https://a.test:443'],
     ]) {
       expect(listMistakes({ CORS_ORIGINS: text })[0], text).toMatch(/^CORS_ORIGINS: /);
     }
     for (const text of [
-      'sqlite:',
-      'sqlite',
-      'sqlite://gateway.db',
-      'postgres://u:p@db/x',
-      './gateway.db',
-      'memory',
-      'sqlite:a\0b',
+      ...['sqlite:', 'sqlite', 'sqlite://gateway.db', 'postgres://u:p@db/x', './gateway.db', 'memory'],
+      ...['sqlite:a\0b'],
     ]) {
       expect(listMistakes({ STORE: text })[0], text).toMatch(/^STORE: /);
     }
@@ -136,11 +116,7 @@ describe('mistakes', () => {
 
   test('a secret may be two with one space between them, and no more', () => {
     for (const text of [
-      'a-secret-of-16-chars ',
-      ' a-secret-of-16-chars',
-      'one  two',
-      'one\ttwo',
-      'one\ntwo',
+      ...['a-secret-of-16-chars ', ' a-secret-of-16-chars', 'one  two', 'one\ttwo', 'one\ntwo'],
     ]) {
       expect(listMistakes({ GATEWAY_AUTH: text })[0], JSON.stringify(text)).toMatch(
         /^GATEWAY_AUTH: .*; write /,
@@ -193,12 +169,7 @@ describe('mistakes', () => {
 describe('combinations of settings', () => {
   test('the public default secret is valid on a loopback host only', () => {
     for (const HOST of [
-      '0.0.0.0',
-      '::',
-      '192.168.1.5',
-      'gateway.local',
-      '128.0.0.1',
-      'localhost.example.com',
+      ...['0.0.0.0', '::', '192.168.1.5', 'gateway.local', '128.0.0.1', 'localhost.example.com'],
     ]) {
       expect(listMistakes({ HOST })[0], HOST).toMatch(
         /^GATEWAY_AUTH: the default secret is public .* set a secret/,

@@ -112,33 +112,12 @@ describe('warnings', () => {
 
   test('the usual variables of an environment are not warned of', () => {
     const common = [
-      'PATH',
-      'HOME',
-      'USER',
-      'SHELL',
-      'LANG',
-      'TERM',
-      'PWD',
-      'HOSTNAME',
-      'LOGNAME',
-      'EDITOR',
-      'TZ',
-      'SHLVL',
+      ...['PATH', 'HOME', 'USER', 'SHELL', 'LANG', 'TERM', 'PWD', 'HOSTNAME', 'LOGNAME', 'EDITOR', 'TZ'],
+      ...['SHLVL'],
     ];
     const more = [
-      'NODE_ENV',
-      'NODE_AUTH_TOKEN',
-      'REDIS_HOST',
-      'AGENT_TOKEN',
-      'KEY_FILE',
-      'NODE_OPTIONS',
-      'NO_COLOR',
-      'FORCE_COLOR',
-      'CI',
-      'DISPLAY',
-      'MAIL',
-      'OLDPWD',
-      'SSH_AUTH_SOCK',
+      ...['NODE_ENV', 'NODE_AUTH_TOKEN', 'REDIS_HOST', 'AGENT_TOKEN', 'KEY_FILE', 'NODE_OPTIONS'],
+      ...['NO_COLOR', 'FORCE_COLOR', 'CI', 'DISPLAY', 'MAIL', 'OLDPWD', 'SSH_AUTH_SOCK'],
     ];
     const env = Object.fromEntries([...common, ...more, '_', 'npm_config_cache'].map((name) => [name, 'x']));
     expect(accept({ ...env, GATEWAY_AUTH: SECRET }).warnings).toEqual([]);

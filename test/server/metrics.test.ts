@@ -222,10 +222,8 @@ describe('what is read at a scrape', () => {
   test('Node and the process, without what would be listed at each scrape', async () => {
     const text = await createPage().render();
     for (const name of [
-      'process_cpu_seconds_total',
-      'process_start_time_seconds',
-      'process_resident_memory_bytes',
-      'nodejs_heap_size_used_bytes',
+      ...['process_cpu_seconds_total', 'process_start_time_seconds', 'process_resident_memory_bytes'],
+      ...['nodejs_heap_size_used_bytes'],
     ]) {
       expect(text).toMatch(new RegExp(`^${name} [\\d.e+]+$`, 'm'));
     }

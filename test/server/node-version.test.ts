@@ -46,14 +46,7 @@ function findOldNodes(): ReadonlyMap<string, string> {
 describe('the check of Node’s version', () => {
   test('an older Node exits with one sentence', () => {
     for (const version of [
-      '12.22.12',
-      '14.21.3',
-      '18.20.8',
-      '20.20.2',
-      '22.23.0',
-      '23.11.1',
-      '24.0.0',
-      '24.17.9',
+      ...['12.22.12', '14.21.3', '18.20.8', '20.20.2', '22.23.0', '23.11.1', '24.0.0', '24.17.9'],
     ]) {
       const { printed, exit } = runCheck(version);
       expect(exit, version).toBe(1);
@@ -65,13 +58,7 @@ describe('the check of Node’s version', () => {
 
   test('a Node that is new enough passes without output', () => {
     for (const version of [
-      '24.18.0',
-      '24.21.0',
-      '24.100.0',
-      '25.0.0',
-      '26.1.0',
-      '100.0.0',
-      '24.18.0-nightly',
+      ...['24.18.0', '24.21.0', '24.100.0', '25.0.0', '26.1.0', '100.0.0', '24.18.0-nightly'],
     ]) {
       expect(runCheck(version), version).toEqual({ printed: [], exit: null });
     }

@@ -84,76 +84,59 @@ describe('over HTTP', () => {
 });
 
 describe('refused is', () => {
-  test.each<[string, string, string, unknown, number, string, RegExp]>([
+  const ASKS = [{ prompt: 'p', schema: { type: 'object', properties: {} }, answer: 1 }];
+  test.each<[what: string, call: string, body: unknown, refusal: string, detail: RegExp]>([
     [
       'an unknown fault',
-      'POST',
-      'faults',
+      'POST faults',
       { fault: 'fire' },
-      422,
-      'validation_failed',
+      '422 validation_failed',
       /must be one of unauthorized/,
     ],
     [
       'an unknown behaviour',
-      'POST',
-      'agents',
+      'POST agents',
       { tags: [], does: 'nap' },
-      422,
-      'validation_failed',
-      /must be one of succeed/,
+      '422 validation_failed',
+      /must be one of succ/,
     ],
     [
       'an agent without tags',
-      'POST',
-      'agents',
+      'POST agents',
       {},
-      422,
-      'validation_failed',
+      '422 validation_failed',
       /`\/tags` is missing; send an array/,
     ],
     [
-      'an answer that its question does not take',
-      'POST',
-      'agents',
-      { tags: [], asks: [{ prompt: 'p', schema: { type: 'object', properties: {} }, answer: 1 }] },
-      422,
-      'validation_failed',
-      /`\/asks\/0\/answer` must be an object/,
+      'a wrong answer',
+      'POST agents',
+      { tags: [], asks: ASKS },
+      '422 validation_failed',
+      /`\/asks\/0\/answer` must be/,
     ],
     [
       'a time that goes back',
-      'POST',
-      'clock/advance',
+      'POST clock/advance',
       { seconds: -1 },
-      422,
-      'validation_failed',
-      /from 0 to 31622400|0 to|at least/,
+      '422 validation_failed',
+      /0 to|at least/,
     ],
-    [
-      'a time that is no number',
-      'POST',
-      'clock/advance',
-      { seconds: '1' },
-      422,
-      'validation_failed',
-      /number/,
-    ],
-    ['a body that is no object', 'POST', 'faults', '[]', 400, 'malformed_body', /not a JSON object/],
-    ['a wrong method', 'DELETE', 'clock', undefined, 405, 'method_not_allowed', /Send GET/],
+    ['a time that is a text', 'POST clock/advance', { seconds: '1' }, '422 validation_failed', /number/],
+    ['a body that is no object', 'POST faults', '[]', '400 malformed_body', /not a JSON object/],
+    ['a wrong method', 'DELETE clock', undefined, '405 method_not_allowed', /Send GET/],
     [
       'an unknown path',
-      'GET',
-      'weather',
+      'GET weather',
       undefined,
-      404,
-      'not_found',
+      '404 not_found',
       /There are .*POST \/__sim\/clock\/advance/,
     ],
-    ['an unknown agent', 'DELETE', 'agents/none', undefined, 404, 'not_found', /GET the list/],
-  ])('%s', async (_what, method, path, body, status, code, detail) => {
+    ['an unknown agent', 'DELETE agents/none', undefined, '404 not_found', /GET the list/],
+  ])('%s', async (_what, line, body, refusal, detail) => {
+    const [method = '', path = ''] = line.split(' ');
     const refused = await call('refused', method, path, body);
-    expect(refused).toMatchObject({ status, body: { status, code, detail: expect.stringMatching(detail) } });
+    expect(`${refused.status} ${refused.body.code}`).toBe(refusal);
+    expect(refused.body).toMatchObject({ status: refused.status, detail: expect.stringMatching(detail) });
   });
 
   test('a jump while a push is open', async () => {

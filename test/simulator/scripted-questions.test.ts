@@ -52,18 +52,6 @@ describe('a scripted agent asks', () => {
     expect(world.agents.list()).toMatchObject([{ request_ids: [] }]);
   });
 
-  test('and operators and explanations show who waits', async () => {
-    const { world, client, request_id } = await askAbout([DEPLOY]);
-    const list = async () => (await client.listTasks({ waiting_for_answer: true })).tasks;
-    expect(await list()).toMatchObject([{ request_id }]);
-    const asked = { key: 'deploy', prompt: 'Deploy?', asked_time: world.clock.now(), answered_time: null };
-    expect((await client.explainTask(request_id)).questions).toEqual([asked]);
-    await world.clock.advance(300);
-    expect((await client.getOverview()).problems).toMatchObject([{ code: 'waiting_for_answer' }]);
-    await client.answerTask(request_id, { key: 'deploy', answer: { approve: false } });
-    expect(await list()).toEqual([]);
-  });
-
   test('under the key that an agent of the SDK gives the same question', async () => {
     const { prompt } = DEPLOY;
     const { world, request_id } = await askAbout([
