@@ -211,6 +211,7 @@ export const CLIENT_OPERATION_CHECKS: Readonly<Record<string, Check>> = {
   },
   'subscribeEvents.streams-the-task-done': async (kit) => {
     const { session, ids, stream } = await kit.see(endedBefore);
+    requireEqual(stream.status, 200, 'The status of a stream');
     const live = await waiting(kit, { cli_session_id: session });
     requireObject(await kit.cancel(live.request_id));
     const seen = await tasksOf(kit, stream, ids.length + 1);

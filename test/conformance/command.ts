@@ -5,7 +5,6 @@ import { parseArgs } from 'node:util';
 import { AGENT_CHECKS } from './agent-checks.ts';
 import { CLIENT_CHECKS } from './client-checks.ts';
 import { type Fields, isFields } from './findings.ts';
-import { serveMinimalGateway } from './minimal-gateway.ts';
 import { REQUIREMENTS } from './requirements.ts';
 import { runAgentChecks } from './run-agent-checks.ts';
 import { hasCheck, type Run, runChecks } from './run-checks.ts';
@@ -18,7 +17,6 @@ import { printReport, type ReportHead, writeJsonReport, writeJunitReport } from 
 const USAGE = `npx @task-gateway/conformance --gateway URL [OPTIONS]
 npx @task-gateway/conformance --agent COMMAND|URL [OPTIONS]
 npx @task-gateway/conformance --client COMMAND [OPTIONS]
-npx @task-gateway/conformance --serve-minimal PORT
 npx @task-gateway/conformance --list
 
 Checks whether a gateway is a Task Gateway, or whether an agent or a client is one of such a gateway's. The secrets of a
@@ -44,7 +42,6 @@ gateway: GATEWAY_AUTH, ADMIN_AUTH and PUSH_SECRET in the environment.
   --junit FILE          writes the report as JUnit
   --all                 prints the requirements that passed too, and those that are not scored, with the reason
   --list                prints the requirements and whether a check looks at them
-  --serve-minimal PORT  serves a small gateway that conforms, to try the kit on
 
 Exit codes: 0 conforms; 1 does not, or the baseline is stale; 2 the kit itself failed or was used wrongly.`;
 
@@ -65,7 +62,6 @@ const OPTIONS = {
   junit: { type: 'string' },
   all: { type: 'boolean', default: false },
   list: { type: 'boolean', default: false },
-  'serve-minimal': { type: 'string' },
   help: { type: 'boolean', default: false },
 } as const;
 
@@ -78,7 +74,6 @@ export async function runCommand(words: readonly string[], version: string): Pro
     const { values } = parseArgs({ args: [...words], options: OPTIONS, strict: true });
     if (values.help) return print(USAGE);
     if (values.list) return print(listRequirements());
-    if (values['serve-minimal'] !== undefined) return await serve(values['serve-minimal']);
     if (values.agent !== undefined) return await checkAgent(values.agent, values, version);
     if (values.client !== undefined) return await checkClient(values.client, values, version);
     if (values.gateway !== undefined) return await checkGateway(values.gateway, values, version);
@@ -248,15 +243,5 @@ function hashKit(): string {
 
 function print(text: string): number {
   console.log(text);
-  return 0;
-}
-
-async function serve(port: string): Promise<number> {
-  if (!/^\d{1,5}$/.test(port)) throw new UsageError(`--serve-minimal must be a port, not "${port}".`);
-  const { GATEWAY_AUTH = 'task-gateway-default-secret', ADMIN_AUTH = '' } = process.env;
-  const minimal = await serveMinimalGateway(Number(port), { gateway: GATEWAY_AUTH, admin: ADMIN_AUTH });
-  console.log(`A small gateway: ${minimal.url}`);
-  await new Promise<void>((resolve) => process.once('SIGINT', resolve).once('SIGTERM', () => resolve()));
-  await minimal.close();
   return 0;
 }

@@ -104,6 +104,7 @@ export const ERROR_CHECKS: Readonly<Record<string, Check>> = {
       kit.subject.call('GET', `${SUBMIT}/${fresh.request_id}`, { query: { auth } });
     const wrong = kit.name('secret');
     await requireRefused(() => read(wrong), 401, 'unauthorized', 'with a wrong secret');
+    requireEqual((await read(wrong)).headers.get('www-authenticate'), 'Bearer', '`WWW-Authenticate`');
     requireObject(await read(kit.auth));
   },
   'errors.validation-failed-malformed-body': async (kit) => {

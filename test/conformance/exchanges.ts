@@ -3,6 +3,7 @@
  * fails. Often an earlier refusal is the cause of what failed.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Mismatch } from './documented.ts';
 import { type Finding, isFields } from './findings.ts';
 
 /** A call and its response; a status of 0 says that there was none. */
@@ -15,6 +16,8 @@ export type Exchange = {
   readonly atMs: number;
   /** The beginnings of both bodies, without secrets; empty where there is none. */
   readonly bodies: string;
+  /** What of the response is not as its operation has it. */
+  readonly mismatch?: Mismatch | undefined;
 };
 
 /** The exchanges of a check or a scenario, and those of the scenarios that it looked at. */

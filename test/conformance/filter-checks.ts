@@ -55,11 +55,12 @@ function leaves(choose: (many: ManyTasks) => Query, names: readonly Name[]): Che
 /** How many open tasks a filter of a cancellation matches. */
 function matches(filter: Fields, count: number): Check {
   return async (kit) => {
-    const { session } = await kit.see(manyTasks);
+    const { session, ids } = await kit.see(manyTasks);
     const json = { filter: { session, ...filter }, created_before: 32_503_680_000, dry_run: true };
     const headers = { 'x-admin-auth': requireAdmin(kit) };
     const receipt = requireObject(await kit.subject.call('POST', `${TASKS}/cancel`, { json, headers }));
     requireEqual(receipt.matched, count, `\`matched\` with ${JSON.stringify(filter)}`);
+    requireEqual((await kit.get(ids.waiting)).status, 'pending', '`status` of a task after a dry run');
   };
 }
 

@@ -1,7 +1,7 @@
 /** The checks of the guide's section "What is guaranteed" (L1). */
 import { awaitAgent, awaitPush, giveTask } from './awaited-tasks.ts';
 import type { Check } from './check.ts';
-import { type Fields, requireEqual } from './findings.ts';
+import { type Fields, isJsonObject, requireEqual, requireThat } from './findings.ts';
 import type { Kit } from './kit.ts';
 import { type EventStream, requireObject } from './subject.ts';
 
@@ -65,6 +65,13 @@ export async function movedFromBusy(kit: Kit) {
   return { busy, other, request_id };
 }
 
+/** What each push must have beside its id. */
+const PUSH_HEADERS: readonly (readonly [string, RegExp])[] = [
+  ['webhook-timestamp', /^\d+$/],
+  ['task-remaining', /^\d+(\.\d+)?$/],
+  ['traceparent', /^00-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/],
+];
+
 /** The checks, by their requirements. */
 export const GUARANTEE_CHECKS: Readonly<Record<string, Check>> = {
   'guarantees.one-end-a-task': async (kit) => {
@@ -109,9 +116,15 @@ export const GUARANTEE_CHECKS: Readonly<Record<string, Check>> = {
     const agent = await kit.startAgent({}, (_push, count) => (count === 1 ? 500 : 202));
     const request_id = await giveTask(kit, agent);
     const pushes = [await awaitPush(kit, agent), await awaitPush(kit, agent, 2)];
+    const task = await kit.get(request_id);
     requireObject(await kit.cancel(request_id));
-    for (const { headers } of pushes)
+    for (const { headers, bytes } of pushes) {
       requireEqual(headers['webhook-id'], request_id, '`webhook-id`, beside the `request_id`');
+      requireThat(isJsonObject(bytes), 'The body of a push must be JSON.');
+      requireEqual(JSON.parse(new TextDecoder().decode(bytes)), task, 'The body of a push, beside the task,');
+      for (const [name, pattern] of PUSH_HEADERS)
+        requireThat(pattern.test(headers[name] ?? ''), `A push has ${name} "${headers[name]}".`);
+    }
   },
   'guarantees.a-second-agent-gets': async (kit) => {
     const first = await kit.startAgent({}, (_push, count) => (count === 1 ? 202 : 503));

@@ -1,5 +1,5 @@
 /** The checks of the guide's introduction and of its section "Versions" (L1). */
-import { giveTask, requireNoAgent } from './awaited-tasks.ts';
+import { awaitPush, giveTask, requireNoAgent } from './awaited-tasks.ts';
 import type { Check } from './check.ts';
 import { isFields, requireEqual, requireThat } from './findings.ts';
 import type { Kit } from './kit.ts';
@@ -46,9 +46,11 @@ export const INTRODUCTION_CHECKS: Readonly<Record<string, Check>> = {
     }
   },
   'introduction.an-agent-registers-its': async (kit) => {
-    const { agent, fresh, done } = await kit.see(scenario.succeeded);
-    requireThat(kit.pushesTo(agent).length > 0, 'The agent got no push.');
-    requireEqual([fresh.status, done.status], ['pending', 'success'], 'The statuses of a pushed task');
+    const agent = await kit.startAgent();
+    const pushed = await giveTask(kit, agent);
+    await awaitPush(kit, agent);
+    requireObject(await kit.report(agent, pushed, {}));
+    requireEqual((await kit.get(pushed)).status, 'success', '`status` of a pushed task');
     const puller = await kit.startAgent({ endpoint: 'pull', max_concurrent: 1 });
     const request_id = await giveTask(kit, puller);
     const claimed = requireObject(await kit.callAs(puller, 'claim', { wait: 5 }));

@@ -9,16 +9,18 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { findFreePort } from '../harness/free-port.ts';
 import { readBlocks } from '../harness/readme-blocks.ts';
-import { serveMinimalGateway } from './minimal-gateway.ts';
-import { CONTROL_SECRETS, refuseRequests } from './planted-faults.ts';
+import { withSimulator } from './fault-search.ts';
+import { CONTROL_SECRETS } from './planted-faults.ts';
 import { REQUIREMENTS } from './requirements.ts';
 import { CHECKS, type Outcome, type Run, type RunOptions, runChecks } from './run-checks.ts';
 import { SLOW_CHECKS } from './slow-checks.ts';
+import type { Send } from './subject.ts';
 import { exitCodeOf, parseBaseline, summarize } from './verdicts.ts';
 import { printReport, writeJunitReport } from './written-reports.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, 'README.md'), 'utf8');
 const PROGRAM = join(import.meta.dirname, 'bin/task-gateway-conformance.js');
+const SERVER = join(import.meta.dirname, '../../server/bin/task-gateway-server.js');
 const blocks = readBlocks(PAGE);
 const isOfOthers = ({ text }: { readonly text: string }): boolean => /--(agent|client) /.test(text);
 /** Those of the gateway's role; `agent-kit.test.ts` and `client-kit.test.ts` run the others. */
@@ -31,7 +33,7 @@ beforeAll(() => {
   const npx = join(folder, 'npx');
   writeFileSync(
     npx,
-    `#!/bin/sh\n[ "$1" = @task-gateway/conformance ] && shift\nexec ${process.execPath} ${PROGRAM} "$@"\n`,
+    `#!/bin/sh\npackage="$1"; shift\n[ "$package" = @task-gateway/server ] && exec ${process.execPath} ${SERVER}\nexec ${process.execPath} ${PROGRAM} "$@"\n`,
   );
   chmodSync(npx, 0o755);
 });
@@ -53,8 +55,10 @@ describe('the commands of the page', () => {
     // The server needs a moment to listen, which a reader takes to type the next command.
     const started = shell
       .join('\n')
-      .replace(' &\n', ' &\nuntil curl -s http://127.0.0.1:8090 >/dev/null; do sleep 0.1; done\n');
-    const { code, stdout } = await run(`${started.replaceAll('8090', String(port))}\nkill -TERM $!; wait $!`);
+      .replace(' &\n', ' >&2 &\nuntil curl -s http://127.0.0.1:8080 >/dev/null; do sleep 0.1; done\n');
+    const { code, stdout } = await run(
+      `export PORT=${port}\n${started.replaceAll('8080', String(port))}\nkill -TERM $!; wait $!`,
+    );
     const promised = blocks.find(({ language }) => language === 'text')?.text;
     expect({ code, printed: stdout.split('\n\n').at(-1) }).toEqual({ code: 0, printed: promised });
     const report = JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8'));
@@ -123,13 +127,14 @@ describe('the commands of the page', () => {
 });
 
 describe.concurrent('a report of failures', () => {
-  /** The verdicts on the small gateway behind this, and the report as it is printed. */
-  async function report(onFinished: typeof onTestFinished, options: Partial<RunOptions>) {
-    const minimal = await serveMinimalGateway(0, CONTROL_SECRETS);
-    onFinished(() => minimal.close());
+  type Plant = (send: Send) => Send;
+
+  /** The verdicts on a gateway with a fault, and the report as it is printed. */
+  async function report(plant: Plant, options: Partial<RunOptions> = {}) {
     const { gateway: auth, admin: adminAuth } = CONTROL_SECRETS;
-    const usual = { gatewayUrl: minimal.url, auth, adminAuth, seed: 7, level: 'L0', limitMs: 1_500 } as const;
-    const run = await runChecks({ ...usual, ...options });
+    const run = await withSimulator(({ gatewayUrl, send, clock }) =>
+      runChecks({ gatewayUrl, send: plant(send), clock, auth, adminAuth, seed: 7, level: 'L0', ...options }),
+    );
     const summary = summarize(run.verdicts);
     const head = {
       kitVersion: '1',
@@ -143,14 +148,14 @@ describe.concurrent('a report of failures', () => {
     const whole = printReport(run, summary, head, {}, true);
     return { summary, text, whole, junit: writeJunitReport(run, summary, {}) };
   }
-  const refusing = refuseRequests((call) => call === 'POST /api/agent/result', 401, 'unauthorized');
-  const direct: NonNullable<RunOptions['send']> = (url, init) => fetch(url, init);
+  const refusing: Plant = (send) => (url, init) => {
+    const isReport = url.endsWith('/api/agent/result');
+    const body = { status: 401, code: 'unauthorized' };
+    return isReport ? Promise.resolve(Response.json(body, { status: 401 })) : send(url, init);
+  };
 
-  test('names the refusal that all of them come from, and what was sent', async ({
-    expect: wants,
-    onTestFinished: onFinished,
-  }) => {
-    const { text } = await report(onFinished, { send: refusing(direct) });
+  test('names the refusal that all of them come from, and what was sent', async ({ expect: wants }) => {
+    const { text } = await report(refusing);
     const [, count] = /^(\d+) checks: POST \/api\/agent\/result got 401 unauthorized$/m.exec(text) ?? [];
     wants(Number(count)).toBeGreaterThan(10);
     wants(text.match(/: the same$/gm)?.length).toBeGreaterThan(10);
@@ -159,23 +164,20 @@ describe.concurrent('a report of failures', () => {
     );
   });
 
-  test('ends with the first one with --first', async ({ expect: wants, onTestFinished: onFinished }) => {
-    const { text, summary } = await report(onFinished, { send: refusing(direct), first: true });
+  test('ends with the first one with --first', async ({ expect: wants }) => {
+    const { text, summary } = await report(refusing, { first: true });
     wants(summary.counts.fail).toBe(1);
     wants(summary.counts.not_run).toBeGreaterThan(40);
     wants(text).toMatch(/It stopped at the first that failed, \S+\. The rest was not run\.\n\nMUST/);
   });
 
-  test('names a gateway that died, and what was sent to it', async ({
-    expect: wants,
-    onTestFinished: onFinished,
-  }) => {
+  test('names a gateway that died, and what was sent to it', async ({ expect: wants }) => {
     let isDead = false;
-    const dying: typeof direct = (url, init) => {
+    const dying: Plant = (send) => (url, init) => {
       isDead ||= url.includes('/cancel');
-      return isDead ? Promise.reject(new Error('refused')) : direct(url, init);
+      return isDead ? Promise.reject(new Error('refused')) : send(url, init);
     };
-    const { text, summary, junit } = await report(onFinished, { send: dying });
+    const { text, summary, junit } = await report(dying);
     wants(text).toMatch(
       /^No response since check \d+ of \d+, \S+ \(sent .*POST \S+\/cancel.*\)\. The rest was not run\.$/m,
     );
@@ -183,13 +185,13 @@ describe.concurrent('a report of failures', () => {
     wants(junit).toContain(`skipped="${summary.counts.not_run + summary.counts.not_scored}"`);
   });
 
-  test('says what failed once and passed alone', async ({ expect: wants, onTestFinished: onFinished }) => {
+  test('says what failed once and passed alone', async ({ expect: wants }) => {
     let count = 0;
-    const late: typeof direct = async (url, init) => {
+    const late: Plant = (send) => async (url, init) => {
       const isLost = url.endsWith('/heartbeat') && ++count === 1;
-      return isLost ? Response.json({}, { status: 500 }) : direct(url, init);
+      return isLost ? Response.json({}, { status: 500 }) : send(url, init);
     };
-    const { text, summary, whole } = await report(onFinished, { send: late });
+    const { text, summary, whole } = await report(late);
     wants(whole).toMatch(/^not scored {2}auth\.default\n.*\n {2}Its value is not shown/m);
     wants(text).toMatch(
       /^pass {2}heartbeat\.path\n.*\n {2}Failed once, passed alone: POST .*heartbeat: 500/m,

@@ -210,7 +210,8 @@ export function createKit(options: KitOptions): Kit {
     },
     async openStream(session) {
       const stream = await subject.openStream({ cli_session_id: session, auth });
-      requireThat(stream.status === 200, `GET /api/cli/events: ${stream.status}; must be 200.`);
+      const { status } = stream;
+      requireThat(status >= 200 && status < 300, `GET /api/cli/events: ${status}; must be a 2xx.`);
       return stream;
     },
     start: agents.listen,

@@ -1,14 +1,23 @@
-/** How a control plants a fault between the kit and a gateway: in requests, responses or streams. */
-import type { Fields } from './findings.ts';
-import type { Push, PushReply, TakePush } from './pushed-agents.ts';
+/**
+ * Plants one fault between the kit and a gateway: in its requests and responses, in the frames of its
+ * streams, in its pushes and the replies to them. A fault is a line such as `drop result of GET
+ * /api/cli/tasks/{request_id} 200`; `wire-faults.ts` lists them.
+ */
+import { isFields } from './findings.ts';
+import type { Push, TakePush } from './pushed-agents.ts';
 import type { Send, SentRequest } from './subject.ts';
 
-type Plant = (send: Send) => Send;
-type Answered = {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+export type Planted = {
+  /** In what the kit sends and gets for it. */
+  readonly plant: (send: Send) => Send;
+  /** In what the kit's agents are sent and reply. */
+  readonly plantInPushes: (take: TakePush) => TakePush;
 };
+
+/** A value of JSON that is changed; undefined leaves it out. */
+type Change = (value: unknown) => unknown;
+type NameCall = (method: string, path: string) => string;
+export type Fault = { readonly verb: string; readonly what: string; readonly place: string };
 
 export const CONTROL_SECRETS = {
   gateway: 'a-gateway-secret-for-tests',
@@ -19,174 +28,146 @@ export const CONTROL_SECRETS = {
 /** An origin that the gateways of the controls allow. */
 export const CONTROL_ORIGIN = 'https://page.example';
 
-const TASKS = /^(POST \/api\/cli\/tasks|GET \/api\/cli\/tasks\/[^/]+)$/;
+const JSON_TYPE = /\bjson\b/;
+const HEADER = /^header (.+)$/;
 
-function callOf(url: string, { method }: SentRequest): string {
-  return `${method} ${new URL(url).pathname}`;
+/** Plants a fault; `nameCall` says which operation a call is. */
+export function plantFault(line: string, nameCall: NameCall): Planted {
+  const fault = readFault(line);
+  const { place } = fault;
+  const [kind = '', ...rest] = place.split(' ');
+  const call = rest.join(' ');
+  const asSent: Planted = { plant: (send) => send, plantInPushes: (take) => take };
+  if (kind === 'push') return { ...asSent, plantInPushes: (take) => changePush(fault, take) };
+  if (kind === 'reply') return { ...asSent, plantInPushes: (take) => changeReply(fault, Number(call), take) };
+  const isCall = (url: string, { method }: SentRequest): boolean =>
+    nameCall(method, new URL(url).pathname) === call;
+  if (kind === 'request') return { ...asSent, plant: (send) => changeRequests(fault, isCall, send) };
+  if (kind === 'response') return { ...asSent, plant: (send) => repeatResponses(isCall, send) };
+  const plant = (send: Send): Send =>
+    kind === 'frames' ? changeFrames(fault, isCall, send) : changeResponses(fault, nameCall, send);
+  return { ...asSent, plant };
 }
 
-function isStream({ headers }: Response): boolean {
-  return headers.get('content-type')?.startsWith('text/event-stream') ?? false;
+/** Reads the line of a fault; one of a whole frame, push or response has no `what`. */
+export function readFault(line: string): Fault {
+  const [, verb = '', what = '', place = ''] = /^(\S+) (?:(.+) of )?(.+)$/.exec(line) ?? [];
+  return { verb, what, place };
 }
 
-/** What is refused with a status, and was sent with such a body, is taken. */
-export function takeRefused(calls: RegExp, status: number, sent: RegExp = /(?:)/): Plant {
-  return changeResponses(calls, (answer, body) =>
-    answer.status === status && sent.test(body)
-      ? { ...answer, status: 200, body: '{"request_id":"taken"}' }
-      : answer,
-  );
+/** How a value becomes another one of its type. */
+function changeValue(value: unknown): unknown {
+  if (typeof value === 'string') return `${value}~`;
+  if (typeof value === 'number') return value + 1;
+  if (typeof value === 'boolean') return !value;
+  if (Array.isArray(value)) return value.length > 1 ? [...value].reverse() : value.length === 1 ? [] : ['~'];
+  return isFields(value) ? {} : '~';
 }
 
-/** Responds to some requests itself, with a status and a problem's code. */
-export function refuseRequests(
-  which: (call: string, url: string, sent: SentRequest) => boolean,
-  status: number,
-  code: string,
-): Plant {
-  return (send) => (url, init) =>
-    which(callOf(url, init), url, init)
-      ? Promise.resolve(Response.json({ status, code }, { status }))
-      : send(url, init);
+const CHANGES: Readonly<Record<string, Change>> = {
+  drop: () => undefined,
+  change: changeValue,
+  retype: (value) => (typeof value === 'string' ? 0 : value === null ? [] : JSON.stringify(value)),
+};
+
+/** Changes a field, such as `agents[].state` or `status "failed"`; the same text where there is none. */
+function changeField(text: string, { verb, what }: Fault): string {
+  const [, path = '', literal] = /^(\S+)(?: (.+))?$/.exec(what) ?? [];
+  const wanted: unknown = literal === undefined ? undefined : JSON.parse(literal);
+  const change = CHANGES[verb] as Change;
+  let isChanged = false;
+  const walk = (value: unknown, [name = '', ...rest]: readonly string[]): unknown => {
+    if (name === '[]') return Array.isArray(value) ? value.map((item) => walk(item, rest)) : value;
+    if (!isFields(value) || !(name in value)) return value;
+    if (rest.length > 0) return { ...value, [name]: walk(value[name], rest) };
+    if (wanted !== undefined && value[name] !== wanted) return value;
+    isChanged = true;
+    return { ...value, [name]: change(value[name]) };
+  };
+  const changed = walk(parseJson(text), path.replaceAll('[]', '.[]').split('.'));
+  return isChanged ? JSON.stringify(changed) : text;
 }
 
-/** Changes whole responses to some calls; `sent` is the body of the request. */
-export function changeResponses(calls: RegExp, change: (answer: Answered, sent: string) => Answered): Plant {
-  return (send) => async (url, init) => {
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Drops or changes a header, if there is one. */
+function changeHeader(headers: Headers, name: string, verb: string): Headers {
+  const { [name]: value, ...others } = headers;
+  if (value === undefined || verb === 'drop') return others;
+  return { ...others, [name]: /^\d+$/.test(value) ? String(Number(value) + 1) : `${value}~` };
+}
+
+function changeResponses({ verb, what, place }: Fault, nameCall: NameCall, send: Send): Send {
+  const [, header] = HEADER.exec(what) ?? [];
+  return async (url, init) => {
     const response = await send(url, init);
-    const call = callOf(url, init);
-    if (!calls.test(call) || isStream(response)) return response;
-    const headers = Object.fromEntries(response.headers);
-    const changed = change(
-      { status: response.status, headers, body: await response.text() },
-      init.body ?? '',
-    );
-    const isBare = init.method === 'HEAD' || [204, 304].includes(changed.status);
-    return new Response(isBare ? null : changed.body, { status: changed.status, headers: changed.headers });
+    const call = nameCall(init.method, new URL(url).pathname);
+    const every = [`every ${response.status}`, ...(response.status >= 400 ? ['every problem'] : [])];
+    if (![`${call} ${response.status}`, ...every].includes(place)) return response;
+    const given = Object.fromEntries(response.headers);
+    const headers = header === undefined ? given : changeHeader(given, header, verb);
+    const status = verb === 'status' ? Number(what.replace('→ ', '')) : response.status;
+    const isBare = init.method === 'HEAD' || response.body === null || [204, 304].includes(status);
+    if (isBare || given['content-type']?.startsWith('text/event-stream'))
+      return new Response(isBare ? null : response.body, { status, headers });
+    const text = await response.text();
+    const isField = header === undefined && verb !== 'status' && JSON_TYPE.test(given['content-type'] ?? '');
+    const body = what === 'body' ? '{}' : isField ? changeField(text, { verb, what, place }) : text;
+    return new Response(body, { status, headers });
   };
 }
 
-/** Changes the JSON of successful responses to some calls. */
-export function changeBodies(calls: RegExp, change: (body: Fields) => Fields): Plant {
-  return changeResponses(calls, (answer) =>
-    answer.status < 300 && answer.body !== ''
-      ? { ...answer, body: JSON.stringify(change(JSON.parse(answer.body))) }
-      : answer,
-  );
-}
-
-/** Changes the code of the problems that some calls get. */
-export function changeCode(calls: RegExp, from: string, to: string): Plant {
-  return changeResponses(calls, (answer) => ({
-    ...answer,
-    body: answer.body.replace(`"code":"${from}"`, `"code":"${to}"`),
-  }));
-}
-
-/** Changes one header of the responses to some calls. An absent one is empty; an empty one is left out. */
-export function changeHeaders(calls: RegExp, name: string, change: (value: string) => string): Plant {
-  return changeResponses(calls, (answer) => {
-    const { [name]: value = '', ...headers } = answer.headers;
-    const changed = change(value);
-    return { ...answer, headers: changed === '' ? headers : { ...headers, [name]: changed } };
-  });
-}
-
-/** Changes the JSON objects that some calls send. */
-export function changeRequests(calls: RegExp, change: (body: Fields) => Fields): Plant {
-  return (send) => (url, init) => {
-    if (!calls.test(callOf(url, init)) || !init.body?.startsWith('{"')) return send(url, init);
-    return send(url, { ...init, body: JSON.stringify(change(JSON.parse(init.body))) });
+/** The first response to a call is the response to all that are equal. */
+function repeatResponses(isCall: (url: string, init: SentRequest) => boolean, send: Send): Send {
+  const known = new Map<string, Promise<Response>>();
+  return async (url, init) => {
+    if (!isCall(url, init)) return send(url, init);
+    const key = `${url} ${init.body}`;
+    const response = known.get(key) ?? send(url, init);
+    known.set(key, response);
+    return (await response).clone();
   };
 }
 
-/** Changes pushes on their way to the kit's agents. */
-function changePushes(change: (push: Push) => Push): (take: TakePush) => TakePush {
-  return (take) => (push) => take(change(push));
-}
-
-/** Changes one header of each push; an empty one is left out. */
-export function changePushHeader(name: string, change: (value: string) => string) {
-  return changePushes((push) => {
-    const { [name]: value = '', ...headers } = push.headers;
-    const changed = change(value);
-    return { ...push, headers: changed === '' ? headers : { ...headers, [name]: changed } };
-  });
-}
-
-type Reply = Exclude<PushReply, 'cut'>;
-
-/** Changes what the gateway gets for a push that gets one of these statuses. */
-export function changePushReplies(
-  statuses: readonly number[],
-  change: (reply: Reply) => PushReply,
-): (take: TakePush) => TakePush {
-  return (take) => async (push) => {
-    const reply = await take(push);
-    return reply !== 'cut' && statuses.includes(reply.status) ? change(reply) : reply;
+function changeRequests(fault: Fault, isCall: (url: string, init: SentRequest) => boolean, send: Send): Send {
+  const { verb, what } = fault;
+  const [, header] = HEADER.exec(what) ?? [];
+  const [, parameter] = /^parameter (.+)$/.exec(what) ?? [];
+  return async (url, init) => {
+    if (!isCall(url, init)) return send(url, init);
+    if (header !== undefined)
+      return send(url, { ...init, headers: changeHeader(init.headers, header, verb) });
+    if (parameter !== undefined) {
+      const without = new URL(url);
+      without.searchParams.delete(parameter);
+      return send(without.href, init);
+    }
+    return send(url, init.body === undefined ? init : { ...init, body: changeField(init.body, fault) });
   };
 }
 
-/** Some calls do not reach the gateway: they get 200 and this. */
-export function answerCalls(calls: RegExp, body: Fields): Plant {
-  return (send) => (url, init) =>
-    calls.test(callOf(url, init)) ? Promise.resolve(Response.json(body)) : send(url, init);
-}
-
-/** Changes the status of the responses to some calls. */
-export function changeStatus(calls: RegExp, from: number, to: number): Plant {
-  return changeResponses(calls, (answer) => (answer.status === from ? { ...answer, status: to } : answer));
-}
-
-/** Changes tasks wherever a response is one. */
-export function changeTasks(change: (task: Fields) => Fields): Plant {
-  return changeBodies(TASKS, change);
-}
-
-/** Changes events; a list is sent one after the other. */
-export function changeEvents(change: (event: Fields) => Fields | readonly Fields[]): Plant {
-  return changeLines((line) => {
-    if (!line.startsWith('data: ')) return line;
-    const events = [change(JSON.parse(line.slice('data: '.length)))].flat();
-    return events.map((event) => `data: ${JSON.stringify(event)}`).join('\n\n');
-  });
-}
-
-/** Changes tasks and events alike. */
-export function changeOutcomes(change: (one: Fields) => Fields): Plant {
-  return (send) => changeEvents(change)(changeTasks(change)(send));
-}
-
-/** Sends the JSON of each event as two lines of data. */
-export const splitData: Plant = changeLines((line) =>
-  line.startsWith('data: ') ? line.replace(',"', '\ndata: ,"') : line,
-);
-
-/** Sends each event under a type of its own. */
-export const nameEvents: Plant = changeLines((line) =>
-  line.startsWith('data: ') ? `event: task_done\n${line}` : line,
-);
-
-/** Changes the lines of streams. */
-function changeLines(change: (line: string) => string): Plant {
-  return changeStreams(() => {
+function changeFrames(fault: Fault, isCall: (url: string, init: SentRequest) => boolean, send: Send): Send {
+  return async (url, init) => {
+    const response = await send(url, init);
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
+    if (!isStream || !isCall(url, init)) return response;
+    const change = startFrames(fault);
     let rest = '';
-    return (text) => {
-      const lines = `${rest}${text}`.split('\n');
-      rest = lines.pop() ?? '';
-      return lines.map((line) => `${change(line)}\n`).join('');
-    };
-  });
-}
-
-/** `start` is called for each stream, and returns what changes its characters. */
-function changeStreams(start: () => (text: string, end: () => void) => string): Plant {
-  return (send) => async (url, init) => {
-    const response = await send(url, init);
-    if (!isStream(response)) return response;
-    const change = start();
     const transform = new TransformStream<string, string>({
-      transform: (text, controller) => controller.enqueue(change(text, () => controller.terminate())),
+      transform(text, controller) {
+        const frames = `${rest}${text}`.split('\n\n');
+        rest = frames.pop() ?? '';
+        for (const frame of frames)
+          for (const one of change(frame, () => controller.terminate())) controller.enqueue(`${one}\n\n`);
+      },
     });
     const body = response.body
       ?.pipeThrough(new TextDecoderStream())
@@ -196,65 +177,71 @@ function changeStreams(start: () => (text: string, end: () => void) => string): 
   };
 }
 
-/** Ends each stream this long after its first event. */
-export function endStreams(afterMs: number): Plant {
-  return changeStreams(() => (text, end) => {
-    if (text.includes('data:')) setTimeout(end, afterMs);
-    return text;
-  });
+/** What comes of each frame of a stream; without a `what` those with data are meant. */
+function startFrames(fault: Fault): (frame: string, end: () => void) => readonly string[] {
+  const { verb, what } = fault;
+  const [, line] = /^line (.+)$/.exec(what) ?? [];
+  const [, field] = /^those with (.+)$/.exec(what) ?? [];
+  let held: string | undefined;
+  return (frame, end) => {
+    if (line !== undefined) return [changeLine(frame, line, verb)].filter((text) => text !== '');
+    const [, data] = /^data: (.*)$/m.exec(frame) ?? [];
+    if (data === undefined) return [frame];
+    if (field !== undefined) return new RegExp(`"${field}":(?!null)`).test(data) ? [] : [frame];
+    if (what !== '') return [frame.replace(data, () => changeField(data, fault))];
+    const [before] = held === undefined ? [] : [held];
+    switch (verb) {
+      case 'drop':
+        return [];
+      case 'repeat':
+        return [frame, frame];
+      case 'split':
+        return [frame.replace(',"', '\ndata: ,"')];
+      case 'end':
+        end();
+        return [frame];
+      case 'swap':
+        held = before === undefined ? frame : undefined;
+        return before === undefined ? [] : [frame, before];
+      default:
+        // It is delayed until the next one comes.
+        held = frame;
+        return before === undefined ? [] : [before];
+    }
+  };
 }
 
-/** Leaves out of each stream the events of tasks that were known to have ended before it was opened. */
-export const forgetReplays: Plant = (send) => {
-  const ended = new Set<unknown>();
-  const noted = changeTasks((task) => {
-    if (task.status === 'success' || task.status === 'failed') ended.add(task.request_id);
-    return task;
-  })(send);
-  return (url, init) => {
-    const before = new Set(ended);
-    return changeEvents((event) => (before.has(event.request_id) ? [] : event))(noted)(url, init);
-  };
-};
+/** Drops, changes or adds the lines of a frame that begin so. */
+function changeLine(frame: string, name: string, verb: string): string {
+  if (verb === 'add') return frame.includes('data:') ? `${name}: task_done\n${frame}` : frame;
+  const lines = frame.split('\n').map((text) => {
+    if (!text.startsWith(`${name === 'comment' ? '' : name}:`)) return text;
+    return verb === 'drop' ? '' : `${text}~`;
+  });
+  return lines.filter((text) => text !== '').join('\n');
+}
 
-/** Swaps the ids of the first two tasks that wait for the same tags, wherever they are sent. */
-export const swapWaiting: Plant = (send) => {
-  const waiting = new Map<string, string[]>();
-  const swap = (text: string): string =>
-    [...waiting.values()].reduce((swapped, [first = '', second = '']) => {
-      if (second === '') return swapped;
-      return swapped.replaceAll(RegExp(`${first}|${second}`, 'g'), (id) => (id === first ? second : first));
-    }, text);
-  return async (url, init) => {
-    const body = init.body === undefined ? {} : { body: swap(init.body) };
-    const response = await send(swap(url), { ...init, ...body });
-    const sent = init.body?.startsWith('{"') ? JSON.parse(init.body) : {};
-    if (sent.queue_timeout === undefined) return response;
-    const tags = String(sent.task_tags);
-    waiting.set(tags, [...(waiting.get(tags) ?? []), (await response.clone().json()).request_id]);
-    return response;
+function changePush(fault: Fault, take: TakePush): TakePush {
+  const { verb, what } = fault;
+  const [, header] = HEADER.exec(what) ?? [];
+  const change = (push: Push): Push =>
+    header === undefined
+      ? { ...push, bytes: Buffer.from(changeField(push.bytes.toString(), fault)) }
+      : { ...push, headers: changeHeader(push.headers, header, verb) };
+  return async (push) => {
+    if (what !== '') return take(change(push));
+    if (verb === 'repeat') await take(push);
+    return verb === 'drop' ? { status: 202 } : take(push);
   };
-};
+}
 
-/** Adds the right secret where a request has none, so that the gateway seems to need none. */
-export function addToRequests(where: 'body' | 'query' | 'header'): Plant {
-  return (send) => (url, init) => {
-    const call = callOf(url, init);
-    if (where === 'header') {
-      const headers = { ...init.headers, 'x-admin-auth': CONTROL_SECRETS.admin };
-      return send(url, call.startsWith('GET /api/admin/') ? { ...init, headers } : init);
-    }
-    const isBody = /^POST \/api\/(cli\/tasks|agent\/register)$/.test(call);
-    if (where === 'body') {
-      if (!isBody || init.body === undefined) return send(url, init);
-      return send(url, {
-        ...init,
-        body: JSON.stringify({ auth: CONTROL_SECRETS.gateway, ...JSON.parse(init.body) }),
-      });
-    }
-    const added = new URL(url);
-    if (added.pathname.startsWith('/api/cli/') && !isBody && !added.searchParams.has('auth'))
-      added.searchParams.set('auth', CONTROL_SECRETS.gateway);
-    return send(added.href, init);
+/** Changes what the gateway gets for a push that gets this status: the status, or a header. */
+function changeReply({ verb, what }: Fault, status: number, take: TakePush): TakePush {
+  const [, header] = HEADER.exec(what) ?? [];
+  return async (push) => {
+    const reply = await take(push);
+    if (reply === 'cut' || reply.status !== status) return reply;
+    if (header !== undefined) return { status, headers: changeHeader(reply.headers ?? {}, header, verb) };
+    return verb === 'cut' ? 'cut' : { ...reply, status: Number(what.replace('→ ', '')) };
   };
 }

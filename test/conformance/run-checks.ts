@@ -20,7 +20,7 @@ import {
 } from './exchanges.ts';
 import { FIELD_CHECKS } from './field-checks.ts';
 import { FILTER_CHECKS } from './filter-checks.ts';
-import { Finding, NotScored } from './findings.ts';
+import { Finding, NotScored, requireThat } from './findings.ts';
 import { FIVE_CALLS_CHECKS } from './five-calls-checks.ts';
 import { GUARANTEE_CHECKS } from './guarantee-checks.ts';
 import { INTRODUCTION_CHECKS } from './introduction-checks.ts';
@@ -143,7 +143,8 @@ async function checkAll(
   const take = async (one: Requirement): Promise<void> => {
     const exchanges: Exchanges = { own: [], seen: new Set() };
     const check = stopped === undefined ? bindCheck(one, kit, broken, options) : undefined;
-    const run = check && (() => keepExchanges(check, exchanges));
+    const run =
+      check && (() => keepExchanges(check, exchanges).then(() => requireDocumented(one, exchanges)));
     const verdict = await giveVerdict(one, run, signal, () => listExchanges(exchanges));
     const silence = kit.subject.silence();
     const isGone = silence !== undefined && !signal.aborted && isComplaint(verdict);
@@ -244,6 +245,15 @@ function bindCheck(
       await kit.see(check);
     })
   );
+}
+
+/** What the checks of an operation get from it must be as the document has it. */
+function requireDocumented({ id }: Requirement, exchanges: Exchanges): void {
+  const [operationId] = id.split('.');
+  const [first] = listExchanges(exchanges).flatMap(({ mismatch = { operationId: '', text: '' } }) =>
+    mismatch.operationId === operationId ? [mismatch.text] : [],
+  );
+  requireThat(first === undefined, String(first));
 }
 
 /** Does the work for each item in turn, for some of them at the same time. */

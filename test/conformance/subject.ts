@@ -2,6 +2,7 @@
  * The gateway under test, as plain HTTP reaches it: calls with a time limit, and streams of events. A call
  * that gets no response is a finding about the gateway, never an error of the kit.
  */
+import { findMismatch, type Mismatch } from './documented.ts';
 import { createEventParser, type StreamEvent } from './event-stream.ts';
 import { currentExchanges, describeExchange } from './exchanges.ts';
 import { type Fields, Finding, isFields, printValue, requireThat } from './findings.ts';
@@ -110,8 +111,13 @@ export function createSubject(baseUrl: string, send: Send, limitMs: number): Sub
     return false;
   }
 
-  const keep = (call: string, status: number, got?: unknown, sent?: unknown): void =>
-    void currentExchanges()?.own.push(describeExchange(call, status, got, sent));
+  const keep = (
+    call: string,
+    status: number,
+    got?: unknown,
+    sent?: unknown,
+    mismatch?: Mismatch | undefined,
+  ): void => void currentExchanges()?.own.push({ ...describeExchange(call, status, got, sent), mismatch });
 
   async function answer(
     method: string,
@@ -132,7 +138,7 @@ export function createSubject(baseUrl: string, send: Send, limitMs: number): Sub
     });
     const { status } = response;
     const parsed = parseJson(received);
-    keep(call, status, parsed, json);
+    keep(call, status, parsed, json, findMismatch(call, response, parsed));
     return { call, status, headers: response.headers, text: received, json: parsed };
   }
 
@@ -151,10 +157,24 @@ export function createSubject(baseUrl: string, send: Send, limitMs: number): Sub
       const ending = new AbortController();
       const signal = AbortSignal.any([closing.signal, ending.signal]);
       const late = setTimeout(() => ending.abort(new Error(`none within ${limitMs / 1_000} s`)), limitMs);
-      const response = await request(`GET ${path}`, url, { method: 'GET', headers }, signal);
+      const call = `GET ${path}`;
+      const response = await request(call, url, { method: 'GET', headers }, signal);
       clearTimeout(late);
-      keep(`GET ${path}`, response.status);
-      return readStream(response, () => ending.abort());
+      const { status } = response;
+      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
+      keep(
+        call,
+        status,
+        undefined,
+        undefined,
+        isStream ? findMismatch(call, response, undefined) : undefined,
+      );
+      const kept = currentExchanges();
+      const noteData = (data: unknown): void => {
+        const mismatch = findMismatch(call, response, data);
+        if (mismatch) kept?.own.push({ ...describeExchange(call, status, data), mismatch });
+      };
+      return readStream(response, noteData, () => ending.abort());
     },
     close: () => closing.abort(),
   };
@@ -187,14 +207,18 @@ export function requireStatus({ call, status, text }: Answer, expected: number, 
   requireThat(status === expected, `${call} ${when}: ${status} ${text.slice(0, 120)}; must be ${expected}.`);
 }
 
-function readStream(response: Response, end: () => void): EventStream {
+/** `note` gets the JSON of each event without a type of its own. */
+function readStream(response: Response, note: (data: unknown) => void, end: () => void): EventStream {
   const events: StreamEvent[] = [];
   let isOpen = response.body !== null;
   const take = createEventParser();
   const decoder = new TextDecoder();
   const read = async (): Promise<void> => {
-    for await (const bytes of response.body ?? [])
-      events.push(...take(decoder.decode(bytes, { stream: true })));
+    for await (const bytes of response.body ?? []) {
+      const taken = take(decoder.decode(bytes, { stream: true }));
+      for (const { type, data } of taken) if (type === 'message') note(parseJson(data) ?? data);
+      events.push(...taken);
+    }
   };
   // A cut is as much an end as a last byte.
   read()

@@ -45,28 +45,27 @@ export const USED_CONTRACT = `const { exports: entries } = require('@task-gatewa
           if (!/openapi"?: "?3/.test(text)) throw new Error(entry + ' is not a document.');
         }`;
 
-/** Serves the small gateway of the kit and checks it by its command; then stops it. */
-export const USED_CONFORMANCE = `const { spawn, execFileSync } = require('node:child_process');
-        const { once } = require('node:events');
-        const { dirname, delimiter, join } = require('node:path');
-        const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
-        const env = { ...process.env, PATH, GATEWAY_AUTH: 'a-secret', ADMIN_AUTH: 'another-secret' };
-        const folder = dirname(require.resolve('@task-gateway/conformance/package.json'));
+/** Has the kit check a client by its command: a program that submits the task and polls it. */
+export const USED_CONFORMANCE = `const { execFileSync } = require('node:child_process');
+        const { writeFileSync } = require('node:fs');
+        const { dirname, delimiter } = require('node:path');
+        const env = { ...process.env, PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) };
         if (require('@task-gateway/conformance/requirements.json').length < 60) throw new Error('Requirements are missing.');
-        async function use() {
-          const program = join(folder, 'bin/task-gateway-conformance.js');
-          const minimal = spawn(process.execPath, [program, '--serve-minimal', '0'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-          try {
-            const [text] = await once(minimal.stdout, 'data');
-            const [url] = /http:\\S+/.exec(text);
-            const printed = execFileSync('npx', ['@task-gateway/conformance', '--gateway', url, '--level', 'L0'], { env, encoding: 'utf8' });
-            const [, passed, applicable] = /MUST (\\d+) of (\\d+) applicable/.exec(printed);
-            if (passed !== applicable || Number(passed) < 50) throw new Error(printed);
-          } finally {
-            minimal.kill('SIGTERM');
-          }
+        async function runTask() {
+          const { TASK_GATEWAY_URL: url, TASK_GATEWAY_AUTH: auth, TASK_TYPE: task_type, TASK_TAG: tag, TASK_PAYLOAD: payload } = process.env;
+          const submission = { auth, task_type, task_tags: [tag], cli_session_id: '', payload: JSON.parse(payload), timeout: 60 };
+          const headers = { 'content-type': 'application/json' };
+          const submitted = await fetch(url + '/api/cli/tasks', { method: 'POST', headers, body: JSON.stringify(submission) });
+          let task = await submitted.json();
+          while (task.status === 'pending' || task.status === 'running')
+            task = await (await fetch(url + '/api/cli/tasks/' + task.request_id + '?wait=5&auth=' + auth)).json();
+          if (task.status !== 'success') process.exit(1);
+          console.log(JSON.stringify(task.result));
         }
-        use().catch((error) => { console.error(error, error.stdout); process.exit(1); });`;
+        writeFileSync('client.js', runTask + '\\nrunTask();');
+        const words = ['@task-gateway/conformance', '--client', '"' + process.execPath + '" client.js', '--only', 'as-client.result'];
+        const printed = execFileSync('npx', words, { env, encoding: 'utf8' });
+        if (!printed.includes('MUST 1 of 1 applicable')) throw new Error(printed);`;
 
 /** Has a scripted agent do a task in a simulated world, without the SDK. */
 export const USED_SIMULATOR = `async function use() {
