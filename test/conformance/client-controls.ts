@@ -1,10 +1,10 @@
 /**
  * The negative controls of the client's role: for each check a fault that it must find, planted in a client
- * that does all that is required. Which other checks notice it too is in `CONTROLS.md`.
+ * that does all that is required, or on its wire. Which other checks notice it too is in `CONTROLS.md`.
  */
 import { createEventParser } from './event-stream.ts';
-import { type ClientAnswer, type ClientCall, type ClientPlant, isPassing } from './faultless-client.ts';
-import type { Fields } from './findings.ts';
+import type { ClientPlant } from './faultless-client.ts';
+import { onWire, type PartyCall, type WireFault, plantOnWire as wire } from './wire-faults.ts';
 
 export type ClientControl = {
   /** What the client does. */
@@ -14,55 +14,36 @@ export type ClientControl = {
   readonly isPolling?: boolean;
 };
 
-/** Changes the calls of an operation. */
-function changeCalls(operation: string, change: (call: ClientCall) => ClientCall): ClientPlant {
-  return ({ send }) => ({ send: (call) => send(call.operation === operation ? change(call) : call) });
+/** The same for a client that polls. */
+function wirePolling(fault: string, planted: WireFault): ClientControl {
+  return { isPolling: true, ...wire(fault, planted) };
 }
 
-function changeSubmission(change: (body: Fields) => Fields): ClientPlant {
-  return changeCalls('submit', (call) => ({ ...call, body: change(call.body ?? {}) }));
+/** Changes the path of a call. */
+function changePath(change: (path: string) => string): (call: PartyCall) => PartyCall {
+  return (call) => ({ ...call, path: change(call.path) });
 }
 
-const isCode = ({ body }: ClientAnswer, code: string): boolean => body.code === code;
-
-/** Calls that get this are made again, or are not, against the document. */
-function repeats(is: (answer: ClientAnswer, call: ClientCall) => boolean): ClientPlant {
-  return () => ({ isAgain: (answer, call) => isPassing(answer) || is(answer, call) });
-}
-function gives(is: (answer: ClientAnswer, call: ClientCall) => boolean): ClientPlant {
-  return () => ({ isAgain: (answer, call) => isPassing(answer) && !is(answer, call) });
-}
-
-/** Ends that have this text are successes for the client. */
-function takesForSuccess(is: (error_info: string) => boolean): ClientPlant {
-  return ({ finish }) => ({ finish: (end) => (is(String(end.error_info)) ? 0 : finish(end)) });
-}
+/** It continues behind the last id of which it has read a line. */
+const continueBehindHalf: ClientPlant = () => ({
+  lastId: (id, bytes) => [...bytes.matchAll(/^id: (.*)$/gm)].at(-1)?.[1] ?? id,
+});
 
 /** The controls, by the requirement whose check must find the fault. */
 export const CLIENT_CONTROLS: Readonly<Record<string, ClientControl>> = {
-  'as-client.submits': {
-    fault: 'The payload is a text.',
-    plant: changeSubmission((body) => ({ ...body, payload: JSON.stringify(body.payload) })),
-  },
-  'submit.keep-auth': {
-    fault: 'A submission has the secret in its header alone.',
-    plant: changeCalls('submit', ({ body: { auth, ...body } = {}, ...call }) => ({
-      ...call,
-      body,
-      headers: { ...call.headers, authorization: `Bearer ${auth}` },
-    })),
-  },
-  'as-client.secret': {
-    fault: 'A cancellation has no secret.',
-    plant: changeCalls('cancel', (call) => ({ ...call, headers: {} })),
-  },
-  'as-client.secret-placement': {
-    fault: 'A submission has the secret in a header of its own, too.',
-    plant: changeCalls('submit', (call) => ({
-      ...call,
-      headers: { ...call.headers, 'x-debug': String(call.body?.auth) },
-    })),
-  },
+  'as-client.submits': wire('The payload is a text.', { on: 'submit', sends: { payload: '{}' } }),
+  'submit.keep-auth': wire('A submission has the secret in its header alone.', {
+    on: 'submit',
+    sends: { auth: undefined },
+  }),
+  'as-client.secret': wire('A cancellation has no secret.', {
+    on: 'cancel',
+    headers: { authorization: undefined },
+  }),
+  'as-client.secret-placement': wire('A submission has the secret in a header of its own, too.', {
+    on: 'submit',
+    change: (call) => ({ ...call, headers: { ...call.headers, 'x-debug': String(call.body?.auth) } }),
+  }),
   'as-client.secret-stays': {
     fault: 'It follows a redirection, with its headers.',
     plant: ({ send }) => ({
@@ -74,21 +55,18 @@ export const CLIENT_CONTROLS: Readonly<Record<string, ClientControl>> = {
       },
     }),
   },
-  'as-client.json': {
-    fault: 'A cancellation is a form.',
-    plant: ({ send, encode }) => ({
-      send: (call) => send(call.operation === 'cancel' ? { ...call, body: { cancel: 1 } } : call),
-      encode: (body) => ('cancel' in body ? Buffer.from('cancel=1') : encode(body)),
-    }),
-  },
-  'body.no-mark': {
-    fault: 'A submission begins with a byte-order mark.',
-    plant: ({ encode }) => ({ encode: (body) => Buffer.concat([Buffer.from('\uFEFF'), encode(body)]) }),
-  },
-  'as-client.session': {
-    fault: 'It subscribes to the session in capitals.',
-    plant: () => ({ subscribed: (session) => session.toUpperCase() }),
-  },
+  'as-client.json': wire('A cancellation is a form.', {
+    on: 'cancel',
+    change: (call) => ({ ...call, text: 'cancel=1' }),
+  }),
+  'body.no-mark': wire('A submission begins with a byte-order mark.', {
+    on: 'submit',
+    change: (call) => ({ ...call, text: `\uFEFF${JSON.stringify(call.body)}` }),
+  }),
+  'as-client.session': wire('It subscribes to another session than it submits for.', {
+    on: 'events',
+    change: changePath((path) => `${path}-1`),
+  }),
   'events.subscribe-first': {
     fault: 'It subscribes after the submission.',
     plant: () => ({ isEarly: false }),
@@ -101,128 +79,102 @@ export const CLIENT_CONTROLS: Readonly<Record<string, ClientControl>> = {
     fault: 'It takes any event of its session for the end of its task.',
     plant: () => ({ isOwn: () => true }),
   },
-  'as-client.polls': { fault: 'It relies on its stream alone.', plant: () => ({ canPoll: false }) },
-  'as-client.polls-again': {
-    fault: 'It takes the first poll for the last.',
-    isPolling: true,
-    plant: () => ({ isTerminal: () => true }),
-  },
-  'as-client.result': {
-    fault: 'It prints no result.',
-    plant: () => ({ print: () => {} }),
-  },
-  'as-client.failed': {
-    fault: 'It takes a failure with an agent’s text for a success.',
-    plant: takesForSuccess((text) => text.startsWith('Division')),
-  },
-  'as-client.timed-out': {
-    fault: 'It takes a timeout for a success.',
-    plant: takesForSuccess((text) => text === 'timeout'),
-  },
-  'as-client.no-agent': {
-    fault: 'It takes a task without an agent for a success.',
-    plant: takesForSuccess((text) => text.includes('Agent')),
-  },
-  'as-client.opaque-id': {
-    fault: 'It puts the id into the path as it is.',
-    plant: changeCalls('get', (call) => ({ ...call, path: decodeURIComponent(call.path) })),
-  },
-  'as-client.key': {
-    fault: 'Every task has the same `Idempotency-Key`.',
-    plant: () => ({ newKey: () => 'my-task' }),
-  },
-  'as-client.one-task': {
-    fault: 'Each attempt has an `Idempotency-Key` of its own.',
-    plant: changeCalls('submit', (call) => ({
-      ...call,
-      headers: { ...call.headers, 'idempotency-key': crypto.randomUUID() },
-    })),
-  },
+  'as-client.polls': wire('It relies on its stream alone.', { on: 'get', isDropped: true }),
+  'as-client.polls-again': wirePolling('It takes the first poll for the last.', {
+    on: 'get',
+    reads: { status: 'success' },
+  }),
+  'as-client.result': wirePolling('It prints no result.', { on: 'get', reads: { result: {} } }),
+  'as-client.failed': wirePolling('It takes a failure with an agent’s text for a success.', {
+    got: 'Division by zero: 除以零',
+    reads: { status: 'success' },
+  }),
+  'as-client.timed-out': wirePolling('It takes a timeout for a success.', {
+    on: 'get',
+    got: 'timeout',
+    reads: { status: 'success' },
+  }),
+  'as-client.no-agent': wirePolling('It takes a task without an agent for a success.', {
+    got: '无可用 Agent',
+    reads: { status: 'success' },
+  }),
+  'as-client.opaque-id': wire('It puts the id into the path as it is.', {
+    on: 'get',
+    change: changePath(decodeURIComponent),
+  }),
+  'as-client.key': wire('Every task has the same `Idempotency-Key`.', {
+    on: 'submit',
+    headers: { 'idempotency-key': 'my-task' },
+  }),
+  'as-client.one-task': wire('Each attempt has an `Idempotency-Key` of its own.', {
+    on: 'submit',
+    change: (call) => ({ ...call, headers: { ...call.headers, 'idempotency-key': crypto.randomUUID() } }),
+  }),
   'as-client.same-content': {
     fault: 'A repeat has what is left of the timeout.',
     plant: (parts) => {
       let timeout = 60;
-      return changeSubmission((body) => ({ ...body, timeout: timeout-- }))(parts);
+      const change = (call: PartyCall) => ({ ...call, body: { ...call.body, timeout: timeout-- } });
+      return onWire({ on: 'submit', change })(parts);
     },
   },
-  'as-client.busy': {
-    fault: 'It repeats a submission at once, whatever `Retry-After` says.',
-    plant: ({ pauseMs }) => ({
-      pauseMs: (answer) => (answer.status === 503 ? 0 : pauseMs(answer)),
-    }),
-  },
-  'as-client.busy-stream': {
-    fault: 'It subscribes again at once after a 429.',
-    plant: ({ pauseMs }) => ({
-      pauseMs: (answer) => (answer.status === 429 ? 0 : pauseMs(answer)),
-    }),
-  },
-  'as-client.too-many': {
-    fault: 'It gives up a poll that got 429.',
-    plant: gives(({ status }, { operation }) => status === 429 && operation === 'get'),
-  },
+  'as-client.busy': wire('It repeats a call at once, whatever `Retry-After` says.', {
+    got: 503,
+    isHurried: true,
+  }),
+  'as-client.busy-stream': wire('It subscribes again at once after a 429.', { got: 429, isHurried: true }),
+  'as-client.too-many': wire('It gives up a poll that got 429.', { on: 'get', got: 429, sees: 400 }),
   'as-client.poll-pause': {
     fault: 'It polls again at once, without `wait`.',
     isPolling: true,
     plant: (parts) => ({
-      ...changeCalls('get', (call) => ({ ...call, path: call.path.replace(/\?.*/, '') }))(parts),
+      ...onWire({ on: 'get', change: changePath((path) => path.replace(/\?.*/, '')) })(parts),
       pollMs: 0,
     }),
   },
-  'as-client.lost-response': {
-    fault: 'It gives up when a submission gets no response.',
-    plant: gives(({ status }, { operation }) => status === 0 && operation === 'submit'),
-  },
-  'as-client.store-unavailable': {
-    fault: 'It gives up at 500.',
-    plant: gives(({ status }) => status === 500),
-  },
-  'as-client.reads-again': {
-    fault: 'It gives up when a poll gets no whole response.',
-    plant: gives(({ status }, { operation }) => status === 0 && operation === 'get'),
-  },
-  'as-client.wait': {
-    fault: '`wait` is a duration, such as 20s.',
-    plant: changeCalls('get', (call) => ({ ...call, path: `${call.path}s` })),
-  },
-  'as-client.request-timeout': {
-    fault: 'It gives up at 408.',
-    plant: gives(({ status }) => status === 408),
-  },
-  'as-client.refused': {
-    fault: 'It repeats a submission that is invalid.',
-    plant: repeats((answer) => isCode(answer, 'validation_failed')),
-  },
-  'as-client.unauthorized': {
-    fault: 'It repeats a submission whose secret is wrong.',
-    plant: repeats((answer) => isCode(answer, 'unauthorized')),
-  },
-  'as-client.conflict': {
-    fault: 'It repeats a submission whose key has other content.',
-    plant: repeats((answer) => isCode(answer, 'idempotency_conflict')),
-  },
-  'as-client.drops': {
-    fault: 'It asks again for a task that there is not.',
-    plant: repeats((answer) => isCode(answer, 'task_not_found')),
-  },
-  'as-client.unknown-code': {
-    fault: 'It gives up at a 503 with a code that it does not know.',
-    plant: gives(({ body }) => body.code === 'moon_not_full'),
-  },
+  'as-client.lost-response': wire('It gives up when a submission gets no response.', {
+    on: 'submit',
+    got: 0,
+    sees: 400,
+  }),
+  'as-client.store-unavailable': wire('It gives up at 500.', { got: 500, sees: 400 }),
+  'as-client.reads-again': wire('It gives up when a poll gets no whole response.', {
+    on: 'get',
+    got: 0,
+    sees: 400,
+  }),
+  'as-client.wait': wire('`wait` is a duration, such as 20s.', {
+    on: 'get',
+    change: changePath((path) => `${path}s`),
+  }),
+  'as-client.request-timeout': wire('It gives up at 408.', { got: 408, sees: 400 }),
+  'as-client.refused': wire('It repeats a submission that is invalid.', {
+    got: 'validation_failed',
+    sees: 500,
+  }),
+  'as-client.unauthorized': wire('It repeats a call whose secret is wrong.', { got: 401, sees: 500 }),
+  'as-client.conflict': wire('It repeats a submission whose key has other content.', {
+    got: 'idempotency_conflict',
+    sees: 500,
+  }),
+  'as-client.drops': wire('It asks again for a task that there is not.', {
+    got: 'task_not_found',
+    sees: 500,
+  }),
+  'as-client.unknown-code': wire('It gives up at a 503 with a code that it does not know.', {
+    got: 'moon_not_full',
+    sees: 400,
+  }),
   'as-client.large': {
     fault: 'It drops events of more than 64 KiB.',
     plant: ({ isTaskDone }) => ({
       isTaskDone: (event, data) => isTaskDone(event, data) && event.data.length < 65_536,
     }),
   },
-  'as-client.unknown-values': {
-    fault: 'A task with an outcome that it does not know is open.',
-    plant: ({ isTerminal }) => ({
-      isTerminal: (task, headers) =>
-        isTerminal(task, headers) &&
-        /^(success|failed|cancelled|timeout|no_agent)$/.test(headers.get('task-outcome') ?? ''),
-    }),
-  },
+  'as-client.unknown-values': wire('A task with an outcome that it does not know is open.', {
+    got: 'success_at_second_try',
+    reads: { status: 'running' },
+  }),
   'as-client.pieces': {
     fault: 'It decodes each piece of the stream for itself.',
     plant: () => ({
@@ -234,9 +186,7 @@ export const CLIENT_CONTROLS: Readonly<Record<string, ClientControl>> = {
   },
   'as-client.frames': {
     fault: 'It continues behind an event of which it has half.',
-    plant: () => ({
-      lastId: (id, bytes) => [...bytes.matchAll(/^id: (.*)$/gm)].at(-1)?.[1] ?? id,
-    }),
+    plant: continueBehindHalf,
   },
   'as-client.event-types': {
     fault: 'It takes an event of any type for the end.',
@@ -257,32 +207,55 @@ export const CLIENT_CONTROLS: Readonly<Record<string, ClientControl>> = {
     fault: 'It ignores that events were deleted.',
     plant: () => ({ minds: () => false }),
   },
-  'as-client.resumes': {
-    fault: 'It opens the stream again without `Last-Event-ID`.',
-    plant: () => ({ lastId: () => '' }),
-  },
+  'as-client.resumes': wire('It opens the stream again without `Last-Event-ID`.', {
+    headers: { 'last-event-id': undefined },
+  }),
   'as-client.repeats': {
     fault: 'It prints the result for each of its events.',
     plant: () => ({ printed: (events, ended) => (events.length > 0 ? events : [ended]) }),
   },
   'as-client.cut-event': {
     fault: 'It ends when its stream is cut.',
-    plant: ({ fail }) => ({ onCut: fail }),
+    plant: ({ end }) => ({ onCut: end }),
   },
-  'as-client.outage': {
-    fault: 'It ends when its stream can’t be opened.',
-    plant: ({ fail }) => ({ onRefused: fail }),
+  'as-client.output-resumes': {
+    fault: 'It continues behind a piece of which it has half.',
+    plant: continueBehindHalf,
   },
-  'as-client.cancels': {
-    fault: 'It cancels with a call that there is not.',
-    plant: changeCalls('cancel', (call) => ({ ...call, path: call.path.replace('/cancel', '/abort') })),
+  'as-client.output-once': {
+    fault: 'It shows a piece that comes again.',
+    plant: () => ({ isNew: () => true }),
   },
-  'as-client.cancels-again': {
-    fault: 'It gives up a cancellation that got 503.',
-    plant: gives(({ status }, { operation }) => status === 503 && operation === 'cancel'),
+  'as-client.output-end': {
+    fault: 'It ends when the stream of the output is cut.',
+    plant: ({ end }) => ({ onCut: end }),
   },
-  'as-client.cancels-once': {
-    fault: 'It repeats a cancellation of a task that has ended.',
-    plant: repeats((answer) => isCode(answer, 'task_terminal')),
-  },
+  'as-client.answers-again': wire('It takes a lost response to an answer for a good one.', {
+    on: 'answer',
+    got: 0,
+    sees: 200,
+  }),
+  'as-client.answers-once': wire('It repeats an answer that was refused.', {
+    on: 'answer',
+    got: 422,
+    sees: 500,
+  }),
+  'as-client.outage': wire('It ends when its stream can’t be opened.', {
+    on: 'events',
+    got: 0,
+    after: 'ends',
+  }),
+  'as-client.cancels': wire('It cancels with a call that there is not.', {
+    on: 'cancel',
+    change: changePath((path) => path.replace('/cancel', '/abort')),
+  }),
+  'as-client.cancels-again': wire('It gives up a cancellation that got 503.', {
+    on: 'cancel',
+    got: 503,
+    sees: 400,
+  }),
+  'as-client.cancels-once': wire('It repeats a cancellation of a task that has ended.', {
+    got: 'task_terminal',
+    sees: 500,
+  }),
 };

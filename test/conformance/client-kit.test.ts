@@ -27,20 +27,21 @@ function runCommand(command: string, more: Partial<ClientRunOptions> = {}): Prom
 }
 
 const NEVER = ['as-client.reads-on'];
+const OF_SESSIONS = ['events.subscribe-first', 'as-client.session', 'as-client.early-event', 'as-client.gap'];
 const OF_STREAMS = [
-  'events.subscribe-first',
-  'as-client.session',
-  'as-client.early-event',
   'as-client.busy-stream',
   'as-client.pieces',
   'as-client.frames',
   'as-client.event-types',
   'as-client.comments',
-  'as-client.gap',
   'as-client.resumes',
   'as-client.repeats',
   'as-client.cut-event',
 ];
+const OF_OUTPUTS = ['as-client.output-resumes', 'as-client.output-end', 'as-client.output-once'];
+const OF_ANSWERS = ['as-client.answers-again', 'as-client.answers-once'];
+/** Of clients that follow their task's own stream, and show no piece. */
+const OF_OTHERS = [...OF_SESSIONS, 'as-client.output-once', ...OF_ANSWERS, ...NEVER];
 
 /** It asks for no task, and opens its stream when it is read. */
 const WITHOUT_POLLS = [
@@ -55,11 +56,11 @@ const WITHOUT_POLLS = [
 ];
 
 describe.concurrent('a client that conforms', () => {
-  // The two that show how their task goes follow its own stream, which this gateway lacks: they poll.
   test.each([
-    ['an example with the SDK', `sdk/examples/client.js ${ARGUMENTS}`, [...OF_STREAMS, ...NEVER]],
-    ['task-gateway run', `sdk/bin/task-gateway.js ${RUN}`, [...OF_STREAMS, ...NEVER]],
-    ['runTask of the SDK', 'test/conformance/running-client.ts', NEVER],
+    ['an example with the SDK', `sdk/examples/client.js ${ARGUMENTS}`, OF_OTHERS],
+    ['task-gateway run', `sdk/bin/task-gateway.js ${RUN}`, OF_OTHERS],
+    ['runTask of the SDK', 'test/conformance/running-client.ts', [...OF_OUTPUTS, ...OF_ANSWERS, ...NEVER]],
+    ['the same, which answers', 'test/conformance/running-client.ts answers', [...OF_SESSIONS, ...NEVER]],
   ])(
     '%s',
     async (_what, command, unscored) => {
@@ -81,7 +82,7 @@ describe.concurrent('a client that conforms', () => {
       const complaints = [...idsOf(run, 'fail'), ...idsOf(run, 'warn'), ...idsOf(run, 'error')];
       wants(complaints.toSorted()).toEqual(WITHOUT_POLLS);
       wants(idsOf(run, 'pass')).toEqual(
-        expect.arrayContaining(OF_STREAMS.filter((id) => !WITHOUT_POLLS.includes(id))),
+        expect.arrayContaining([...OF_SESSIONS, ...OF_STREAMS].filter((id) => !WITHOUT_POLLS.includes(id))),
       );
     },
     LIMIT_MS,
@@ -144,7 +145,8 @@ describe('every requirement of clients', () => {
       wants(idsOf(run, 'not_scored')).toEqual(NEVER);
       const polling = await runScriptedClient(undefined, true);
       wants(complaintsOf(polling)).toEqual([]);
-      wants(idsOf(polling, 'not_scored').toSorted()).toEqual([...OF_STREAMS, ...NEVER].toSorted());
+      const unscored = [...OF_SESSIONS, ...OF_STREAMS, ...OF_OUTPUTS, ...OF_ANSWERS, ...NEVER];
+      wants(idsOf(polling, 'not_scored').toSorted()).toEqual(unscored.toSorted());
     },
     LIMIT_MS,
   );

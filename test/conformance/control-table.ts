@@ -157,12 +157,12 @@ function renderPage(found: Found, foundInAgents: Found, foundInClients: Found): 
     ...renderRows(found, CONTROLS),
     '## Of agents',
     '',
-    'Here the fault is planted in a small agent that does all that is required of one.',
+    'Here the fault is planted in a small agent that does all that is required of one, or on its wire.',
     '',
     ...renderRows(foundInAgents, AGENT_CONTROLS),
     '## Of clients',
     '',
-    'Here it is planted in a small client.',
+    'Here it is planted in a small client, or on its wire.',
     '',
     ...renderRows(foundInClients, CLIENT_CONTROLS),
   ].join('\n');
@@ -180,7 +180,7 @@ if (import.meta.main) {
   const gateway = await startGateway(TRIED_SETTINGS);
   try {
     const found = await tryControls(gateway.baseUrl);
-    const page = renderPage(found, await tryAgentControls(), await tryClientControls(true));
+    const page = renderPage(found, await tryAgentControls(true), await tryClientControls(true));
     writeFileSync(new URL('CONTROLS.md', import.meta.url), page);
   } finally {
     await gateway.stop();
