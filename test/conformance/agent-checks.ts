@@ -72,7 +72,7 @@ function requireRequestIds(stage: Stage, calls: readonly Received[]): void {
       const ended = stage.gateway
         .calls('result')
         .find((call) => call.body.request_id === id && call.body.status !== 'running' && call.status === 200);
-      const isOld = ended !== undefined && ended.atMs < atMs - UNDER_WAY_MS;
+      const isOld = ended !== undefined && ended.endMs < atMs - UNDER_WAY_MS;
       requireThat(!isOld, `A ${operation} names a task whose end the agent has reported.`);
     }
 }

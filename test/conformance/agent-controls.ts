@@ -5,7 +5,18 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Plant } from './faultless-agent.ts';
-import { onWire, plantOnWire as wire } from './wire-faults.ts';
+import {
+  asForm,
+  changes,
+  drops,
+  ends,
+  hurries,
+  onWire,
+  reads,
+  sees,
+  sends,
+  withMark,
+} from './wire-faults.ts';
 
 export type AgentControl = {
   /** What the agent does. */
@@ -19,73 +30,58 @@ export type AgentControl = {
 const FAILED = { status: 'failed', result: null, error_info: 'unknown' };
 
 /** Pushes with this status get another one. */
-function takesFor(got: number, status: number): Plant {
-  return ({ take }) => ({
+function takesFor(got: number, status: number, fault: string): AgentControl {
+  const plant: Plant = ({ take }) => ({
     take(push) {
       const usual = take(push);
       return usual === got ? status : usual;
     },
   });
+  return { fault, plant };
 }
 
 /** The controls, by the requirement whose check must find the fault. */
 export const AGENT_CONTROLS: Readonly<Record<string, AgentControl>> = {
-  'as-agent.registers': wire('It registers without a tag.', { on: 'register', sends: { agent_tags: [] } }),
-  'as-agent.register-body': wire('`current_load` is a text.', {
-    on: 'register',
-    sends: { current_load: 'none' },
-  }),
-  'as-agent.secret': wire('A heartbeat has another secret.', { on: 'heartbeat', sends: { auth: 'another' } }),
-  'as-agent.json': wire('It unregisters with a form.', {
-    on: 'unregister',
-    change: (call) => ({ ...call, text: `agent_id=${call.body?.agent_id}` }),
-  }),
-  'as-agent.utf8': wire('A body begins with a byte-order mark.', {
-    on: 'result',
-    change: (call) => ({ ...call, text: `\uFEFF${JSON.stringify(call.body)}` }),
-  }),
-  'as-agent.heartbeats': wire('It sends no heartbeats.', { on: 'heartbeat', isDropped: true }),
-  'as-agent.reports': wire('It reports with another secret.', { on: 'result', sends: { auth: 'another' } }),
-  'as-agent.unregisters': wire('It ends without unregistering.', { on: 'unregister', isDropped: true }),
-  'as-agent.names-itself': wire('It unregisters without `agent_id`.', {
-    on: 'unregister',
-    sends: { agent_id: undefined },
-  }),
-  'as-agent.progress': wire('`progress` is a share, such as 0.5.', {
-    on: 'result',
-    sends: { progress: 0.5 },
-  }),
-  'as-agent.result': wire('`output` is a list.', { on: 'result', sends: { result: { output: ['done'] } } }),
-  'as-agent.interval': wire('Heartbeats come four times as seldom as the gateway asks.', {
-    on: 'register',
-    reads: { heartbeat_interval: 0.5 },
-  }),
-  'as-agent.heartbeat-404': wire('It ignores a 404 of a heartbeat.', {
-    on: 'heartbeat',
-    got: 404,
-    sees: 200,
-  }),
+  'as-agent.registers': sends('register', { agent_tags: [] }, 'It registers without a tag.'),
+  'as-agent.register-body': sends('register', { current_load: 'none' }, '`current_load` is a text.'),
+  'as-agent.secret': sends('heartbeat', { auth: 'another' }, 'A heartbeat has another secret.'),
+  'as-agent.json': changes('unregister', asForm, 'It unregisters with a form.'),
+  'as-agent.utf8': changes('result', withMark, 'A body begins with a byte-order mark.'),
+  'as-agent.heartbeats': drops('heartbeat', 'It sends no heartbeats.'),
+  'as-agent.reports': sends('result', { auth: 'another' }, 'It reports with another secret.'),
+  'as-agent.unregisters': drops('unregister', 'It ends without unregistering.'),
+  'as-agent.names-itself': sends('unregister', { agent_id: undefined }, 'It unregisters without `agent_id`.'),
+  'as-agent.progress': sends('result', { progress: 0.5 }, '`progress` is a share, such as 0.5.'),
+  'as-agent.result': sends('result', { result: { output: ['done'] } }, '`output` is a list.'),
+  'as-agent.interval': reads(
+    'register',
+    { heartbeat_interval: 0.5 },
+    'Heartbeats come four times as seldom.',
+  ),
+  'as-agent.heartbeat-404': sees(200, 'heartbeat', 404, 'It ignores a 404 of a heartbeat.'),
   'as-agent.claims-again': {
+    fault: 'It claims no more after a 204.',
     isPull: true,
-    ...wire('It claims no more after a 204.', { on: 'claim', got: 204, after: 'hangs' }),
+    plant: onWire('claim', async (call, { send }) => {
+      const answer = await send(call);
+      return answer.status === 204 ? new Promise(() => {}) : answer;
+    }),
   },
   'as-agent.same-id': {
     fault: 'It has a new id at each start.',
-    plant: (parts) => onWire({ sends: { agent_id: randomUUID() } })(parts),
+    plant: (parts) => sends('', { agent_id: randomUUID() }, '').plant(parts),
   },
   'as-agent.after-restart': {
     fault: 'It takes a task that comes again after a restart, and forgets it.',
     plant: forgetAfterRestart(),
   },
-  'as-agent.request-ids': wire('Heartbeats name no task.', { on: 'heartbeat', sends: { request_ids: [] } }),
-  'as-agent.registration': wire('Heartbeats have no `registration`.', {
-    on: 'heartbeat',
-    sends: { registration: undefined },
-  }),
-  'as-agent.taken': {
-    fault: 'It takes every task, and works on two at most.',
-    plant: takesFor(503, 202),
-  },
+  'as-agent.request-ids': sends('heartbeat', { request_ids: [] }, 'Heartbeats name no task.'),
+  'as-agent.registration': sends(
+    'heartbeat',
+    { registration: undefined },
+    'Heartbeats have no `registration`.',
+  ),
+  'as-agent.taken': takesFor(503, 202, 'It takes every task, and works on two at most.'),
   'as-agent.busy': {
     fault: 'It responds that it is busy, and works on the task all the same.',
     plant: ({ take, running }) => ({
@@ -125,65 +121,36 @@ export const AGENT_CONTROLS: Readonly<Record<string, AgentControl>> = {
       isSigned: (push) => isSigned(push) && !String(push.headers['webhook-signature']).includes(' '),
     }),
   },
-  'as-agent.cancelled': wire('It goes on with a task that was cancelled.', {
-    reads: { cancelled_request_ids: [] },
-  }),
-  'as-agent.retry-after': wire('It repeats a report at once, whatever `Retry-After` says.', {
-    on: 'result',
-    isHurried: true,
-  }),
-  'as-agent.lost-response': wire('It takes a lost response for a good one.', {
-    on: 'result',
-    got: 0,
-    sees: 200,
-  }),
-  'as-agent.not-accepted': wire('It repeats a report that was not accepted.', { got: false, sees: 500 }),
-  'as-agent.registers-then-reports': wire('It drops a report that got `agent_not_found`.', {
-    on: 'result',
-    got: 'agent_not_found',
-    sees: 200,
-  }),
-  'as-agent.drops': wire('It repeats a report that got `task_not_found`.', {
-    got: 'task_not_found',
-    sees: 500,
-  }),
-  'as-agent.refused-result': wire('It drops a result that was refused.', {
-    on: 'result',
-    got: 422,
-    sees: 200,
-  }),
-  'as-agent.repeated-push': {
-    fault: 'It responds 422 to a task that comes again.',
-    plant: takesFor(409, 422),
-  },
-  'as-agent.large-result': wire('It repeats a result that is too large, again and again.', {
-    got: 413,
-    sees: 500,
-  }),
-  'as-agent.writes': wire('Each of its writes begins at 0.', { on: 'output', sends: { from: 0 } }),
-  'as-agent.writes-again': wire('It takes a lost response to a write for a good one.', {
-    on: 'output',
-    got: 0,
-    sees: 200,
-  }),
-  'as-agent.claims-answer': wire('It claims an answer once.', { on: 'answer', got: 204, sees: 200 }),
-  'as-agent.unknown-code': wire('It ends at a code that it does not know.', {
-    got: 'moon_not_full',
-    after: 'ends',
-  }),
-  'as-agent.unknown-fields': wire('It fails a task with a field that it does not know.', {
-    on: 'result',
-    sends: FAILED,
-  }),
-  'as-agent.outage': wire('It ends when the gateway does not respond.', {
-    on: 'heartbeat',
-    got: 0,
-    after: 'ends',
-  }),
-  'as-agent.drains': wire('Heartbeats never say that it drains.', {
-    on: 'heartbeat',
-    sends: { draining: false },
-  }),
+  'as-agent.cancelled': reads(
+    '',
+    { cancelled_request_ids: [] },
+    'It goes on with a task that was cancelled.',
+  ),
+  'as-agent.retry-after': hurries('result', 503, 'It repeats a report at once, whatever `Retry-After` says.'),
+  'as-agent.lost-response': sees(200, 'result', 0, 'It takes a lost response for a good one.'),
+  'as-agent.not-accepted': sees(500, 'result', false, 'It repeats a report that was not accepted.'),
+  'as-agent.registers-then-reports': sees(
+    200,
+    'result',
+    404,
+    'It drops a report that got `agent_not_found`.',
+  ),
+  'as-agent.drops': sees(500, 'result', 404, 'It repeats a report that got `task_not_found`.'),
+  'as-agent.refused-result': sees(200, 'result', 422, 'It drops a result that was refused.'),
+  'as-agent.repeated-push': takesFor(409, 422, 'It responds 422 to a task that comes again.'),
+  'as-agent.large-result': sees(
+    500,
+    'result',
+    413,
+    'It repeats a result that is too large, again and again.',
+  ),
+  'as-agent.writes': sends('output', { from: 0 }, 'Each of its writes begins at 0.'),
+  'as-agent.writes-again': sees(200, 'output', 0, 'It takes a lost response to a write for a good one.'),
+  'as-agent.claims-answer': sees(200, 'answer', 204, 'It claims an answer once.'),
+  'as-agent.unknown-code': ends('result', 'moon_not_full', 'It ends at a code that it does not know.'),
+  'as-agent.unknown-fields': sends('result', FAILED, 'It fails a task with a field that it does not know.'),
+  'as-agent.outage': ends('heartbeat', 0, 'It ends when the gateway does not respond.'),
+  'as-agent.drains': sends('heartbeat', { draining: false }, 'Heartbeats never say that it drains.'),
 };
 
 /** A second process of the agent takes its tasks and loses the first of them. */

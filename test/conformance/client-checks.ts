@@ -7,7 +7,6 @@ import {
   requireRead,
   requireResumed,
   requireSuccess,
-  sessionStreamsOf,
   streamsOf,
 } from './ends-of-trials.ts';
 import {
@@ -153,20 +152,20 @@ export const CLIENT_CHECKS: Readonly<Record<string, ClientCheck>> = {
   },
   'as-client.session'(look) {
     const trial = look('plain');
-    const subscribed = sessionStreamsOf(trial).map(({ url }) => url.searchParams.get('cli_session_id'));
+    const subscribed = streamsOf(trial, 'events').map(({ url }) => url.searchParams.get('cli_session_id'));
     for (const { body } of trial.gateway.calls('submit'))
       for (const session of subscribed)
         requireEqual(session, body.cli_session_id, '`cli_session_id` of the stream');
   },
   'events.subscribe-first'(look) {
     const trial = look('plain');
-    const [stream] = sessionStreamsOf(trial);
+    const [stream] = streamsOf(trial, 'events');
     const [submission] = trial.gateway.calls('submit');
     requireThat(Number(stream?.atMs) < Number(submission?.atMs), 'The client submits before it subscribes.');
   },
   'as-client.early-event'(look) {
     const trial = look('early');
-    sessionStreamsOf(trial);
+    streamsOf(trial, 'events');
     requireSuccess(trial);
   },
   'event.done': (look) => requireSuccess(look('others')),
@@ -296,7 +295,7 @@ export const CLIENT_CHECKS: Readonly<Record<string, ClientCheck>> = {
   'as-client.event-types': (look) => requireRead(look('newerType')),
   'as-client.comments': (look) => requireRead(look('comments')),
   'as-client.gap'(look) {
-    sessionStreamsOf(look('gap'));
+    streamsOf(look('gap'), 'events');
     requireSuccess(look('gap'));
   },
   'as-client.resumes': (look) => requireResumedStream(look('cutBehind')),

@@ -4,7 +4,9 @@
  */
 import { createEventParser } from './event-stream.ts';
 import type { ClientPlant } from './faultless-client.ts';
-import { onWire, type PartyCall, type WireFault, plantOnWire as wire } from './wire-faults.ts';
+import type { Fields } from './findings.ts';
+import * as wire from './wire-faults.ts';
+import { changes, drops, ends, hurries, type PartyCall, sees, sends } from './wire-faults.ts';
 
 export type ClientControl = {
   /** What the client does. */
@@ -14,14 +16,22 @@ export type ClientControl = {
   readonly isPolling?: boolean;
 };
 
-/** The same for a client that polls. */
-function wirePolling(fault: string, planted: WireFault): ClientControl {
-  return { isPolling: true, ...wire(fault, planted) };
+/** A client that polls reads fields otherwise, of all tasks or of those that say this. */
+function reads(fields: Fields, fault: string, got?: string): ClientControl {
+  return { isPolling: true, ...wire.reads('get', fields, fault, got) };
 }
 
-/** Changes the path of a call. */
-function changePath(change: (path: string) => string): (call: PartyCall) => PartyCall {
-  return (call) => ({ ...call, path: change(call.path) });
+/** Changes the path of calls, or one of their headers. */
+function changesPath(on: string, change: (path: string) => string, fault: string): ClientControl {
+  return changes(on, (call) => ({ ...call, path: change(call.path) }), fault);
+}
+function changesHeader(
+  on: string,
+  name: string,
+  fault: string,
+  value = (_call: PartyCall) => '',
+): ClientControl {
+  return changes(on, (call) => ({ ...call, headers: { ...call.headers, [name]: value(call) } }), fault);
 }
 
 /** It continues behind the last id of which it has read a line. */
@@ -29,21 +39,25 @@ const continueBehindHalf: ClientPlant = () => ({
   lastId: (id, bytes) => [...bytes.matchAll(/^id: (.*)$/gm)].at(-1)?.[1] ?? id,
 });
 
+const SUCCESS = { status: 'success' };
+const KEY = 'idempotency-key';
+const newKey = (): string => crypto.randomUUID();
+
 /** The controls, by the requirement whose check must find the fault. */
 export const CLIENT_CONTROLS: Readonly<Record<string, ClientControl>> = {
-  'as-client.submits': wire('The payload is a text.', { on: 'submit', sends: { payload: '{}' } }),
-  'submit.keep-auth': wire('A submission has the secret in its header alone.', {
-    on: 'submit',
-    sends: { auth: undefined },
-  }),
-  'as-client.secret': wire('A cancellation has no secret.', {
-    on: 'cancel',
-    headers: { authorization: undefined },
-  }),
-  'as-client.secret-placement': wire('A submission has the secret in a header of its own, too.', {
-    on: 'submit',
-    change: (call) => ({ ...call, headers: { ...call.headers, 'x-debug': String(call.body?.auth) } }),
-  }),
+  'as-client.submits': sends('submit', { payload: '{}' }, 'The payload is a text.'),
+  'submit.keep-auth': sends(
+    'submit',
+    { auth: undefined },
+    'A submission has the secret in its header alone.',
+  ),
+  'as-client.secret': changesHeader('cancel', 'authorization', 'A cancellation has no secret.'),
+  'as-client.secret-placement': changesHeader(
+    'submit',
+    'x-debug',
+    'A submission has the secret in a header of its own, too.',
+    ({ body }) => String(body?.auth),
+  ),
   'as-client.secret-stays': {
     fault: 'It follows a redirection, with its headers.',
     plant: ({ send }) => ({
@@ -55,18 +69,9 @@ export const CLIENT_CONTROLS: Readonly<Record<string, ClientControl>> = {
       },
     }),
   },
-  'as-client.json': wire('A cancellation is a form.', {
-    on: 'cancel',
-    change: (call) => ({ ...call, text: 'cancel=1' }),
-  }),
-  'body.no-mark': wire('A submission begins with a byte-order mark.', {
-    on: 'submit',
-    change: (call) => ({ ...call, text: `\uFEFF${JSON.stringify(call.body)}` }),
-  }),
-  'as-client.session': wire('It subscribes to another session than it submits for.', {
-    on: 'events',
-    change: changePath((path) => `${path}-1`),
-  }),
+  'as-client.json': changes('cancel', wire.asForm, 'A cancellation is a form.'),
+  'body.no-mark': changes('submit', wire.withMark, 'A submission begins with a byte-order mark.'),
+  'as-client.session': changesPath('events', (path) => `${path}-1`, 'It subscribes to another session.'),
   'events.subscribe-first': {
     fault: 'It subscribes after the submission.',
     plant: () => ({ isEarly: false }),
@@ -79,102 +84,70 @@ export const CLIENT_CONTROLS: Readonly<Record<string, ClientControl>> = {
     fault: 'It takes any event of its session for the end of its task.',
     plant: () => ({ isOwn: () => true }),
   },
-  'as-client.polls': wire('It relies on its stream alone.', { on: 'get', isDropped: true }),
-  'as-client.polls-again': wirePolling('It takes the first poll for the last.', {
-    on: 'get',
-    reads: { status: 'success' },
-  }),
-  'as-client.result': wirePolling('It prints no result.', { on: 'get', reads: { result: {} } }),
-  'as-client.failed': wirePolling('It takes a failure with an agent’s text for a success.', {
-    got: 'Division by zero: 除以零',
-    reads: { status: 'success' },
-  }),
-  'as-client.timed-out': wirePolling('It takes a timeout for a success.', {
-    on: 'get',
-    got: 'timeout',
-    reads: { status: 'success' },
-  }),
-  'as-client.no-agent': wirePolling('It takes a task without an agent for a success.', {
-    got: '无可用 Agent',
-    reads: { status: 'success' },
-  }),
-  'as-client.opaque-id': wire('It puts the id into the path as it is.', {
-    on: 'get',
-    change: changePath(decodeURIComponent),
-  }),
-  'as-client.key': wire('Every task has the same `Idempotency-Key`.', {
-    on: 'submit',
-    headers: { 'idempotency-key': 'my-task' },
-  }),
-  'as-client.one-task': wire('Each attempt has an `Idempotency-Key` of its own.', {
-    on: 'submit',
-    change: (call) => ({ ...call, headers: { ...call.headers, 'idempotency-key': crypto.randomUUID() } }),
-  }),
+  'as-client.polls': drops('get', 'It relies on its stream alone.'),
+  'as-client.polls-again': reads(SUCCESS, 'It takes the first poll for the last.'),
+  'as-client.result': reads({ result: {} }, 'It prints no result.'),
+  'as-client.failed': reads(SUCCESS, 'It takes a failure for a success.', 'Division by zero: 除以零'),
+  'as-client.timed-out': reads(SUCCESS, 'It takes a timeout for a success.', 'timeout'),
+  'as-client.no-agent': reads(SUCCESS, 'It takes a task without an agent for a success.', '无可用 Agent'),
+  'as-client.opaque-id': changesPath('get', decodeURIComponent, 'It puts the id into the path as it is.'),
+  'as-client.key': changesHeader(
+    'submit',
+    KEY,
+    'Every task has the same `Idempotency-Key`.',
+    () => 'my-task',
+  ),
+  'as-client.one-task': changesHeader(
+    'submit',
+    KEY,
+    'Each attempt has an `Idempotency-Key` of its own.',
+    newKey,
+  ),
   'as-client.same-content': {
     fault: 'A repeat has what is left of the timeout.',
     plant: (parts) => {
       let timeout = 60;
       const change = (call: PartyCall) => ({ ...call, body: { ...call.body, timeout: timeout-- } });
-      return onWire({ on: 'submit', change })(parts);
+      return changes('submit', change, '').plant(parts);
     },
   },
-  'as-client.busy': wire('It repeats a call at once, whatever `Retry-After` says.', {
-    got: 503,
-    isHurried: true,
-  }),
-  'as-client.busy-stream': wire('It subscribes again at once after a 429.', { got: 429, isHurried: true }),
-  'as-client.too-many': wire('It gives up a poll that got 429.', { on: 'get', got: 429, sees: 400 }),
+  'as-client.busy': hurries('', 503, 'It repeats a call at once, whatever `Retry-After` says.'),
+  'as-client.busy-stream': hurries('', 429, 'It subscribes again at once after a 429.'),
+  'as-client.too-many': sees(400, 'get', 429, 'It gives up a poll that got 429.'),
   'as-client.poll-pause': {
-    fault: 'It polls again at once, without `wait`.',
     isPolling: true,
+    fault: 'It polls again at once, without `wait`.',
     plant: (parts) => ({
-      ...onWire({ on: 'get', change: changePath((path) => path.replace(/\?.*/, '')) })(parts),
+      ...changesPath('get', (path) => path.replace(/\?.*/, ''), '').plant(parts),
       pollMs: 0,
     }),
   },
-  'as-client.lost-response': wire('It gives up when a submission gets no response.', {
-    on: 'submit',
-    got: 0,
-    sees: 400,
-  }),
-  'as-client.store-unavailable': wire('It gives up at 500.', { got: 500, sees: 400 }),
-  'as-client.reads-again': wire('It gives up when a poll gets no whole response.', {
-    on: 'get',
-    got: 0,
-    sees: 400,
-  }),
-  'as-client.wait': wire('`wait` is a duration, such as 20s.', {
-    on: 'get',
-    change: changePath((path) => `${path}s`),
-  }),
-  'as-client.request-timeout': wire('It gives up at 408.', { got: 408, sees: 400 }),
-  'as-client.refused': wire('It repeats a submission that is invalid.', {
-    got: 'validation_failed',
-    sees: 500,
-  }),
-  'as-client.unauthorized': wire('It repeats a call whose secret is wrong.', { got: 401, sees: 500 }),
-  'as-client.conflict': wire('It repeats a submission whose key has other content.', {
-    got: 'idempotency_conflict',
-    sees: 500,
-  }),
-  'as-client.drops': wire('It asks again for a task that there is not.', {
-    got: 'task_not_found',
-    sees: 500,
-  }),
-  'as-client.unknown-code': wire('It gives up at a 503 with a code that it does not know.', {
-    got: 'moon_not_full',
-    sees: 400,
-  }),
+  'as-client.lost-response': sees(400, 'submit', 0, 'It gives up when a submission gets no response.'),
+  'as-client.store-unavailable': sees(400, '', 500, 'It gives up at 500.'),
+  'as-client.reads-again': sees(400, 'get', 0, 'It gives up when a poll gets no whole response.'),
+  'as-client.wait': changesPath('get', (path) => `${path}s`, '`wait` is a duration, such as 20s.'),
+  'as-client.request-timeout': sees(400, '', 408, 'It gives up at 408.'),
+  'as-client.refused': sees(500, 'submit', 422, 'It repeats a submission that is invalid.'),
+  'as-client.unauthorized': sees(500, '', 401, 'It repeats a call whose secret is wrong.'),
+  'as-client.conflict': sees(500, 'submit', 422, 'It repeats a submission whose key has other content.'),
+  'as-client.drops': sees(500, 'get', 404, 'It asks again for a task that there is not.'),
+  'as-client.unknown-code': sees(
+    400,
+    '',
+    'moon_not_full',
+    'It gives up at a 503 with a code that it does not know.',
+  ),
   'as-client.large': {
     fault: 'It drops events of more than 64 KiB.',
     plant: ({ isTaskDone }) => ({
       isTaskDone: (event, data) => isTaskDone(event, data) && event.data.length < 65_536,
     }),
   },
-  'as-client.unknown-values': wire('A task with an outcome that it does not know is open.', {
-    got: 'success_at_second_try',
-    reads: { status: 'running' },
-  }),
+  'as-client.unknown-values': reads(
+    { status: 'running' },
+    'A task with an outcome that it does not know is open.',
+    'success_at_second_try',
+  ),
   'as-client.pieces': {
     fault: 'It decodes each piece of the stream for itself.',
     plant: () => ({
@@ -207,9 +180,11 @@ export const CLIENT_CONTROLS: Readonly<Record<string, ClientControl>> = {
     fault: 'It ignores that events were deleted.',
     plant: () => ({ minds: () => false }),
   },
-  'as-client.resumes': wire('It opens the stream again without `Last-Event-ID`.', {
-    headers: { 'last-event-id': undefined },
-  }),
+  'as-client.resumes': changesHeader(
+    '',
+    'last-event-id',
+    'It opens the stream again without `Last-Event-ID`.',
+  ),
   'as-client.repeats': {
     fault: 'It prints the result for each of its events.',
     plant: () => ({ printed: (events, ended) => (events.length > 0 ? events : [ended]) }),
@@ -230,32 +205,14 @@ export const CLIENT_CONTROLS: Readonly<Record<string, ClientControl>> = {
     fault: 'It ends when the stream of the output is cut.',
     plant: ({ end }) => ({ onCut: end }),
   },
-  'as-client.answers-again': wire('It takes a lost response to an answer for a good one.', {
-    on: 'answer',
-    got: 0,
-    sees: 200,
-  }),
-  'as-client.answers-once': wire('It repeats an answer that was refused.', {
-    on: 'answer',
-    got: 422,
-    sees: 500,
-  }),
-  'as-client.outage': wire('It ends when its stream can’t be opened.', {
-    on: 'events',
-    got: 0,
-    after: 'ends',
-  }),
-  'as-client.cancels': wire('It cancels with a call that there is not.', {
-    on: 'cancel',
-    change: changePath((path) => path.replace('/cancel', '/abort')),
-  }),
-  'as-client.cancels-again': wire('It gives up a cancellation that got 503.', {
-    on: 'cancel',
-    got: 503,
-    sees: 400,
-  }),
-  'as-client.cancels-once': wire('It repeats a cancellation of a task that has ended.', {
-    got: 'task_terminal',
-    sees: 500,
-  }),
+  'as-client.answers-again': sees(200, 'answer', 0, 'It takes a lost response to an answer for a good one.'),
+  'as-client.answers-once': sees(500, 'answer', 422, 'It repeats an answer that was refused.'),
+  'as-client.outage': ends('events', 0, 'It ends when its stream can’t be opened.'),
+  'as-client.cancels': changesPath(
+    'cancel',
+    (path) => `${path}s`,
+    'It cancels with a call that there is not.',
+  ),
+  'as-client.cancels-again': sees(400, 'cancel', 503, 'It gives up a cancellation that got 503.'),
+  'as-client.cancels-once': sees(500, 'cancel', 400, 'It repeats a cancellation of a task that has ended.'),
 };

@@ -48,24 +48,12 @@ export function requireFailure(trial: Trial, what: string): void {
   requireThat(!isResult(trial.output, trial), `${what}, and the client printed a result.`);
 }
 
-/** The streams of its session, or of its task, that the client opened; not scored where there are none. */
-export function streamsOf({ gateway }: Trial): readonly Received[] {
+/** The streams that the client opened: of its session, else of its task's output, or those of one kind. */
+export function streamsOf({ gateway }: Trial, kind?: 'events' | 'stream'): readonly Received[] {
   const [events, outputs] = [gateway.calls('events'), gateway.calls('stream')];
-  if (events.length + outputs.length === 0) throw new NotScored('The client opens no stream.');
-  return events.length > 0 ? events : outputs;
-}
-
-/** The streams of its session alone. */
-export function sessionStreamsOf({ gateway }: Trial): readonly Received[] {
-  const events = gateway.calls('events');
-  if (events.length === 0) throw new NotScored('The client opens no stream of its session.');
-  return events;
-}
-
-/** The streams of the task's output. */
-export function outputStreamsOf({ gateway }: Trial): readonly Received[] {
-  const streams = gateway.calls('stream');
-  if (streams.length === 0) throw new NotScored('The client does not follow the output of its task.');
+  const streams = kind ? gateway.calls(kind) : events.length > 0 ? events : outputs;
+  const of = { events: ' of its session', stream: ' of the output of its task' };
+  if (streams.length === 0) throw new NotScored(`The client opens no stream${kind ? of[kind] : ''}.`);
   return streams;
 }
 

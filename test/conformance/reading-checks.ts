@@ -1,5 +1,5 @@
 /** The checks of clients that read the output of their tasks, and answer questions. */
-import { outputStreamsOf, requireEnd, requireResumed, requireSuccess } from './ends-of-trials.ts';
+import { requireEnd, requireResumed, requireSuccess, streamsOf } from './ends-of-trials.ts';
 import { NotScored, printValue, requireEqual, requireThat } from './findings.ts';
 import type { Received } from './trial-gateway.ts';
 import type { ClientCheck, Trial } from './trials-of-clients.ts';
@@ -25,17 +25,17 @@ function requireShownOnce({ printed, texts }: Trial): void {
 export const READING_CHECKS: Readonly<Record<string, ClientCheck>> = {
   'as-client.output-resumes'(look) {
     const trial = look('cutInside');
-    requireResumed(trial, outputStreamsOf(trial));
+    requireResumed(trial, streamsOf(trial, 'stream'));
   },
   'as-client.output-once'(look) {
     for (const trial of [look('allAgain'), look('cutInside')]) {
-      outputStreamsOf(trial);
+      streamsOf(trial, 'stream');
       requireShownOnce(trial);
     }
   },
   'as-client.output-end'(look) {
     const trial = look('cutOwn');
-    outputStreamsOf(trial);
+    streamsOf(trial, 'stream');
     requireSuccess(trial);
   },
   'as-client.answers-again'(look) {

@@ -25,6 +25,8 @@ export type Received = {
   readonly atMs: number;
   /** What the gateway responded; 0 before it has, and where the connection was cut. */
   status: number;
+  /** When that was over. */
+  endMs: number;
 };
 
 export type Reply = {
@@ -173,6 +175,7 @@ export function createTrialGateway({ auth, push, host = '127.0.0.1', ...options 
       const call = await receive(request);
       received.push(call);
       const reply = await answer(call, response).catch(() => void response.destroy());
+      call.endMs = performance.now();
       const { pathname } = call.url;
       exchanges.push(describeExchange(`${call.method} ${pathname}`, call.status, reply?.body, call.body));
     } catch {
@@ -199,6 +202,8 @@ export function createTrialGateway({ auth, push, host = '127.0.0.1', ...options 
       return { status: response.status, body: text === '' ? {} : JSON.parse(text) };
     },
     async listen() {
+      // What is loaded for that is not the subject's time.
+      await (await simulator()).clock.advance(0);
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject).listen(port, host, () => resolve());
       });
@@ -220,7 +225,7 @@ export function createTrialGateway({ auth, push, host = '127.0.0.1', ...options 
 }
 
 /** Moves a simulator's time by what has passed, until the signal fires. */
-export async function moveTime({ clock }: Simulator, signal: AbortSignal): Promise<void> {
+async function moveTime({ clock }: Simulator, signal: AbortSignal): Promise<void> {
   for (let lastMs = performance.now(); !signal.aborted; ) {
     const nowMs = performance.now();
     await clock.advance((nowMs - lastMs) / 1_000);
@@ -250,6 +255,7 @@ async function receive(request: IncomingMessage): Promise<Received> {
     secret: body.auth ?? url.searchParams.get('auth') ?? bearer,
     atMs: performance.now(),
     status: 0,
+    endMs: Infinity,
   };
 }
 

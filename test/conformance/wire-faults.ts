@@ -24,27 +24,10 @@ export type SendCall = (call: PartyCall) => Promise<PartyAnswer>;
 
 /** The parts of a party that stand at the wire. */
 export type WireParts = { readonly send: SendCall; readonly end: () => void };
+type WirePlant = (parts: WireParts) => { readonly send: SendCall };
 
-export type WireFault = {
-  /** The operation whose calls it changes; without it, all. */
-  readonly on?: string;
-  /** Only calls whose response has this status, or this text as its code, its `error_info` or its outcome. */
-  readonly got?: number | string | false;
-  /** The calls are not made, and seem to succeed. */
-  readonly isDropped?: true;
-  /** Fields of the body, and headers, that are sent otherwise; undefined leaves one out. */
-  readonly sends?: Fields;
-  readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** Any other change of the call. */
-  readonly change?: (call: PartyCall) => PartyCall;
-  /** The status and the fields of the response that the party reads. */
-  readonly sees?: number;
-  readonly reads?: Fields;
-  /** It reads no `Retry-After`. */
-  readonly isHurried?: true;
-  /** It gets no response and waits, or it ends itself. */
-  readonly after?: 'hangs' | 'ends';
-};
+/** A control of a party: its fault in words, and where it is planted. */
+export type WireControl = { readonly fault: string; readonly plant: WirePlant };
 
 const NO_ANSWER: PartyAnswer = { status: 0, body: {}, headers: new Headers() };
 
@@ -71,45 +54,85 @@ export function createSendCall(url: string | undefined, signal: AbortSignal): Se
   };
 }
 
-/** Plants a fault on the wire of a party. */
-export function onWire(fault: WireFault): (parts: WireParts) => { readonly send: SendCall } {
-  const { on, got, isDropped, sends, headers, change = (call) => call, sees, reads, isHurried } = fault;
-  return ({ send, end }) => ({
-    async send(call) {
-      if (on !== undefined && call.operation !== on) return send(call);
-      if (isDropped) return { ...NO_ANSWER, status: 200 };
-      const answer = await send(
-        change({
-          ...call,
-          headers: leaveOut({ ...call.headers, ...headers }) as Record<string, string>,
-          ...(call.body && { body: leaveOut({ ...call.body, ...sends }) }),
-        }),
-      );
-      if (got !== undefined && !isGot(answer, got)) return answer;
-      if (fault.after === 'hangs') return new Promise(() => {});
-      if (fault.after === 'ends') end();
-      const { code, ...body } = answer.body;
-      const kept = [...answer.headers].filter(([name]) => !isHurried || name !== 'retry-after');
-      return {
-        ...answer,
-        status: sees ?? answer.status,
-        headers: new Headers(kept),
-        body: { ...body, ...(sees === undefined && { code }), ...reads },
-      };
-    },
+/** Has the calls of an operation, or all with an empty name, go another way. */
+export function onWire(
+  on: string,
+  alter: (call: PartyCall, parts: WireParts) => Promise<PartyAnswer>,
+): WirePlant {
+  return (parts) => ({
+    send: (call) => (on === '' || call.operation === on ? alter(call, parts) : parts.send(call)),
   });
 }
 
-/** A control of a party: a fault on its wire, in words and as data. */
-export function plantOnWire(fault: string, planted: WireFault) {
-  return { fault, plant: onWire(planted) };
+/** Calls of the operation are sent otherwise. */
+export function changes(on: string, change: (call: PartyCall) => PartyCall, fault: string): WireControl {
+  return { fault, plant: onWire(on, (call, { send }) => send(change(call))) };
 }
 
-function isGot({ status, body, headers }: PartyAnswer, got: number | string | false): boolean {
+/** The body as a form; the body behind a byte-order mark. */
+export const asForm = (call: PartyCall): PartyCall => ({ ...call, text: 'form=1' });
+export const withMark = (call: PartyCall): PartyCall => ({
+  ...call,
+  text: `\uFEFF${JSON.stringify(call.body)}`,
+});
+
+/** Fields of the body are sent otherwise; undefined leaves one out. */
+export function sends(on: string, fields: Fields, fault: string): WireControl {
+  return changes(on, (call) => ({ ...call, body: { ...call.body, ...fields } }), fault);
+}
+
+/** The calls are not made, and seem to succeed. */
+export function drops(on: string, fault: string): WireControl {
+  return { fault, plant: onWire(on, async () => ({ ...NO_ANSWER, status: 200 })) };
+}
+
+/**
+ * What an answer says: its status, which is 0 where there was none, or a text or `false` as its code, its
+ * `error_info`, its outcome or `accepted`.
+ */
+type Got = number | string | false;
+
+/** Answers that say this are read otherwise. */
+function answers(on: string, got: Got | undefined, alter: (answer: PartyAnswer) => PartyAnswer): WirePlant {
+  return onWire(on, async (call, { send }) => {
+    const answer = await send(call);
+    return got === undefined || isGot(answer, got) ? alter(answer) : answer;
+  });
+}
+
+/** Answers that say this are read with another status, and without a code. */
+export function sees(status: number, on: string, got: Got, fault: string): WireControl {
+  const alter = ({ body: { code: _, ...body }, ...answer }: PartyAnswer) => ({ ...answer, status, body });
+  return { fault, plant: answers(on, got, alter) };
+}
+
+/** Fields of answers, or of those that say this, are read otherwise. */
+export function reads(on: string, fields: Fields, fault: string, got?: Got): WireControl {
+  const alter = (answer: PartyAnswer) => ({ ...answer, body: { ...answer.body, ...fields } });
+  return { fault, plant: answers(on, got, alter) };
+}
+
+/** Answers with this status have no `Retry-After`. */
+export function hurries(on: string, got: Got, fault: string): WireControl {
+  const alter = ({ headers, ...answer }: PartyAnswer) => {
+    const kept = new Headers(headers);
+    kept.delete('retry-after');
+    return { ...answer, headers: kept };
+  };
+  return { fault, plant: answers(on, got, alter) };
+}
+
+/** An answer that says this ends the party. */
+export function ends(on: string, got: Got, fault: string): WireControl {
+  const plant = (parts: WireParts) =>
+    answers(on, got, (answer) => {
+      parts.end();
+      return answer;
+    })(parts);
+  return { fault, plant };
+}
+
+function isGot({ status, body, headers }: PartyAnswer, got: Got): boolean {
   const { code, error_info, accepted } = body;
   return [status, code, error_info, accepted, headers.get('task-outcome')].includes(got);
-}
-
-function leaveOut(fields: Fields): Fields {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -10,7 +10,6 @@ import { createRequireHost, type RequireHost } from '../../server/http/host-rule
 import { describeProblem, Problem } from '../../server/http/problems.ts';
 import { describeTooLarge } from '../../server/http/request/body.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../server/simulator/index.ts';
-import { moveTime } from '../conformance/trial-gateway.ts';
 
 export type ServedSimulator = {
   readonly url: string;
@@ -28,6 +27,8 @@ type Address = {
 };
 
 const WORLDS_MAX = 100;
+/** In which steps time moves. */
+const STEP_MS = 20;
 const { bodyBytesMax } = API_LIMITS;
 
 /** Starts it; rejects when it can't listen. Without a port it takes a free one. */
@@ -53,16 +54,33 @@ export async function serveSimulator(
     server.once('error', reject);
     server.listen({ host, port }, resolve);
   });
-  const stopping = new AbortController();
-  if (realTime) void moveTime(simulator, stopping.signal);
+  const stopTime = realTime ? moveTime(simulator) : () => {};
   return {
     url: `http://${host}:${(server.address() as AddressInfo).port}`,
     simulator,
     async stop() {
-      stopping.abort();
+      stopTime();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
+  };
+}
+
+/** Moves a world's time by what has passed; returns what stops that. */
+function moveTime({ clock }: Simulator): () => void {
+  let lastMs = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const move = async (): Promise<void> => {
+    const nowMs = performance.now();
+    await clock.advance((nowMs - lastMs) / 1_000);
+    lastMs = nowMs;
+    if (!isOver) timer = setTimeout(move, STEP_MS);
+  };
+  void move();
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
   };
 }
 
