@@ -15,6 +15,8 @@ type Delivery = {
   readonly atMs: number;
   /** What the agent responded to its pushes. */
   readonly statuses: number[];
+  /** How often it was pushed or claimed. */
+  times: number;
   /** When the agent took it. */
   takenMs?: number;
 };
@@ -76,7 +78,8 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
       if (operation === 'register') return { body: { ...body, max_concurrent: slotsOf(body) + 1 } };
       // So that a run sees what follows a 204.
       if (typeof body.wait !== 'number') return {};
-      return { body: { ...body, wait: Math.min(body.wait, heartbeatSeconds) } };
+      const wait = operation === 'answer' ? 0 : Math.min(body.wait, heartbeatSeconds);
+      return { body: { ...body, wait } };
     },
     tell(call, reply) {
       const { operation, body } = call;
@@ -99,7 +102,8 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
 
   function keep(task: Fields, headers = new Headers()): Delivery {
     const known = deliveries.get(task.request_id);
-    const delivery = known ?? { task, headers, atMs: performance.now(), statuses: [] };
+    const delivery = known ?? { task, headers, atMs: performance.now(), statuses: [], times: 0 };
+    delivery.times += 1;
     deliveries.set(task.request_id, delivery);
     return delivery;
   }
