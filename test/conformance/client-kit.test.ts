@@ -6,13 +6,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CLIENT_CHECKS } from './client-checks.ts';
 import { CLIENT_CONTROLS } from './client-controls.ts';
-import { REQUIREMENTS } from './requirements.ts';
+import { describeRole } from './role.suite.ts';
 import type { Run } from './run-checks.ts';
 import { type ClientRunOptions, runClientChecks } from './run-client-checks.ts';
 import { runScriptedClient, tryClientControls } from './scripted-runs.ts';
 import { startsCommand } from './started-command.ts';
-import { complaintsOf, findMisquoted, idsOf, runPage } from './tested-runs.ts';
-import { exitCodeOf, summarize } from './verdicts.ts';
+import { complaintsOf, idsOf, runPage } from './tested-runs.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const NODE = process.execPath;
@@ -97,48 +96,9 @@ describe('the client of the page', () => {
   });
 });
 
-describe.concurrent('what is no client passes nothing', () => {
-  test.each([
-    ['a command that there is not', 'there-is-no-such-command'],
-    ['one that ends', 'true'],
-    ['one that prints a success', `echo '{"status":"success","result":{"output":"done"}}'`],
-    ['one that does nothing', 'sleep 60'],
-    ['one that does not listen to signals', "trap '' INT TERM; sleep 60"],
-  ])('%s', async (_what, command) => {
-    const startedMs = performance.now();
-    const { counts, passed, applicable } = summarize((await runCommand(command, { limitMs: 500 })).verdicts);
-    expect({ passed, pass: counts.pass, error: counts.error }).toEqual({ passed: 0, pass: 0, error: 0 });
-    expect(applicable).toBe(counts.fail);
-    expect(counts.fail).toBeGreaterThan(40);
-    expect(performance.now() - startedMs).toBeLessThan(5_000);
-  });
-
-  test('and a run that is ended counts neither for nor against it', async ({ expect: wants }) => {
-    const signal = AbortSignal.timeout(300);
-    const summary = summarize((await runCommand('sleep 60', { signal })).verdicts);
-    wants([summary.counts.pass, summary.counts.fail, exitCodeOf(summary)]).toEqual([0, 0, 2]);
-  });
-});
-
-describe('every requirement of clients', () => {
-  const ours = REQUIREMENTS.filter(({ role }) => role === 'client');
-  const checked = Object.keys(CLIENT_CHECKS).sort();
-
-  test('has a check, or a reason why there is none, and never both', ({ expect: wants }) => {
-    const scored = ours.filter(({ not_scored }) => not_scored === undefined).map(({ id }) => id);
-    wants(checked).toEqual(scored.sort());
-  });
-
-  test('that is checked has a control', ({ expect: wants }) => {
-    wants(Object.keys(CLIENT_CONTROLS).sort()).toEqual(checked);
-  });
-
-  test('stands in the documents as it is quoted', ({ expect: wants }) => {
-    wants(findMisquoted(ours)).toEqual([]);
-  });
-
+describe('a small client', () => {
   test(
-    'a small one with a stream, and one that polls',
+    'conforms with a stream, and when it polls',
     async ({ expect: wants }) => {
       const run = await runScriptedClient();
       wants(complaintsOf(run)).toEqual([]);
@@ -150,15 +110,14 @@ describe('every requirement of clients', () => {
     },
     LIMIT_MS,
   );
+});
 
-  test(
-    'is failed by its control',
-    async ({ expect: wants }) => {
-      const found = await tryClientControls(false);
-      const missed = [...found].filter(([id, ids]) => !ids.includes(id)).map(([id]) => id);
-      console.log(`figure: conformance-client-controls ${found.size}`);
-      wants(missed).toEqual([]);
-    },
-    LIMIT_MS,
-  );
+describeRole({
+  role: 'client',
+  runCommand,
+  checks: CLIENT_CHECKS,
+  controls: CLIENT_CONTROLS,
+  tryControls: () => tryClientControls(false),
+  others: ["trap '' INT TERM; sleep 60", `echo '{"status":"success","result":{"output":"done"}}'`],
+  failMin: 40,
 });

@@ -24,7 +24,7 @@ const CLIENT_LONG_MS = 600;
 const TRIALS_AT_ONCE = 20;
 
 /** The checks that found a fault, by the requirement whose control planted it. */
-type Found = ReadonlyMap<string, readonly string[]>;
+export type Found = ReadonlyMap<string, readonly string[]>;
 
 /** Runs the checks whose ids begin so on the agent with a fault; of one without, leave it out. */
 export function runScripted(plant: Plant = () => ({}), isPull = false, only = ''): Promise<Run> {
