@@ -205,8 +205,13 @@ export const CLIENT_CONTROLS: Readonly<Record<string, ClientControl>> = {
     fault: 'It ends when the stream of the output is cut.',
     plant: ({ end }) => ({ onCut: end }),
   },
-  'as-client.answers-again': sees(200, 'answer', 0, 'It takes a lost response to an answer for a good one.'),
-  'as-client.answers-once': sees(500, 'answer', 422, 'It repeats an answer that was refused.'),
+  'as-client.output-answers-again': sees(
+    200,
+    'answer',
+    0,
+    'It takes a lost response to an answer for a good one.',
+  ),
+  'as-client.output-answers-once': sees(500, 'answer', 422, 'It repeats an answer that was refused.'),
   'as-client.outage': ends('events', 0, 'It ends when its stream can’t be opened.'),
   'as-client.cancels': changesPath(
     'cancel',

@@ -38,7 +38,7 @@ const OF_STREAMS = [
   'as-client.cut-event',
 ];
 const OF_OUTPUTS = ['as-client.output-resumes', 'as-client.output-end', 'as-client.output-once'];
-const OF_ANSWERS = ['as-client.answers-again', 'as-client.answers-once'];
+const OF_ANSWERS = ['as-client.output-answers-again', 'as-client.output-answers-once'];
 /** Of clients that follow their task's own stream, and show no piece. */
 const OF_OTHERS = [...OF_SESSIONS, 'as-client.output-once', ...OF_ANSWERS, ...NEVER];
 
@@ -59,7 +59,6 @@ describe.concurrent('a client that conforms', () => {
     ['an example with the SDK', `sdk/examples/client.js ${ARGUMENTS}`, OF_OTHERS],
     ['task-gateway run', `sdk/bin/task-gateway.js ${RUN}`, OF_OTHERS],
     ['runTask of the SDK', 'test/conformance/running-client.ts', [...OF_OUTPUTS, ...OF_ANSWERS, ...NEVER]],
-    ['the same, which answers', 'test/conformance/running-client.ts answers', [...OF_SESSIONS, ...NEVER]],
   ])(
     '%s',
     async (_what, command, unscored) => {
@@ -67,6 +66,16 @@ describe.concurrent('a client that conforms', () => {
       console.log(`figure: conformance-client-seconds ${run.seconds.toFixed(1)}`);
       expect(complaintsOf(run)).toEqual([]);
       expect(idsOf(run, 'not_scored').toSorted()).toEqual(unscored.toSorted());
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'the same, where it shows the output and answers',
+    async ({ expect: wants }) => {
+      const command = `${NODE} ${join(import.meta.dirname, 'running-client.ts')} answers`;
+      const run = await runCommand(command, { limitMs: LIMIT_MS / 4, only: 'as-client.output-' });
+      wants(idsOf(run, 'pass').toSorted()).toEqual([...OF_OUTPUTS, ...OF_ANSWERS].toSorted());
     },
     LIMIT_MS,
   );

@@ -38,14 +38,14 @@ export const READING_CHECKS: Readonly<Record<string, ClientCheck>> = {
     streamsOf(trial, 'stream');
     requireSuccess(trial);
   },
-  'as-client.answers-again'(look) {
+  'as-client.output-answers-again'(look) {
     const trial = look('asked');
     const [first, ...again] = answersOf(trial);
     requireThat(again.length > 0, 'An answer that got no response was not repeated.');
     for (const { body } of again) requireEqual(body, first?.body, 'The repeated answer');
     requireSuccess(trial);
   },
-  'as-client.answers-once'(look) {
+  'as-client.output-answers-once'(look) {
     const [late, vain] = [look('askedLate'), look('askedInVain')];
     for (const { length } of [answersOf(late), answersOf(vain)])
       requireThat(length === 1, `An answer that was refused was sent ${length} times.`);
