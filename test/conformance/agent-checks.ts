@@ -2,6 +2,7 @@
 
 import type { Stage } from './agent-stage.ts';
 import {
+  Finding,
   isFields,
   isJsonObject,
   isUtf8,
@@ -10,8 +11,8 @@ import {
   requireEqual,
   requireThat,
 } from './findings.ts';
-import type { Received } from './played-server.ts';
 import { PUSH_CHECKS } from './push-checks.ts';
+import type { Received } from './trial-gateway.ts';
 import type { AgentCheck, Look, ScenarioName, Seen } from './trials-of-agents.ts';
 import { WRITING_CHECKS } from './writing-checks.ts';
 
@@ -24,10 +25,11 @@ const INTERVALS_MAX = 2;
 /** How long a call that was on its way may still name a task. */
 const UNDER_WAY_MS = 500;
 
-/** The calls of the agent; a check of all of them needs an agent that has made some. */
+/** The calls of the agent, from its begin to its end. */
 function allCalls(stage: Stage, look: Look): readonly Received[] {
   look('begun');
-  return stage.gateway.received.filter(({ operation }) => operation !== '');
+  haveSeen(look, 'stopped');
+  return stage.gateway.received.filter(({ url }) => url.pathname.startsWith('/api/agent/'));
 }
 
 /** The same request, whatever carries the secret. */
@@ -63,11 +65,14 @@ function requireRequestIds(stage: Stage, calls: readonly Received[]): void {
     throw new NotScored('The agent sends no `request_ids`: the gateway relies on its own records.');
   for (const { operation, body, atMs } of naming)
     for (const id of body.request_ids as unknown[]) {
-      requireThat(stage.gateway.hasTask(id), `A ${operation} names ${printValue(id)}, which it never got.`);
-      const ended = stage
+      requireThat(
+        stage.gateway.deliveries.has(id),
+        `A ${operation} names ${printValue(id)}, which it never got.`,
+      );
+      const ended = stage.gateway
         .calls('result')
         .find((call) => call.body.request_id === id && call.body.status !== 'running' && call.status === 200);
-      const isOld = ended !== undefined && ended.atMs < atMs - UNDER_WAY_MS;
+      const isOld = ended !== undefined && ended.endMs < atMs - UNDER_WAY_MS;
       requireThat(!isOld, `A ${operation} names a task whose end the agent has reported.`);
     }
 }
@@ -75,13 +80,13 @@ function requireRequestIds(stage: Stage, calls: readonly Received[]): void {
 /** Whether a heartbeat while the agent worked on its first task named it. */
 function requireNamed(stage: Stage, look: Look): void {
   const { task, report } = look('begun');
-  const fromMs = Number(stage.handed.get(task.request_id)) + stage.quietMs / 5;
-  const between = stage
+  const fromMs = Number(stage.handed.get(task)) + stage.quietMs / 5;
+  const between = stage.gateway
     .calls('heartbeat')
     .filter(({ atMs, body }) => atMs > fromMs && atMs < report.atMs && Array.isArray(body.request_ids));
   for (const { body } of between)
     requireThat(
-      (body.request_ids as unknown[]).includes(task.request_id),
+      (body.request_ids as unknown[]).includes(task),
       'A heartbeat during the work on a task does not name it in `request_ids`.',
     );
 }
@@ -155,8 +160,8 @@ export const AGENT_CHECKS: Readonly<Record<string, AgentCheck>> = {
     for (const call of allCalls(stage, look)) if (call.operation === 'result') requireResult(call);
   },
   'as-agent.interval'(stage, look) {
-    look('begun');
-    const times = stage.calls('heartbeat').map(({ atMs }) => atMs);
+    const heartbeats = allCalls(stage, look).filter(({ operation }) => operation === 'heartbeat');
+    const times = heartbeats.map(({ atMs }) => atMs);
     const gaps = times.slice(1).map((atMs, index) => atMs - Number(times[index]));
     const middle = gaps.toSorted((a, b) => a - b)[Math.floor(gaps.length / 2)];
     requireThat(
@@ -167,7 +172,9 @@ export const AGENT_CHECKS: Readonly<Record<string, AgentCheck>> = {
   'as-agent.heartbeat-404': (_stage, look) => void look('forgotten'),
   'as-agent.claims-again'(stage, look) {
     look('begun');
-    if (stage.calls('claim').length === 0) throw new NotScored('The agent claims nothing: it gets pushes.');
+    if (stage.gateway.calls('claim').length === 0)
+      throw new NotScored('The agent claims nothing: it gets pushes.');
+    haveSeen(look, 'repeated', 'cancelled');
     // Those of the first process, which did all that comes before its restart.
     const claims = stage.gateway.received
       .slice(0, stage.starts[1])
@@ -182,7 +189,9 @@ export const AGENT_CHECKS: Readonly<Record<string, AgentCheck>> = {
     requireThat(agent_id !== '.' && agent_id !== '..', '`agent_id` must not be `.` or `..`.');
   },
   'as-agent.after-restart'(_stage, look) {
-    const { report } = look('restarted');
+    const { report, areNamed } = look('restarted');
+    if (report === undefined && !areNamed)
+      throw new NotScored('The agent registers without `request_ids`: the gateway gives it no task again.');
     requireThat(
       report !== undefined,
       'The task in hand when the agent was killed was never reported, though it came again.',
@@ -193,12 +202,14 @@ export const AGENT_CHECKS: Readonly<Record<string, AgentCheck>> = {
     requireNamed(stage, look);
   },
   'as-agent.registration'(stage, look) {
-    const calls = allCalls(stage, look);
-    for (const { operation, body, token, atMs } of calls) {
+    const { tokens } = stage.gateway;
+    for (const { operation, body, atMs } of allCalls(stage, look)) {
       if (operation !== 'heartbeat' && operation !== 'unregister') continue;
-      const former = calls.filter((one) => one.atMs < atMs && one.atMs > atMs - UNDER_WAY_MS);
+      const latest = tokens.filter(
+        (one, index) => one.atMs <= atMs && (tokens[index + 1]?.atMs ?? atMs) > atMs - UNDER_WAY_MS,
+      );
       requireThat(
-        [token, ...former.map((one) => one.token)].includes(String(body.registration)),
+        latest.some(({ token }) => token === body.registration),
         `\`registration\` of a ${operation} is ${printValue(body.registration)}: send the latest token.`,
       );
     }
@@ -288,6 +299,16 @@ export const AGENT_CHECKS: Readonly<Record<string, AgentCheck>> = {
     );
   },
 };
+
+/** Scenarios are played; what came of them is a matter of other checks. */
+function haveSeen(look: Look, ...names: readonly ScenarioName[]): void {
+  for (const name of names)
+    try {
+      look(name);
+    } catch (error) {
+      if (!(error instanceof Finding || error instanceof NotScored)) throw error;
+    }
+}
 
 function lookIfPlayed<Name extends ScenarioName>(look: Look, name: Name): Seen<Name> | undefined {
   try {

@@ -3,18 +3,17 @@
  * control, and finds the fault that it plants.
  */
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { findFreePort } from '../harness/free-port.ts';
 import { AGENT_CHECKS } from './agent-checks.ts';
 import { AGENT_CONTROLS } from './agent-controls.ts';
 import type { AgentRunOptions } from './agent-stage.ts';
-import { REQUIREMENTS } from './requirements.ts';
+import { describeRole } from './role.suite.ts';
 import { runAgentChecks } from './run-agent-checks.ts';
 import type { Run } from './run-checks.ts';
 import { runScripted, tryAgentControls } from './scripted-runs.ts';
 import { startsCommand } from './started-command.ts';
-import { complaintsOf, findMisquoted, idsOf, runPage } from './tested-runs.ts';
-import { exitCodeOf, summarize } from './verdicts.ts';
+import { complaintsOf, idsOf, runPage } from './tested-runs.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const NODE = process.execPath;
@@ -87,53 +86,12 @@ describe.concurrent('an agent that conforms', () => {
   );
 });
 
-describe.concurrent('what is no agent passes nothing', () => {
-  test.each([
-    ['a command that there is not', 'there-is-no-such-command'],
-    ['one that ends', 'true'],
-    ['one that does nothing', 'sleep 60'],
-    ['one that does not listen to SIGTERM', "trap '' TERM; sleep 60"],
-  ])('%s', async (_what, command) => {
-    const startedMs = performance.now();
-    const { counts, passed, applicable } = summarize((await runCommand(command, { limitMs: 500 })).verdicts);
-    expect({ passed, pass: counts.pass, error: counts.error }).toEqual({ passed: 0, pass: 0, error: 0 });
-    expect(applicable).toBe(counts.fail);
-    expect(counts.fail).toBeGreaterThan(25);
-    expect(performance.now() - startedMs).toBeLessThan(5_000);
-  });
-
-  test('and a run that is ended counts neither for nor against it', async ({ expect: wants }) => {
-    const signal = AbortSignal.timeout(300);
-    const summary = summarize((await runCommand('sleep 60', { signal })).verdicts);
-    wants([summary.counts.pass, summary.counts.fail, exitCodeOf(summary)]).toEqual([0, 0, 2]);
-  });
-});
-
-describe.concurrent('every requirement of agents', () => {
-  const ours = REQUIREMENTS.filter(({ role }) => role === 'agent');
-  const checked = Object.keys(AGENT_CHECKS).sort();
-
-  test('has a check, or a reason why there is none, and never both', ({ expect: wants }) => {
-    const scored = ours.filter(({ not_scored }) => not_scored === undefined).map(({ id }) => id);
-    wants(checked).toEqual(scored.sort());
-  });
-
-  test('that is checked has a control', ({ expect: wants }) => {
-    wants(Object.keys(AGENT_CONTROLS).sort()).toEqual(checked);
-  });
-
-  test('stands in the documents as it is quoted', ({ expect: wants }) => {
-    wants(findMisquoted(ours)).toEqual([]);
-  });
-
-  test(
-    'is failed by its control',
-    async ({ expect: wants }) => {
-      const found = await tryAgentControls();
-      const missed = [...found].filter(([id, ids]) => !ids.includes(id)).map(([id]) => id);
-      console.log(`figure: conformance-agent-controls ${found.size}`);
-      wants(missed).toEqual([]);
-    },
-    LIMIT_MS,
-  );
+describeRole({
+  role: 'agent',
+  runCommand,
+  checks: AGENT_CHECKS,
+  controls: AGENT_CONTROLS,
+  tryControls: () => tryAgentControls(false),
+  others: ["trap '' TERM; sleep 60"],
+  failMin: 25,
 });

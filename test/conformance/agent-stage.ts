@@ -1,13 +1,14 @@
 /**
- * What every scenario with an agent works with: the gateway that the kit plays, the process of the agent, and
- * the ways to wait for what it does. Scenarios are played one after the other on one agent.
+ * What every scenario with an agent works with: the gateway of the trial, the process of the agent, and the
+ * ways to wait for what it does. Scenarios are played one after the other on one agent.
  */
 import { randomBytes } from 'node:crypto';
+import { type AgentGateway, createAgentGateway, isTaken } from './agent-gateway.ts';
 import { type Fields, Finding, requireThat } from './findings.ts';
-import { createPlayedGateway, type PlayedGateway, type PlayedTask } from './played-gateway.ts';
-import type { Received } from './played-server.ts';
 import type { Requirement } from './requirements.ts';
-import type { StartedCommand, Starter } from './started-command.ts';
+import { type StartedCommand, type Starter, tellPrinted } from './started-command.ts';
+import type { Received } from './trial-gateway.ts';
+import { pause } from './trial-streams.ts';
 
 export type AgentRunOptions = {
   readonly starter: Starter;
@@ -34,7 +35,7 @@ export type AgentRunOptions = {
 };
 
 export type Stage = {
-  readonly gateway: PlayedGateway;
+  readonly gateway: AgentGateway;
   readonly prefix: string;
   readonly isCommand: boolean;
   readonly limitMs: number;
@@ -55,12 +56,12 @@ export type Stage = {
   /** As `find`, but what is not found is a finding that names it. */
   until<T>(what: string, find: () => T | undefined): Promise<T>;
   pause(ms: number): Promise<void>;
-  /** Hands a task to the agent, once more if it is busy. Resolves once it is at work or has done it. */
-  hand(task?: PlayedTask): Promise<PlayedTask>;
-  /** The calls of one operation, from the given index of all calls on. */
-  calls(operation: string, from?: number): readonly Received[];
+  /** Submits a task for the agent. Resolves with its id, once the agent is at work or has done it. */
+  hand(): Promise<string>;
   /** The reports that end the task. */
-  finals(task: PlayedTask): readonly Received[];
+  finals(request_id: string): readonly Received[];
+  /** Ends what a scenario leaves behind: open tasks, and what it changed on the wire. */
+  clear(): Promise<void>;
   /** Kills the agent, if the kit started it: the next `begin` starts another process. */
   end(): Promise<void>;
   close(): Promise<void>;
@@ -69,8 +70,6 @@ export type Stage = {
 const POLL_MS = 15;
 /** How soon most agents respond to a push; another one may hold it until the work is done. */
 const PUSH_ANSWER_MS = 400;
-/** How soon a busy agent is asked again. */
-const AGAIN_MS = 100;
 /** How long a process that was killed may take to be over. */
 const END_MS = 3_000;
 const DEFAULT_PAYLOAD = {
@@ -85,9 +84,10 @@ export function createStage(options: AgentRunOptions): Stage {
   const { auth = randomBytes(24).toString('hex') } = options;
   const { pushSecret = `whsec_${randomBytes(32).toString('base64')}` } = options;
   const prefix = `kit-${randomBytes(4).toString('hex')}`;
-  const gateway = createPlayedGateway({ auth, pushSecret, payload, heartbeatSeconds, prefix, ...listen });
+  const gateway = createAgentGateway({ auth, pushSecret, payload, heartbeatSeconds, prefix, ...listen });
   const handed = new Map<string, number>();
   const starts: number[] = [];
+  const submitted = new Set<string>();
   let agent: StartedCommand | undefined;
 
   const stage: Stage = {
@@ -113,7 +113,7 @@ export function createStage(options: AgentRunOptions): Stage {
         });
       }
       return stage.until('the agent registers', () => {
-        const done = stage.calls('register', runs ? 0 : from).filter(({ status }) => status === 200);
+        const done = gateway.calls('register', runs ? 0 : from).filter(({ status }) => status === 200);
         return gateway.agent() && done.at(-1);
       });
     },
@@ -130,7 +130,7 @@ export function createStage(options: AgentRunOptions): Stage {
     async until(what, find) {
       const found = await stage.find(find);
       if (found !== undefined) return found;
-      const printed = agent?.printed() ? ` It printed: ${agent.printed()}` : '';
+      const printed = tellPrinted(agent?.printed() ?? '');
       if (stage.isOver()) {
         const exit = agent?.exitCode() ?? null;
         throw new Finding(
@@ -141,69 +141,52 @@ export function createStage(options: AgentRunOptions): Stage {
     },
     async pause(ms) {
       signal?.throwIfAborted();
-      await new Promise((resolve) => setTimeout(resolve, ms));
+      await pause(ms);
       signal?.throwIfAborted();
     },
-    async hand(task = gateway.createTask()) {
-      const endMs = performance.now() + limitMs;
-      for (;;) {
-        const status = await handOnce(stage, task);
-        if (!isBusy(status)) {
-          requireThat(isTaken(status), `The agent responded ${status} to a push, and must take the task.`);
-          handed.set(task.request_id, performance.now());
-          return task;
-        }
-        requireThat(
-          performance.now() < endMs,
-          `The agent was busy for ${limitMs / 1_000} s (${status}), and had no task.`,
-        );
-        await stage.pause(AGAIN_MS);
-      }
+    async hand() {
+      const request_id = await gateway.submit();
+      submitted.add(request_id);
+      await stage.until('the agent takes a task', () => {
+        const delivery = gateway.deliveries.get(request_id);
+        if (!delivery) return undefined;
+        const status = delivery.statuses.at(-1);
+        const isRefused = status !== undefined && status !== 0 && !isBusy(status) && !isTaken(status);
+        requireThat(!isRefused, `The agent responded ${status} to a push, and must take the task.`);
+        const isHeld = status === undefined && performance.now() > delivery.atMs + PUSH_ANSWER_MS;
+        return delivery.takenMs !== undefined || isHeld || undefined;
+      });
+      handed.set(request_id, performance.now());
+      return request_id;
     },
-    calls: (operation, from = 0) =>
-      gateway.received.slice(from).filter((call) => call.operation === operation),
-    finals: ({ request_id }) =>
-      stage
+    finals: (request_id) =>
+      gateway
         .calls('result')
         .filter(
           ({ body }) =>
             body.request_id === request_id && (body.status === 'success' || body.status === 'failed'),
         ),
+    async clear() {
+      gateway.divert();
+      gateway.changePushes();
+      for (const request_id of submitted) await gateway.cancel(request_id);
+      submitted.clear();
+    },
     async end() {
       if (!starter.isCommand) return;
       stage.signal('SIGKILL');
       await stage.find(() => undefined, END_MS);
-      gateway.forget();
+      await gateway.forget();
     },
     async close() {
       agent?.signal('SIGKILL');
-      await gateway.stopListening();
+      await gateway.close();
     },
   };
   return stage;
 }
 
-/** Whether a status of a push says that the task is taken; undefined: the agent has not responded yet. */
-export function isTaken(status: number | undefined): boolean {
-  return status === undefined || status === 409 || (status >= 200 && status < 300);
-}
-
 /** Whether a status of a push says that the agent is busy. */
-export function isBusy(status: number | undefined): boolean {
+export function isBusy(status: number): boolean {
   return status === 429 || status === 503;
-}
-
-/** Resolves to the status of the push, or undefined where the agent does not respond soon. */
-async function handOnce(stage: Stage, task: PlayedTask): Promise<number | undefined> {
-  const { gateway } = stage;
-  let status: number | undefined;
-  void gateway.deliver(task).then((seen) => {
-    status = seen;
-  });
-  if (!gateway.isPull()) return stage.find(() => status, PUSH_ANSWER_MS);
-  try {
-    return await stage.until('the agent claims a task', () => status);
-  } finally {
-    gateway.withdraw(task);
-  }
 }

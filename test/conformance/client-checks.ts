@@ -1,5 +1,6 @@
 /** The checks of clients: each looks at what the trials have seen. */
 
+import { CLIENT_SCENARIOS, type ClientScenarioName, ELSEWHERE } from './client-scenarios.ts';
 import {
   requireFailure,
   requirePause,
@@ -17,13 +18,9 @@ import {
   requireEqual,
   requireThat,
 } from './findings.ts';
-import { ELSEWHERE } from './gateway-of-clients.ts';
-import type { Received } from './played-server.ts';
-import { CLIENT_SCENARIOS, type ClientScenarioName, type Trial } from './trials-of-clients.ts';
-
-export type LookAtTrial = (name: ClientScenarioName) => Trial;
-/** Throws what the trial threw that it looks at, or what `findings.ts` describes. */
-export type ClientCheck = (look: LookAtTrial) => void;
+import { READING_CHECKS } from './reading-checks.ts';
+import type { Received } from './trial-gateway.ts';
+import type { ClientCheck, LookAtTrial, Trial } from './trials-of-clients.ts';
 
 const NAMES = Object.keys(CLIENT_SCENARIOS) as ClientScenarioName[];
 const NO_POLLS = 'The client does not ask for its task.';
@@ -80,6 +77,9 @@ function isAstray({ operation, url, headers, body }: Received, secret: string): 
   return JSON.stringify(places).includes(secret);
 }
 
+/** The streams were opened again behind what the client has. */
+const requireResumedStream = (trial: Trial): void => requireResumed(trial, streamsOf(trial));
+
 /** Whether a client that is redirected calls the other host with the secret. */
 function isLed({ url, secret }: Received): boolean {
   return url.pathname === ELSEWHERE && secret !== undefined;
@@ -96,6 +96,7 @@ function cancellationsOf(trial: Trial): readonly Received[] {
 
 /** Every check, by the id of the requirement that it looks at. */
 export const CLIENT_CHECKS: Readonly<Record<string, ClientCheck>> = {
+  ...READING_CHECKS,
   'as-client.submits'(look) {
     const { gateway, task } = look('plain');
     for (const { body } of gateway.calls('submit')) {
@@ -151,20 +152,20 @@ export const CLIENT_CHECKS: Readonly<Record<string, ClientCheck>> = {
   },
   'as-client.session'(look) {
     const trial = look('plain');
-    const subscribed = streamsOf(trial).map(({ url }) => url.searchParams.get('cli_session_id'));
+    const subscribed = streamsOf(trial, 'events').map(({ url }) => url.searchParams.get('cli_session_id'));
     for (const { body } of trial.gateway.calls('submit'))
       for (const session of subscribed)
         requireEqual(session, body.cli_session_id, '`cli_session_id` of the stream');
   },
   'events.subscribe-first'(look) {
     const trial = look('plain');
-    const [stream] = streamsOf(trial);
+    const [stream] = streamsOf(trial, 'events');
     const [submission] = trial.gateway.calls('submit');
     requireThat(Number(stream?.atMs) < Number(submission?.atMs), 'The client submits before it subscribes.');
   },
   'as-client.early-event'(look) {
     const trial = look('early');
-    streamsOf(trial);
+    streamsOf(trial, 'events');
     requireSuccess(trial);
   },
   'event.done': (look) => requireSuccess(look('others')),
@@ -196,7 +197,7 @@ export const CLIENT_CHECKS: Readonly<Record<string, ClientCheck>> = {
     const repeating = allTrials(look).filter(({ gateway }) => gateway.calls('submit').length > 1);
     if (repeating.length === 0) throw new NotScored('The client repeats no submission.');
     for (const { gateway, name } of repeating)
-      requireThat(gateway.created() < 2, `In "${name}" the client created ${gateway.created()} tasks.`);
+      requireThat(gateway.created.size < 2, `In "${name}" the client created ${gateway.created.size} tasks.`);
   },
   'as-client.same-content'(look) {
     for (const { gateway } of allTrials(look))
@@ -290,11 +291,14 @@ export const CLIENT_CHECKS: Readonly<Record<string, ClientCheck>> = {
   'as-client.large': (look) => requireSuccess(look('large')),
   'as-client.unknown-values': (look) => requireSuccess(look('unknownOutcome')),
   'as-client.pieces': (look) => requireRead(look('pieces')),
-  'as-client.frames': (look) => requireResumed(look('cutInside')),
+  'as-client.frames': (look) => requireResumedStream(look('cutInside')),
   'as-client.event-types': (look) => requireRead(look('newerType')),
   'as-client.comments': (look) => requireRead(look('comments')),
-  'as-client.gap': (look) => requireRead(look('gap')),
-  'as-client.resumes': (look) => requireResumed(look('cutBehind')),
+  'as-client.gap'(look) {
+    streamsOf(look('gap'), 'events');
+    requireSuccess(look('gap'));
+  },
+  'as-client.resumes': (look) => requireResumedStream(look('cutBehind')),
   'as-client.repeats': (look) => requireRead(look('allAgain')),
   'as-client.cut-event': (look) => requireRead(look('cutOwn')),
   'as-client.outage': (look) => requireSuccess(look('outage')),

@@ -1,10 +1,12 @@
 /**
  * The negative controls of the client's role: for each check a fault that it must find, planted in a client
- * that does all that is required. Which other checks notice it too is in `CONTROLS.md`.
+ * that does all that is required, or on its wire. Which other checks notice it too is in `CONTROLS.md`.
  */
 import { createEventParser } from './event-stream.ts';
-import { type ClientAnswer, type ClientCall, type ClientPlant, isPassing } from './faultless-client.ts';
+import type { ClientPlant } from './faultless-client.ts';
 import type { Fields } from './findings.ts';
+import * as wire from './party-wire.ts';
+import { changes, drops, ends, hurries, type PartyCall, sees, sends } from './party-wire.ts';
 
 export type ClientControl = {
   /** What the client does. */
@@ -14,55 +16,48 @@ export type ClientControl = {
   readonly isPolling?: boolean;
 };
 
-/** Changes the calls of an operation. */
-function changeCalls(operation: string, change: (call: ClientCall) => ClientCall): ClientPlant {
-  return ({ send }) => ({ send: (call) => send(call.operation === operation ? change(call) : call) });
+/** A client that polls reads fields otherwise, of all tasks or of those that say this. */
+function reads(fields: Fields, fault: string, got?: string): ClientControl {
+  return { isPolling: true, ...wire.reads('get', fields, fault, got) };
 }
 
-function changeSubmission(change: (body: Fields) => Fields): ClientPlant {
-  return changeCalls('submit', (call) => ({ ...call, body: change(call.body ?? {}) }));
+/** Changes the path of calls, or one of their headers. */
+function changesPath(on: string, change: (path: string) => string, fault: string): ClientControl {
+  return changes(on, (call) => ({ ...call, path: change(call.path) }), fault);
+}
+function changesHeader(
+  on: string,
+  name: string,
+  fault: string,
+  value = (_call: PartyCall) => '',
+): ClientControl {
+  return changes(on, (call) => ({ ...call, headers: { ...call.headers, [name]: value(call) } }), fault);
 }
 
-const isCode = ({ body }: ClientAnswer, code: string): boolean => body.code === code;
+/** It continues behind the last id of which it has read a line. */
+const continueBehindHalf: ClientPlant = () => ({
+  lastId: (id, bytes) => [...bytes.matchAll(/^id: (.*)$/gm)].at(-1)?.[1] ?? id,
+});
 
-/** Calls that get this are made again, or are not, against the document. */
-function repeats(is: (answer: ClientAnswer, call: ClientCall) => boolean): ClientPlant {
-  return () => ({ isAgain: (answer, call) => isPassing(answer) || is(answer, call) });
-}
-function gives(is: (answer: ClientAnswer, call: ClientCall) => boolean): ClientPlant {
-  return () => ({ isAgain: (answer, call) => isPassing(answer) && !is(answer, call) });
-}
-
-/** Ends that have this text are successes for the client. */
-function takesForSuccess(is: (error_info: string) => boolean): ClientPlant {
-  return ({ finish }) => ({ finish: (end) => (is(String(end.error_info)) ? 0 : finish(end)) });
-}
+const SUCCESS = { status: 'success' };
+const KEY = 'idempotency-key';
+const newKey = (): string => crypto.randomUUID();
 
 /** The controls, by the requirement whose check must find the fault. */
 export const CLIENT_CONTROLS: Readonly<Record<string, ClientControl>> = {
-  'as-client.submits': {
-    fault: 'The payload is a text.',
-    plant: changeSubmission((body) => ({ ...body, payload: JSON.stringify(body.payload) })),
-  },
-  'submit.keep-auth': {
-    fault: 'A submission has the secret in its header alone.',
-    plant: changeCalls('submit', ({ body: { auth, ...body } = {}, ...call }) => ({
-      ...call,
-      body,
-      headers: { ...call.headers, authorization: `Bearer ${auth}` },
-    })),
-  },
-  'as-client.secret': {
-    fault: 'A cancellation has no secret.',
-    plant: changeCalls('cancel', (call) => ({ ...call, headers: {} })),
-  },
-  'as-client.secret-placement': {
-    fault: 'A submission has the secret in a header of its own, too.',
-    plant: changeCalls('submit', (call) => ({
-      ...call,
-      headers: { ...call.headers, 'x-debug': String(call.body?.auth) },
-    })),
-  },
+  'as-client.submits': sends('submit', { payload: '{}' }, 'The payload is a text.'),
+  'submit.keep-auth': sends(
+    'submit',
+    { auth: undefined },
+    'A submission has the secret in its header alone.',
+  ),
+  'as-client.secret': changesHeader('cancel', 'authorization', 'A cancellation has no secret.'),
+  'as-client.secret-placement': changesHeader(
+    'submit',
+    'x-debug',
+    'A submission has the secret in a header of its own, too.',
+    ({ body }) => String(body?.auth),
+  ),
   'as-client.secret-stays': {
     fault: 'It follows a redirection, with its headers.',
     plant: ({ send }) => ({
@@ -74,21 +69,9 @@ export const CLIENT_CONTROLS: Readonly<Record<string, ClientControl>> = {
       },
     }),
   },
-  'as-client.json': {
-    fault: 'A cancellation is a form.',
-    plant: ({ send, encode }) => ({
-      send: (call) => send(call.operation === 'cancel' ? { ...call, body: { cancel: 1 } } : call),
-      encode: (body) => ('cancel' in body ? Buffer.from('cancel=1') : encode(body)),
-    }),
-  },
-  'body.no-mark': {
-    fault: 'A submission begins with a byte-order mark.',
-    plant: ({ encode }) => ({ encode: (body) => Buffer.concat([Buffer.from('\uFEFF'), encode(body)]) }),
-  },
-  'as-client.session': {
-    fault: 'It subscribes to the session in capitals.',
-    plant: () => ({ subscribed: (session) => session.toUpperCase() }),
-  },
+  'as-client.json': changes('cancel', wire.asForm, 'A cancellation is a form.'),
+  'body.no-mark': changes('submit', wire.withMark, 'A submission begins with a byte-order mark.'),
+  'as-client.session': changesPath('events', (path) => `${path}-1`, 'It subscribes to another session.'),
   'events.subscribe-first': {
     fault: 'It subscribes after the submission.',
     plant: () => ({ isEarly: false }),
@@ -101,128 +84,70 @@ export const CLIENT_CONTROLS: Readonly<Record<string, ClientControl>> = {
     fault: 'It takes any event of its session for the end of its task.',
     plant: () => ({ isOwn: () => true }),
   },
-  'as-client.polls': { fault: 'It relies on its stream alone.', plant: () => ({ canPoll: false }) },
-  'as-client.polls-again': {
-    fault: 'It takes the first poll for the last.',
-    isPolling: true,
-    plant: () => ({ isTerminal: () => true }),
-  },
-  'as-client.result': {
-    fault: 'It prints no result.',
-    plant: () => ({ print: () => {} }),
-  },
-  'as-client.failed': {
-    fault: 'It takes a failure with an agent’s text for a success.',
-    plant: takesForSuccess((text) => text.startsWith('Division')),
-  },
-  'as-client.timed-out': {
-    fault: 'It takes a timeout for a success.',
-    plant: takesForSuccess((text) => text === 'timeout'),
-  },
-  'as-client.no-agent': {
-    fault: 'It takes a task without an agent for a success.',
-    plant: takesForSuccess((text) => text.includes('Agent')),
-  },
-  'as-client.opaque-id': {
-    fault: 'It puts the id into the path as it is.',
-    plant: changeCalls('get', (call) => ({ ...call, path: decodeURIComponent(call.path) })),
-  },
-  'as-client.key': {
-    fault: 'Every task has the same `Idempotency-Key`.',
-    plant: () => ({ newKey: () => 'my-task' }),
-  },
-  'as-client.one-task': {
-    fault: 'Each attempt has an `Idempotency-Key` of its own.',
-    plant: changeCalls('submit', (call) => ({
-      ...call,
-      headers: { ...call.headers, 'idempotency-key': crypto.randomUUID() },
-    })),
-  },
+  'as-client.polls': drops('get', 'It relies on its stream alone.'),
+  'as-client.polls-again': reads(SUCCESS, 'It takes the first poll for the last.'),
+  'as-client.result': reads({ result: {} }, 'It prints no result.'),
+  'as-client.failed': reads(SUCCESS, 'It takes a failure for a success.', 'Division by zero: 除以零'),
+  'as-client.timed-out': reads(SUCCESS, 'It takes a timeout for a success.', 'timeout'),
+  'as-client.no-agent': reads(SUCCESS, 'It takes a task without an agent for a success.', '无可用 Agent'),
+  'as-client.opaque-id': changesPath('get', decodeURIComponent, 'It puts the id into the path as it is.'),
+  'as-client.key': changesHeader(
+    'submit',
+    KEY,
+    'Every task has the same `Idempotency-Key`.',
+    () => 'my-task',
+  ),
+  'as-client.one-task': changesHeader(
+    'submit',
+    KEY,
+    'Each attempt has an `Idempotency-Key` of its own.',
+    newKey,
+  ),
   'as-client.same-content': {
     fault: 'A repeat has what is left of the timeout.',
     plant: (parts) => {
       let timeout = 60;
-      return changeSubmission((body) => ({ ...body, timeout: timeout-- }))(parts);
+      const change = (call: PartyCall) => ({ ...call, body: { ...call.body, timeout: timeout-- } });
+      return changes('submit', change, '').plant(parts);
     },
   },
-  'as-client.busy': {
-    fault: 'It repeats a submission at once, whatever `Retry-After` says.',
-    plant: ({ pauseMs }) => ({
-      pauseMs: (answer) => (answer.status === 503 ? 0 : pauseMs(answer)),
-    }),
-  },
-  'as-client.busy-stream': {
-    fault: 'It subscribes again at once after a 429.',
-    plant: ({ pauseMs }) => ({
-      pauseMs: (answer) => (answer.status === 429 ? 0 : pauseMs(answer)),
-    }),
-  },
-  'as-client.too-many': {
-    fault: 'It gives up a poll that got 429.',
-    plant: gives(({ status }, { operation }) => status === 429 && operation === 'get'),
-  },
+  'as-client.busy': hurries('', 503, 'It repeats a call at once, whatever `Retry-After` says.'),
+  'as-client.busy-stream': hurries('', 429, 'It subscribes again at once after a 429.'),
+  'as-client.too-many': sees(400, 'get', 429, 'It gives up a poll that got 429.'),
   'as-client.poll-pause': {
-    fault: 'It polls again at once, without `wait`.',
     isPolling: true,
+    fault: 'It polls again at once, without `wait`.',
     plant: (parts) => ({
-      ...changeCalls('get', (call) => ({ ...call, path: call.path.replace(/\?.*/, '') }))(parts),
+      ...changesPath('get', (path) => path.replace(/\?.*/, ''), '').plant(parts),
       pollMs: 0,
     }),
   },
-  'as-client.lost-response': {
-    fault: 'It gives up when a submission gets no response.',
-    plant: gives(({ status }, { operation }) => status === 0 && operation === 'submit'),
-  },
-  'as-client.store-unavailable': {
-    fault: 'It gives up at 500.',
-    plant: gives(({ status }) => status === 500),
-  },
-  'as-client.reads-again': {
-    fault: 'It gives up when a poll gets no whole response.',
-    plant: gives(({ status }, { operation }) => status === 0 && operation === 'get'),
-  },
-  'as-client.wait': {
-    fault: '`wait` is a duration, such as 20s.',
-    plant: changeCalls('get', (call) => ({ ...call, path: `${call.path}s` })),
-  },
-  'as-client.request-timeout': {
-    fault: 'It gives up at 408.',
-    plant: gives(({ status }) => status === 408),
-  },
-  'as-client.refused': {
-    fault: 'It repeats a submission that is invalid.',
-    plant: repeats((answer) => isCode(answer, 'validation_failed')),
-  },
-  'as-client.unauthorized': {
-    fault: 'It repeats a submission whose secret is wrong.',
-    plant: repeats((answer) => isCode(answer, 'unauthorized')),
-  },
-  'as-client.conflict': {
-    fault: 'It repeats a submission whose key has other content.',
-    plant: repeats((answer) => isCode(answer, 'idempotency_conflict')),
-  },
-  'as-client.drops': {
-    fault: 'It asks again for a task that there is not.',
-    plant: repeats((answer) => isCode(answer, 'task_not_found')),
-  },
-  'as-client.unknown-code': {
-    fault: 'It gives up at a 503 with a code that it does not know.',
-    plant: gives(({ body }) => body.code === 'moon_not_full'),
-  },
+  'as-client.lost-response': sees(400, 'submit', 0, 'It gives up when a submission gets no response.'),
+  'as-client.store-unavailable': sees(400, '', 500, 'It gives up at 500.'),
+  'as-client.reads-again': sees(400, 'get', 0, 'It gives up when a poll gets no whole response.'),
+  'as-client.wait': changesPath('get', (path) => `${path}s`, '`wait` is a duration, such as 20s.'),
+  'as-client.request-timeout': sees(400, '', 408, 'It gives up at 408.'),
+  'as-client.refused': sees(500, 'submit', 422, 'It repeats a submission that is invalid.'),
+  'as-client.unauthorized': sees(500, '', 401, 'It repeats a call whose secret is wrong.'),
+  'as-client.conflict': sees(500, 'submit', 422, 'It repeats a submission whose key has other content.'),
+  'as-client.drops': sees(500, 'get', 404, 'It asks again for a task that there is not.'),
+  'as-client.unknown-code': sees(
+    400,
+    '',
+    'moon_not_full',
+    'It gives up at a 503 with a code that it does not know.',
+  ),
   'as-client.large': {
     fault: 'It drops events of more than 64 KiB.',
     plant: ({ isTaskDone }) => ({
       isTaskDone: (event, data) => isTaskDone(event, data) && event.data.length < 65_536,
     }),
   },
-  'as-client.unknown-values': {
-    fault: 'A task with an outcome that it does not know is open.',
-    plant: ({ isTerminal }) => ({
-      isTerminal: (task, headers) =>
-        isTerminal(task, headers) &&
-        /^(success|failed|cancelled|timeout|no_agent)$/.test(headers.get('task-outcome') ?? ''),
-    }),
-  },
+  'as-client.unknown-values': reads(
+    { status: 'running' },
+    'A task with an outcome that it does not know is open.',
+    'success_at_second_try',
+  ),
   'as-client.pieces': {
     fault: 'It decodes each piece of the stream for itself.',
     plant: () => ({
@@ -234,9 +159,7 @@ export const CLIENT_CONTROLS: Readonly<Record<string, ClientControl>> = {
   },
   'as-client.frames': {
     fault: 'It continues behind an event of which it has half.',
-    plant: () => ({
-      lastId: (id, bytes) => [...bytes.matchAll(/^id: (.*)$/gm)].at(-1)?.[1] ?? id,
-    }),
+    plant: continueBehindHalf,
   },
   'as-client.event-types': {
     fault: 'It takes an event of any type for the end.',
@@ -257,32 +180,44 @@ export const CLIENT_CONTROLS: Readonly<Record<string, ClientControl>> = {
     fault: 'It ignores that events were deleted.',
     plant: () => ({ minds: () => false }),
   },
-  'as-client.resumes': {
-    fault: 'It opens the stream again without `Last-Event-ID`.',
-    plant: () => ({ lastId: () => '' }),
-  },
+  'as-client.resumes': changesHeader(
+    '',
+    'last-event-id',
+    'It opens the stream again without `Last-Event-ID`.',
+  ),
   'as-client.repeats': {
     fault: 'It prints the result for each of its events.',
     plant: () => ({ printed: (events, ended) => (events.length > 0 ? events : [ended]) }),
   },
   'as-client.cut-event': {
     fault: 'It ends when its stream is cut.',
-    plant: ({ fail }) => ({ onCut: fail }),
+    plant: ({ end }) => ({ onCut: end }),
   },
-  'as-client.outage': {
-    fault: 'It ends when its stream can’t be opened.',
-    plant: ({ fail }) => ({ onRefused: fail }),
+  'as-client.output-resumes': {
+    fault: 'It continues behind a piece of which it has half.',
+    plant: continueBehindHalf,
   },
-  'as-client.cancels': {
-    fault: 'It cancels with a call that there is not.',
-    plant: changeCalls('cancel', (call) => ({ ...call, path: call.path.replace('/cancel', '/abort') })),
+  'as-client.output-once': {
+    fault: 'It shows a piece that comes again.',
+    plant: () => ({ isNew: () => true }),
   },
-  'as-client.cancels-again': {
-    fault: 'It gives up a cancellation that got 503.',
-    plant: gives(({ status }, { operation }) => status === 503 && operation === 'cancel'),
+  'as-client.output-end': {
+    fault: 'It ends when the stream of the output is cut.',
+    plant: ({ end }) => ({ onCut: end }),
   },
-  'as-client.cancels-once': {
-    fault: 'It repeats a cancellation of a task that has ended.',
-    plant: repeats((answer) => isCode(answer, 'task_terminal')),
-  },
+  'as-client.output-answers-again': sees(
+    200,
+    'answer',
+    0,
+    'It takes a lost response to an answer for a good one.',
+  ),
+  'as-client.output-answers-once': sees(500, 'answer', 422, 'It repeats an answer that was refused.'),
+  'as-client.outage': ends('events', 0, 'It ends when its stream can’t be opened.'),
+  'as-client.cancels': changesPath(
+    'cancel',
+    (path) => `${path}s`,
+    'It cancels with a call that there is not.',
+  ),
+  'as-client.cancels-again': sees(400, 'cancel', 503, 'It gives up a cancellation that got 503.'),
+  'as-client.cancels-once': sees(500, 'cancel', 400, 'It repeats a cancellation of a task that has ended.'),
 };

@@ -6,13 +6,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CLIENT_CHECKS } from './client-checks.ts';
 import { CLIENT_CONTROLS } from './client-controls.ts';
-import { REQUIREMENTS } from './requirements.ts';
+import { describeRole } from './role.suite.ts';
 import type { Run } from './run-checks.ts';
 import { type ClientRunOptions, runClientChecks } from './run-client-checks.ts';
 import { runScriptedClient, tryClientControls } from './scripted-runs.ts';
 import { startsCommand } from './started-command.ts';
-import { complaintsOf, findMisquoted, idsOf, runPage } from './tested-runs.ts';
-import { exitCodeOf, summarize } from './verdicts.ts';
+import { complaintsOf, idsOf, runPage } from './tested-runs.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const NODE = process.execPath;
@@ -27,20 +26,21 @@ function runCommand(command: string, more: Partial<ClientRunOptions> = {}): Prom
 }
 
 const NEVER = ['as-client.reads-on'];
+const OF_SESSIONS = ['events.subscribe-first', 'as-client.session', 'as-client.early-event', 'as-client.gap'];
 const OF_STREAMS = [
-  'events.subscribe-first',
-  'as-client.session',
-  'as-client.early-event',
   'as-client.busy-stream',
   'as-client.pieces',
   'as-client.frames',
   'as-client.event-types',
   'as-client.comments',
-  'as-client.gap',
   'as-client.resumes',
   'as-client.repeats',
   'as-client.cut-event',
 ];
+const OF_OUTPUTS = ['as-client.output-resumes', 'as-client.output-end', 'as-client.output-once'];
+const OF_ANSWERS = ['as-client.output-answers-again', 'as-client.output-answers-once'];
+/** Of clients that follow their task's own stream, and show no piece. */
+const OF_OTHERS = [...OF_SESSIONS, 'as-client.output-once', ...OF_ANSWERS, ...NEVER];
 
 /** It asks for no task, and opens its stream when it is read. */
 const WITHOUT_POLLS = [
@@ -55,11 +55,10 @@ const WITHOUT_POLLS = [
 ];
 
 describe.concurrent('a client that conforms', () => {
-  // The two that show how their task goes follow its own stream, which this gateway lacks: they poll.
   test.each([
-    ['an example with the SDK', `sdk/examples/client.js ${ARGUMENTS}`, [...OF_STREAMS, ...NEVER]],
-    ['task-gateway run', `sdk/bin/task-gateway.js ${RUN}`, [...OF_STREAMS, ...NEVER]],
-    ['runTask of the SDK', 'test/conformance/running-client.ts', NEVER],
+    ['an example with the SDK', `sdk/examples/client.js ${ARGUMENTS}`, OF_OTHERS],
+    ['task-gateway run', `sdk/bin/task-gateway.js ${RUN}`, OF_OTHERS],
+    ['runTask of the SDK', 'test/conformance/running-client.ts', [...OF_OUTPUTS, ...OF_ANSWERS, ...NEVER]],
   ])(
     '%s',
     async (_what, command, unscored) => {
@@ -67,6 +66,16 @@ describe.concurrent('a client that conforms', () => {
       console.log(`figure: conformance-client-seconds ${run.seconds.toFixed(1)}`);
       expect(complaintsOf(run)).toEqual([]);
       expect(idsOf(run, 'not_scored').toSorted()).toEqual(unscored.toSorted());
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'the same, where it shows the output and answers',
+    async ({ expect: wants }) => {
+      const command = `${NODE} ${join(import.meta.dirname, 'running-client.ts')} answers`;
+      const run = await runCommand(command, { limitMs: LIMIT_MS / 4, only: 'as-client.output-' });
+      wants(idsOf(run, 'pass').toSorted()).toEqual([...OF_OUTPUTS, ...OF_ANSWERS].toSorted());
     },
     LIMIT_MS,
   );
@@ -81,7 +90,7 @@ describe.concurrent('a client that conforms', () => {
       const complaints = [...idsOf(run, 'fail'), ...idsOf(run, 'warn'), ...idsOf(run, 'error')];
       wants(complaints.toSorted()).toEqual(WITHOUT_POLLS);
       wants(idsOf(run, 'pass')).toEqual(
-        expect.arrayContaining(OF_STREAMS.filter((id) => !WITHOUT_POLLS.includes(id))),
+        expect.arrayContaining([...OF_SESSIONS, ...OF_STREAMS].filter((id) => !WITHOUT_POLLS.includes(id))),
       );
     },
     LIMIT_MS,
@@ -96,67 +105,28 @@ describe('the client of the page', () => {
   });
 });
 
-describe.concurrent('what is no client passes nothing', () => {
-  test.each([
-    ['a command that there is not', 'there-is-no-such-command'],
-    ['one that ends', 'true'],
-    ['one that prints a success', `echo '{"status":"success","result":{"output":"done"}}'`],
-    ['one that does nothing', 'sleep 60'],
-    ['one that does not listen to signals', "trap '' INT TERM; sleep 60"],
-  ])('%s', async (_what, command) => {
-    const startedMs = performance.now();
-    const { counts, passed, applicable } = summarize((await runCommand(command, { limitMs: 500 })).verdicts);
-    expect({ passed, pass: counts.pass, error: counts.error }).toEqual({ passed: 0, pass: 0, error: 0 });
-    expect(applicable).toBe(counts.fail);
-    expect(counts.fail).toBeGreaterThan(40);
-    expect(performance.now() - startedMs).toBeLessThan(5_000);
-  });
-
-  test('and a run that is ended counts neither for nor against it', async ({ expect: wants }) => {
-    const signal = AbortSignal.timeout(300);
-    const summary = summarize((await runCommand('sleep 60', { signal })).verdicts);
-    wants([summary.counts.pass, summary.counts.fail, exitCodeOf(summary)]).toEqual([0, 0, 2]);
-  });
-});
-
-describe('every requirement of clients', () => {
-  const ours = REQUIREMENTS.filter(({ role }) => role === 'client');
-  const checked = Object.keys(CLIENT_CHECKS).sort();
-
-  test('has a check, or a reason why there is none, and never both', ({ expect: wants }) => {
-    const scored = ours.filter(({ not_scored }) => not_scored === undefined).map(({ id }) => id);
-    wants(checked).toEqual(scored.sort());
-  });
-
-  test('that is checked has a control', ({ expect: wants }) => {
-    wants(Object.keys(CLIENT_CONTROLS).sort()).toEqual(checked);
-  });
-
-  test('stands in the documents as it is quoted', ({ expect: wants }) => {
-    wants(findMisquoted(ours)).toEqual([]);
-  });
-
+describe('a small client', () => {
   test(
-    'a small one with a stream, and one that polls',
+    'conforms with a stream, and when it polls',
     async ({ expect: wants }) => {
       const run = await runScriptedClient();
       wants(complaintsOf(run)).toEqual([]);
       wants(idsOf(run, 'not_scored')).toEqual(NEVER);
       const polling = await runScriptedClient(undefined, true);
       wants(complaintsOf(polling)).toEqual([]);
-      wants(idsOf(polling, 'not_scored').toSorted()).toEqual([...OF_STREAMS, ...NEVER].toSorted());
+      const unscored = [...OF_SESSIONS, ...OF_STREAMS, ...OF_OUTPUTS, ...OF_ANSWERS, ...NEVER];
+      wants(idsOf(polling, 'not_scored').toSorted()).toEqual(unscored.toSorted());
     },
     LIMIT_MS,
   );
+});
 
-  test(
-    'is failed by its control',
-    async ({ expect: wants }) => {
-      const found = await tryClientControls(false);
-      const missed = [...found].filter(([id, ids]) => !ids.includes(id)).map(([id]) => id);
-      console.log(`figure: conformance-client-controls ${found.size}`);
-      wants(missed).toEqual([]);
-    },
-    LIMIT_MS,
-  );
+describeRole({
+  role: 'client',
+  runCommand,
+  checks: CLIENT_CHECKS,
+  controls: CLIENT_CONTROLS,
+  tryControls: () => tryClientControls(false),
+  others: ["trap '' INT TERM; sleep 60", `echo '{"status":"success","result":{"output":"done"}}'`],
+  failMin: 40,
 });

@@ -42,12 +42,12 @@ function renderPage(controls: Controls, foundInAgents: Found, foundInClients: Fo
     ...renderGatewayRows(controls),
     '## Of agents',
     '',
-    'Here the fault is planted in a small agent that does all that is required of one.',
+    'Here the fault is planted in a small agent that does all that is required of one, or on its wire.',
     '',
     ...renderRows(foundInAgents, AGENT_CONTROLS),
     '## Of clients',
     '',
-    'Here it is planted in a small client.',
+    'Here it is planted in a small client, or on its wire.',
     '',
     ...renderRows(foundInClients, CLIENT_CONTROLS),
   ].join('\n');
@@ -58,7 +58,7 @@ if (import.meta.main) {
   try {
     const controls = await searchControls(gateway.baseUrl, CONTROLS);
     writeFileSync(new URL('controls.json', import.meta.url), `${JSON.stringify(controls, null, 2)}\n`);
-    const page = renderPage(controls, await tryAgentControls(), await tryClientControls(true));
+    const page = renderPage(controls, await tryAgentControls(true), await tryClientControls(true));
     writeFileSync(new URL('CONTROLS.md', import.meta.url), page);
   } finally {
     await gateway.stop();

@@ -1,17 +1,17 @@
 /** What every check of clients asks of a trial: how it ended, and what it did with its streams. */
+
+import { RETRY_AFTER_SECONDS } from './client-scenarios.ts';
 import { isEqual, isFields, NotScored, printValue, requireEqual, requireThat } from './findings.ts';
-import { idAt } from './gateway-of-clients.ts';
-import type { Received } from './played-server.ts';
-import { RETRY_AFTER_SECONDS, type Trial } from './trials-of-clients.ts';
+import { tellPrinted } from './started-command.ts';
+import type { Received } from './trial-gateway.ts';
+import type { Trial } from './trials-of-clients.ts';
 
 /** Clocks may differ by this part of a pause. */
 const PAUSE_PART = 0.95;
 
-const printedIn = ({ printed }: Trial): string => (printed === '' ? '' : ` It printed: ${printed}`);
-
-function requireEnd(trial: Trial): void {
+export function requireEnd(trial: Trial): void {
   const { hasEnded, limitMs } = trial;
-  requireThat(hasEnded, `The client still runs after ${limitMs / 1_000} s.${printedIn(trial)}`);
+  requireThat(hasEnded, `The client still runs after ${limitMs / 1_000} s.${tellPrinted(trial.printed)}`);
 }
 
 /** What was printed is the result as JSON, the task with it, or the text of its `output`. */
@@ -33,7 +33,7 @@ export function requireSuccess(trial: Trial): void {
   const { exitCode, output, result } = trial;
   requireThat(
     exitCode === 0,
-    `The task succeeded, and the client ended with ${exitCode ?? 'a signal'}.${printedIn(trial)}`,
+    `The task succeeded, and the client ended with ${exitCode ?? 'a signal'}.${tellPrinted(trial.printed)}`,
   );
   requireThat(
     isResult(output, trial),
@@ -48,10 +48,12 @@ export function requireFailure(trial: Trial, what: string): void {
   requireThat(!isResult(trial.output, trial), `${what}, and the client printed a result.`);
 }
 
-/** The streams that the client opened; not scored where there are none. */
-export function streamsOf({ gateway }: Trial): readonly Received[] {
-  const streams = gateway.calls('events');
-  if (streams.length === 0) throw new NotScored('The client opens no stream.');
+/** The streams that the client opened: of its session, else of its task's output, or those of one kind. */
+export function streamsOf({ gateway }: Trial, kind?: 'events' | 'stream'): readonly Received[] {
+  const [events, outputs] = [gateway.calls('events'), gateway.calls('stream')];
+  const streams = kind ? gateway.calls(kind) : events.length > 0 ? events : outputs;
+  const of = { events: ' of its session', stream: ' of the output of its task' };
+  if (streams.length === 0) throw new NotScored(`The client opens no stream${kind ? of[kind] : ''}.`);
   return streams;
 }
 
@@ -62,17 +64,20 @@ export function requireRead(trial: Trial): void {
 }
 
 /**
- * Every stream was opened again behind the last whole event of the one before, of which each had one more;
- * the result was not lost.
+ * Every stream was opened again behind the last whole frame of the one before, of which each had one more;
+ * the result was not lost. Who reads pages of an output too may be further.
  */
-export function requireResumed(trial: Trial): void {
-  const [, ...again] = streamsOf(trial);
+export function requireResumed(trial: Trial, [first, ...again]: readonly Received[]): void {
   requireSuccess(trial);
   if (again.length === 0)
     throw new NotScored('The client did not open the stream again: it had the result before.');
-  for (const [index, { headers, url }] of again.entries()) {
-    const id = headers['last-event-id'] || url.searchParams.get('last_event_id');
-    requireEqual(id ?? undefined, idAt(index), `\`Last-Event-ID\` of stream ${index + 2}`);
+  const ids = trial.gateway.ids(first?.operation ?? '');
+  const [page] = trial.gateway.calls('page');
+  for (const [index, { headers, url, atMs }] of again.entries()) {
+    const { searchParams } = url;
+    const id = headers['last-event-id'] || (searchParams.get('last_event_id') ?? searchParams.get('after'));
+    const isFurther = page !== undefined && page.atMs < atMs && ids.indexOf(String(id)) > index;
+    if (!isFurther) requireEqual(id ?? undefined, ids[index], `\`Last-Event-ID\` of stream ${index + 2}`);
   }
 }
 

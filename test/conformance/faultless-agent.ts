@@ -2,36 +2,26 @@
  * A small agent that does all that is required of one, without a process of its own: the controls of the kit
  * plant their faults in it. It gets pushes, or claims its tasks.
  */
-import { createHmac, randomUUID } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Fields } from './findings.ts';
+import { createSendCall, type PartyAnswer, type WireParts } from './party-wire.ts';
 import type { StartedCommand, Starter } from './started-command.ts';
+import { pause } from './trial-streams.ts';
 
-/** What a call gets: 0 where there was no response. */
-export type CallAnswer = {
-  readonly status: number;
-  readonly body: Fields;
-  readonly retryAfterSeconds: number;
-};
-type SendCall = (operation: string, body: Fields) => Promise<CallAnswer>;
 type ArrivedPush = { readonly id: string; readonly headers: Fields; readonly text: string };
-type TakePush = (push: ArrivedPush) => number;
 
 /** The parts of the agent that a fault may change. */
-type AgentParts = {
-  readonly send: SendCall;
-  readonly take: TakePush;
-  readonly encode: (body: Fields) => Uint8Array<ArrayBuffer>;
+type AgentParts = WireParts & {
+  /** The status that a push gets. */
+  readonly take: (push: ArrivedPush) => number;
   /** Whether a signature is right. */
   readonly isSigned: (push: ArrivedPush) => boolean;
-  readonly newId: (usual: string) => string;
   /** The ids of the tasks that it has or had. */
   readonly known: Set<string>;
-  /** The same, to name them. */
+  /** Those that it has, with what ends the work. */
   readonly running: Map<string, NodeJS.Timeout | undefined>;
-  readonly onSigterm: (drain: () => void, end: () => void) => void;
-  readonly end: () => void;
 };
 
 /** Changes parts of an agent; those that it leaves out stay as they are. */
@@ -71,29 +61,14 @@ function startScripted(
   const usual: AgentParts = {
     running,
     known,
-    newId: (id) => id,
-    encode: (body) => Buffer.from(JSON.stringify(body)),
+    end,
+    send: createSendCall(url, dying.signal),
     isSigned: ({ id, headers, text }) => {
       const seconds = String(headers['webhook-timestamp']);
       const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
       const right = `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${text}`).digest('base64')}`;
       const isOld = Math.abs(Date.now() / 1_000 - Number(seconds)) > OLD_SECONDS;
       return !isOld && String(headers['webhook-signature']).split(' ').includes(right);
-    },
-    async send(operation, body) {
-      try {
-        const response = await fetch(`${url}/api/agent/${operation}`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: parts.encode({ auth, ...body }),
-          signal: dying.signal,
-        });
-        const text = await response.text();
-        const retryAfterSeconds = Number(response.headers.get('retry-after') ?? 0);
-        return { status: response.status, body: text ? JSON.parse(text) : {}, retryAfterSeconds };
-      } catch {
-        return { status: 0, body: {}, retryAfterSeconds: 0 };
-      }
     },
     take(push) {
       if (!parts.isSigned(push)) return 401;
@@ -102,11 +77,17 @@ function startScripted(
       begin(push.id);
       return 202;
     },
-    onSigterm: (drain) => drain(),
-    end,
   };
   const parts: AgentParts = { ...usual, ...plant(usual) };
-  const agent_id = parts.newId(String(environment.TASK_GATEWAY_AGENT_ID));
+  const agent_id = environment.TASK_GATEWAY_AGENT_ID;
+  const send = (operation: string, body: Fields): Promise<PartyAnswer> =>
+    parts.send({
+      operation,
+      method: 'POST',
+      path: `/api/agent/${operation}`,
+      headers: {},
+      body: { auth, agent_id, ...body },
+    });
 
   const server = createServer(async (request, response) => {
     const id = String(request.headers['webhook-id']);
@@ -133,21 +114,21 @@ function startScripted(
 
   /** Writes, asks, and waits for the answer, as long as it has the task. */
   async function write(id: string): Promise<void> {
-    const call = async (operation: string, body: Fields, isOver: (answer: CallAnswer) => boolean) => {
+    const call = async (operation: string, body: Fields, isOver: (answer: PartyAnswer) => boolean) => {
       while (running.has(id) && !dying.signal.aborted) {
-        const answer = await parts.send(operation, { request_id: id, agent_id, ...body });
+        const answer = await send(operation, { request_id: id, ...body });
         if (isOver(answer)) return;
         await pause(PAUSE_MS);
       }
     };
-    const hasResponse = ({ status }: CallAnswer): boolean => status > 0;
+    const hasResponse = ({ status }: PartyAnswer): boolean => status > 0;
     const question = { key: 'go', prompt: '继续吗？' };
     await call('output', { writer: id, from: 0, pieces: [{ text: '你好' }] }, hasResponse);
     await call('output', { writer: id, from: 1, pieces: [{ question }] }, hasResponse);
     await call('answer', { key: 'go', wait: 1 }, ({ status }) => status >= 200 && status !== 204);
   }
 
-  function receive({ body }: CallAnswer): void {
+  function receive({ body }: PartyAnswer): void {
     for (const id of (body.cancelled_request_ids as string[] | undefined) ?? []) {
       clearTimeout(running.get(id));
       running.delete(id);
@@ -158,13 +139,12 @@ function startScripted(
     while (!dying.signal.aborted) {
       const endpoint = isPull ? 'pull' : `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
       const usual = {
-        agent_id,
         endpoint,
         agent_tags: ['x'],
         max_concurrent: SLOTS,
         current_load: running.size,
       };
-      const answer = await parts.send('register', { ...usual, request_ids: [...running.keys()] });
+      const answer = await send('register', { ...usual, request_ids: [...running.keys()] });
       if (answer.status === 200) {
         token = answer.body.registration;
         intervalMs = Number(answer.body.heartbeat_interval) * 1_000;
@@ -176,8 +156,7 @@ function startScripted(
 
   async function heartbeat(): Promise<void> {
     const request_ids = [...running.keys()];
-    const answer = await parts.send('heartbeat', {
-      agent_id,
+    const answer = await send('heartbeat', {
       request_ids,
       registration: token,
       draining: isDraining,
@@ -188,16 +167,12 @@ function startScripted(
 
   async function deliver(id: string, report: Fields): Promise<void> {
     while (!dying.signal.aborted) {
-      const { status, body, retryAfterSeconds } = await parts.send('result', {
-        request_id: id,
-        agent_id,
-        ...report,
-      });
+      const { status, body, headers } = await send('result', { request_id: id, ...report });
       if (body.code === 'agent_not_found') await register();
       else if ((status === 413 || status === 422) && report.status === 'success')
         return deliver(id, { status: 'failed', progress: 50, result: null, error_info: 'refused' });
       else if (status >= 200 && status < 500) break;
-      await pause(Math.max(PAUSE_MS, retryAfterSeconds * 1_000));
+      await pause(Math.max(PAUSE_MS, Number(headers.get('retry-after') ?? 0) * 1_000));
     }
     running.delete(id);
   }
@@ -206,7 +181,7 @@ function startScripted(
     while (!dying.signal.aborted && !isDraining) {
       if (running.size >= SLOTS) await pause(PAUSE_MS);
       else {
-        const answer = await parts.send('claim', { agent_id, wait: 5, request_ids: [...running.keys()] });
+        const answer = await send('claim', { wait: 5, request_ids: [...running.keys()] });
         const id = answer.body.request_id;
         if (answer.status === 200 && !known.has(String(id))) begin(String(id));
         else if (answer.status === 404) await register();
@@ -229,7 +204,7 @@ function startScripted(
     isDraining = true;
     await heartbeat();
     while (running.size > 0 && !dying.signal.aborted) await pause(PAUSE_MS);
-    await parts.send('unregister', { agent_id, registration: token });
+    await send('unregister', { registration: token });
     end();
   }
 
@@ -239,15 +214,6 @@ function startScripted(
     printed: () => '',
     output: () => '',
     exitCode: () => (dying.signal.aborted ? 0 : null),
-    signal: (name) => (name === 'SIGKILL' ? end() : parts.onSigterm(() => void drain(), end)),
+    signal: (name) => (name === 'SIGKILL' ? end() : void drain()),
   };
-}
-
-/** An id that no agent had before. */
-export function anotherId(): string {
-  return randomUUID();
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,38 +1,18 @@
 /**
  * A small client that does all that is required of one, without a process of its own: the controls of the kit
- * plant their faults in it. It has the result from its stream, or polls.
+ * plant their faults in it and on its wire. It has the result from the stream of its session, or polls; with
+ * streams it also shows what the task's agent writes, and answers what it asks.
  */
 import { createEventParser, type StreamEvent } from './event-stream.ts';
-import { type Fields, isFields } from './findings.ts';
+import { type Fields, isFields, listOf } from './findings.ts';
+import { createSendCall, type PartyAnswer, type PartyCall, type WireParts } from './party-wire.ts';
 import type { StartedCommand, Starter } from './started-command.ts';
+import { pause } from './trial-streams.ts';
 
-/** What a call gets: 0 where there was no response. */
-export type ClientAnswer = {
-  readonly status: number;
-  readonly body: Fields;
-  readonly headers: Headers;
-};
-export type ClientCall = {
-  readonly operation: 'submit' | 'get' | 'cancel';
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: Fields;
-};
-type End = { readonly status?: unknown; readonly result?: unknown; readonly error_info?: unknown };
+type End = { readonly status?: unknown; readonly result?: unknown };
 
 /** The parts of the client that a fault may change. */
-type ClientParts = {
-  /** Makes one call, once. */
-  readonly send: (call: ClientCall) => Promise<ClientAnswer>;
-  readonly encode: (body: Fields) => Uint8Array<ArrayBuffer>;
-  readonly newKey: () => string;
-  /** The session that the stream subscribes to, of the one that is submitted. */
-  readonly subscribed: (session: string) => string;
-  /** Whether a call that got this is made again. */
-  readonly isAgain: (answer: ClientAnswer, call: ClientCall) => boolean;
-  /** How long the client waits before that. */
-  readonly pauseMs: (answer: ClientAnswer) => number;
+type ClientParts = WireParts & {
   /** How long it waits between two polls. */
   readonly pollMs: number;
   /** Whether it subscribes before it submits. */
@@ -44,31 +24,32 @@ type ClientParts = {
   /** Events that may be the end of the task. */
   readonly isTaskDone: (event: StreamEvent, data: Fields) => boolean;
   readonly isOwn: (data: Fields, request_id: unknown) => boolean;
-  /** Whether the client can go on without its stream. */
-  readonly canPoll: boolean;
   /** Whether it asks for its task when events were deleted. */
   readonly minds: (event: StreamEvent) => boolean;
   /** Whether it keeps the events that come before the response to its submission. */
   readonly keepsEarly: boolean;
-  readonly isTerminal: (task: Fields, headers: Headers) => boolean;
-  readonly print: (text: string) => void;
+  /** Whether it has not shown the piece of this number, when the last that it has shown is the other. */
+  readonly isNew: (n: number, last: number) => boolean;
   /** The ends that it prints, of the events of its task and of the one that it goes by. */
-  readonly printed: (events: readonly Fields[], ended: End) => readonly Pick<End, 'result'>[];
-  /** Its stream was cut, or could not be opened. */
+  readonly printed: (events: readonly Fields[], ended: End) => readonly End[];
+  /** A stream was cut. */
   readonly onCut: () => void;
-  readonly onRefused: () => void;
-  /** The exit code of an end. */
-  readonly finish: (end: End) => number;
-  readonly fail: () => void;
 };
 
 /** Changes parts of a client; those that it leaves out stay as they are. */
 export type ClientPlant = (parts: ClientParts) => Partial<ClientParts>;
 
+type Follower = {
+  readonly take: (event: StreamEvent) => void;
+  readonly opened?: () => void;
+  readonly closed?: () => void;
+  readonly isOver?: () => boolean;
+};
+
 const PAUSE_MS = 50;
 const RETRIES_MAX = 60;
 const WAIT_SECONDS = 20;
-const NO_ANSWER: ClientAnswer = { status: 0, body: {}, headers: new Headers() };
+const TASKS = '/api/cli/tasks';
 
 /** Starts the client in this process, with a fault. */
 export function startsScriptedClient(plant: ClientPlant, isPolling = false): Starter {
@@ -76,8 +57,13 @@ export function startsScriptedClient(plant: ClientPlant, isPolling = false): Sta
 }
 
 /** Whether a call may succeed when it is made again. */
-export function isPassing({ status }: ClientAnswer): boolean {
+function isPassing({ status }: PartyAnswer): boolean {
   return status === 0 || status === 408 || status === 429 || status >= 500;
+}
+
+/** How long the client waits before it makes a call again. */
+function pauseMs({ headers }: PartyAnswer): number {
+  return Math.max(PAUSE_MS, Number(headers.get('retry-after') ?? 0) * 1_000);
 }
 
 function startScripted(
@@ -85,23 +71,24 @@ function startScripted(
   plant: ClientPlant,
   isPolling: boolean,
 ): StartedCommand {
-  const { TASK_GATEWAY_URL: url, TASK_GATEWAY_AUTH: auth = '', TASK_PAYLOAD = '{}' } = environment;
+  const { TASK_GATEWAY_URL: url, TASK_GATEWAY_AUTH: auth = '', TASK_ANSWER = 'null' } = environment;
+  const authorization = `Bearer ${auth}`;
   const dying = new AbortController();
   const session = `会话-${crypto.randomUUID()}`;
   /** The events that may be the end of the task, in their order. */
   const seen: Fields[] = [];
+  let shown = '';
   let output = '';
   let exitCode: number | null = null;
   let request_id: unknown;
   let isDown = isPolling;
+  let lastPiece = 0;
+  let hasOutput = false;
   let wake: () => void = () => {};
 
   const usual: ClientParts = {
-    encode: (body) => Buffer.from(JSON.stringify(body)),
-    newKey: () => crypto.randomUUID(),
-    subscribed: (name) => name,
-    isAgain: isPassing,
-    pauseMs: ({ headers }) => Math.max(PAUSE_MS, Number(headers.get('retry-after') ?? 0) * 1_000),
+    send: createSendCall(url, dying.signal),
+    end: () => end(1),
     pollMs: PAUSE_MS,
     isEarly: true,
     newReader() {
@@ -112,37 +99,14 @@ function startScripted(
     lastId: (id) => id,
     isTaskDone: ({ type }, data) => type === 'message' && data.event === 'task_done',
     isOwn: (data, id) => data.request_id === id,
-    canPoll: true,
     minds: ({ type }) => type === 'gap',
     keepsEarly: true,
-    isTerminal: ({ status }) => status === 'success' || status === 'failed',
-    print(text) {
-      output += text;
-    },
+    isNew: (n, last) => n > last,
     printed: (_events, ended) => [ended],
     onCut: () => {},
-    onRefused: () => {},
-    finish: ({ status }) => (status === 'success' ? 0 : 1),
-    fail: () => end(1),
-    async send({ method, path, headers, body }) {
-      try {
-        const response = await fetch(`${url}${path}`, {
-          method,
-          headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
-          redirect: 'manual',
-          signal: dying.signal,
-          ...(body && { body: parts.encode(body) }),
-        });
-        const value: unknown = await response.json().catch(() => ({}));
-        const isWhole = response.status !== 200 || (isFields(value) && Object.keys(value).length > 0);
-        if (!isWhole) return NO_ANSWER;
-        return { status: response.status, body: isFields(value) ? value : {}, headers: response.headers };
-      } catch {
-        return NO_ANSWER;
-      }
-    },
   };
   const parts: ClientParts = { ...usual, ...plant(usual) };
+  const pathOf = (part = ''): string => `${TASKS}/${encodeURIComponent(String(request_id))}${part}`;
 
   function end(code: number): void {
     if (dying.signal.aborted) return;
@@ -151,83 +115,102 @@ function startScripted(
     wake();
   }
 
-  async function call(one: ClientCall): Promise<ClientAnswer> {
+  async function call(
+    operation: string,
+    method: PartyCall['method'],
+    path: string,
+    more: { readonly headers?: Readonly<Record<string, string>>; readonly body?: Fields } = {},
+  ): Promise<PartyAnswer> {
+    const one = { operation, method, path, ...more, headers: { authorization, ...more.headers } };
     for (let count = 0; ; count += 1) {
       const answer = await parts.send(one);
-      if (dying.signal.aborted || count >= RETRIES_MAX || !parts.isAgain(answer, one)) return answer;
-      await pause(parts.pauseMs(answer));
+      if (dying.signal.aborted || count >= RETRIES_MAX || !isPassing(answer)) return answer;
+      await pause(pauseMs(answer));
     }
   }
 
-  function take(event: StreamEvent): void {
+  /** Keeps a stream open until the client ends, or the stream is over. */
+  async function follow(operation: string, path: string, follower: Follower): Promise<void> {
+    const { take, opened, closed, isOver } = follower;
+    for (let lastId = ''; !dying.signal.aborted && !isOver?.(); ) {
+      const headers = { accept: 'text/event-stream', ...(lastId && { 'last-event-id': lastId }) };
+      const one = { operation, method: 'GET', path, headers: { authorization, ...headers } } as const;
+      const answer = await parts.send(one);
+      if (answer.stream) opened?.();
+      try {
+        const read = parts.newReader();
+        for await (const bytes of answer.stream ?? []) {
+          const events = read(bytes);
+          lastId = parts.lastId(events.at(-1)?.id || lastId, Buffer.from(bytes).toString());
+          for (const event of events) take(event);
+        }
+      } catch {
+        // A cut is as much an end as a last byte.
+      }
+      closed?.();
+      if (answer.stream && !isOver?.()) parts.onCut();
+      await pause(pauseMs(answer));
+    }
+  }
+
+  function takeEvent(event: StreamEvent): void {
     const data = readData(event);
     if (parts.minds(event)) isDown = true;
     if (parts.isTaskDone(event, data) && (parts.keepsEarly || request_id !== undefined)) seen.push(data);
     wake();
   }
 
-  /** Keeps the stream open until the client ends. */
-  async function follow(opened: () => void): Promise<void> {
-    let lastId = '';
-    while (!dying.signal.aborted) {
-      const query = new URLSearchParams({ cli_session_id: parts.subscribed(session), auth });
-      let waitMs = PAUSE_MS;
-      let isOpen = false;
-      try {
-        const headers: Record<string, string> = lastId === '' ? {} : { 'last-event-id': lastId };
-        const address = `${url}/api/cli/events?${query}`;
-        const response = await fetch(address, { headers, redirect: 'manual', signal: dying.signal });
-        if (response.status === 200) {
-          opened();
-          isDown = false;
-          isOpen = true;
-          const read = parts.newReader();
-          for await (const bytes of response.body ?? []) {
-            const events = read(bytes);
-            lastId = parts.lastId(events.at(-1)?.id || lastId, Buffer.from(bytes).toString());
-            for (const event of events) take(event);
-          }
-        } else waitMs = parts.pauseMs({ status: response.status, body: {}, headers: response.headers });
-      } catch {
-        // A cut is as much an end as a last byte.
-      }
-      isDown = true;
-      if (isOpen) parts.onCut();
-      else parts.onRefused();
-      opened();
-      wake();
-      await pause(waitMs);
-    }
+  function followSession(opened: () => void): void {
+    const path = `/api/cli/events?${new URLSearchParams({ cli_session_id: session })}`;
+    void follow('events', path, {
+      take: takeEvent,
+      opened() {
+        isDown = false;
+        opened();
+      },
+      closed() {
+        isDown = true;
+        opened();
+        wake();
+      },
+    });
+  }
+
+  function takePiece({ n, text = '', question, end: isEnd }: Fields): void {
+    if (n === undefined || !parts.isNew(Number(n), lastPiece)) return;
+    lastPiece = Number(n);
+    hasOutput = isEnd === true;
+    shown += text;
+    if (!isFields(question)) return;
+    const body = { key: question.key, answer: JSON.parse(TASK_ANSWER) };
+    void call('answer', 'POST', pathOf('/answer'), { body });
   }
 
   async function read(): Promise<End | undefined> {
-    const path = `/api/cli/tasks/${encodeURIComponent(String(request_id))}?wait=${WAIT_SECONDS}`;
-    const headers = { authorization: `Bearer ${auth}` };
-    const answer = await call({ operation: 'get', method: 'GET', path, headers });
-    if (answer.status !== 200) return void parts.fail();
-    if (!parts.isTerminal(answer.body, answer.headers)) return undefined;
-    const { status, result, error_info } = answer.body;
-    return { status, result, error_info };
+    const { status, body } = await call('get', 'GET', pathOf(`?wait=${WAIT_SECONDS}`));
+    if (status !== 200) return void parts.end();
+    return body.status === 'success' || body.status === 'failed' ? body : undefined;
   }
 
   async function run(): Promise<void> {
     const isOpen = new Promise<void>((resolve) => {
       if (isPolling) resolve();
-      else if (parts.isEarly) void follow(resolve);
-      else setTimeout(() => void follow(resolve), 2 * PAUSE_MS);
+      else if (parts.isEarly) followSession(resolve);
+      else setTimeout(() => followSession(resolve), 2 * PAUSE_MS);
     });
     if (parts.isEarly) await isOpen;
-    const { TASK_TYPE: task_type, TASK_TAG } = environment;
+    const { TASK_TYPE: task_type, TASK_TAG, TASK_PAYLOAD = '{}' } = environment;
     const payload: unknown = JSON.parse(TASK_PAYLOAD);
     const body = { auth, task_type, task_tags: [TASK_TAG], payload, timeout: 60, cli_session_id: session };
-    const headers = { 'idempotency-key': parts.newKey() };
-    const path = '/api/cli/tasks';
-    const submitted = await call({ operation: 'submit', method: 'POST', path, headers, body });
-    if (submitted.status !== 200) return parts.fail();
+    const headers = { 'idempotency-key': crypto.randomUUID() };
+    const submitted = await call('submit', 'POST', TASKS, { headers, body });
+    if (submitted.status !== 200) return parts.end();
     request_id = submitted.body.request_id;
+    const follower: Follower = { take: (event) => takePiece(readData(event)), isOver: () => hasOutput };
+    if (!isPolling) void follow('stream', pathOf('/output'), follower);
     while (!dying.signal.aborted) {
       const done = seen.find((data) => parts.isOwn(data, request_id));
-      const ended = done ?? (isDown && parts.canPoll ? await read() : undefined);
+      const ended: End | undefined = done ?? (isDown ? await read() : undefined);
       if (ended) return conclude(ended);
       await new Promise<void>((resolve) => {
         wake = resolve;
@@ -236,25 +219,27 @@ function startScripted(
     }
   }
 
-  function conclude(ended: End): void {
-    const code = parts.finish(ended);
+  async function conclude(ended: End): Promise<void> {
+    if (!isPolling) {
+      const { body } = await call('page', 'GET', pathOf(`/output?after=${lastPiece}`));
+      for (const piece of listOf(body.pieces)) takePiece(piece);
+    }
+    const isSuccess = ended.status === 'success';
     const events = seen.filter((data) => parts.isOwn(data, request_id));
-    if (code === 0)
-      for (const { result } of parts.printed(events, ended)) parts.print(`${JSON.stringify(result)}\n`);
-    end(code);
+    if (isSuccess)
+      for (const { result } of parts.printed(events, ended)) output += `${JSON.stringify(result)}\n`;
+    end(isSuccess ? 0 : 1);
   }
 
   async function cancel(): Promise<void> {
-    const path = `/api/cli/tasks/${encodeURIComponent(String(request_id))}/cancel`;
-    const headers = { authorization: `Bearer ${auth}` };
-    await call({ operation: 'cancel', method: 'POST', path, headers });
+    await call('cancel', 'POST', pathOf('/cancel'));
     end(130);
   }
 
   void run();
   return {
     isOver: () => dying.signal.aborted,
-    printed: () => output,
+    printed: () => `${shown}${output}`,
     output: () => output,
     exitCode: () => exitCode,
     signal: (name) => (name === 'SIGINT' ? void cancel() : end(137)),
@@ -268,8 +253,4 @@ function readData({ data }: StreamEvent): Fields {
   } catch {
     return {};
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -3,12 +3,9 @@ import { AGENT_CHECKS } from './agent-checks.ts';
 import { type AgentRunOptions, createStage, type Stage } from './agent-stage.ts';
 import type { Exchange } from './exchanges.ts';
 import { Finding } from './findings.ts';
+import { createLook, type LookAt, type Played, playLooked } from './looked-scenarios.ts';
 import { chooseRequirements, giveVerdict, isComplaint, joinRuns, type Run } from './run-checks.ts';
-import { type Look, SCENARIOS, type ScenarioName } from './trials-of-agents.ts';
-
-type Played = ({ readonly seen: unknown } | { readonly error: unknown }) & {
-  readonly exchanges: readonly Exchange[];
-};
+import { type Look, SCENARIO_NAMES, SCENARIOS, type ScenarioName } from './trials-of-agents.ts';
 
 /** Never rejects: what fails in the kit is a verdict too. */
 export async function runAgentChecks(options: AgentRunOptions): Promise<Run> {
@@ -22,22 +19,21 @@ export async function runAgentChecks(options: AgentRunOptions): Promise<Run> {
 async function runOnce(options: AgentRunOptions): Promise<Run> {
   const startedMs = performance.now();
   const { signal = new AbortController().signal } = options;
+  const asked = chooseRequirements('agent', options);
   const stage = createStage(options);
-  const played = await play(stage);
+  const played = new Map<ScenarioName, Played>();
+  const check = (id: string, look: LookAt<ScenarioName>): void => AGENT_CHECKS[id]?.(stage, look as Look);
+  const begun = await playOne(stage, 'begun');
+  played.set('begun', begun);
+  await playLooked(asked, played, check, async (wanted) => {
+    // An agent that cannot begin has the same end in every scenario.
+    for (const name of SCENARIO_NAMES.filter((one) => wanted.includes(one)))
+      played.set(name, 'error' in begun ? begun : await playOne(stage, name));
+  });
   await stage.close().catch(() => {});
-  const lookFor =
-    (looked: Set<Exchange>): Look =>
-    (name) => {
-      const one = played.get(name);
-      if (!one) throw new Error(`The scenario "${name}" was not played.`);
-      for (const exchange of one.exchanges) looked.add(exchange);
-      if ('error' in one) throw one.error;
-      return one.seen as never;
-    };
-  const verdicts = chooseRequirements('agent', options).map((requirement) => {
-    const check = AGENT_CHECKS[requirement.id];
+  const verdicts = asked.map((requirement) => {
     const looked = new Set<Exchange>();
-    const run = check && (() => check(stage, lookFor(looked)));
+    const run = AGENT_CHECKS[requirement.id] && (() => check(requirement.id, createLook(played, looked)));
     return giveVerdict(requirement, run, signal, () => [...looked]);
   });
   return {
@@ -46,19 +42,6 @@ async function runOnce(options: AgentRunOptions): Promise<Run> {
     subjectVersion: null,
     seconds: (performance.now() - startedMs) / 1_000,
   };
-}
-
-/** An agent that cannot begin has the same end in every scenario. */
-async function play(stage: Stage): Promise<ReadonlyMap<ScenarioName, Played>> {
-  const played = new Map<ScenarioName, Played>();
-  const names = Object.keys(SCENARIOS) as ScenarioName[];
-  let dead: Played | undefined;
-  for (const name of names) {
-    const one = dead ?? (await playOne(stage, name));
-    played.set(name, one);
-    if (name === 'begun' && 'error' in one) dead = one;
-  }
-  return played;
 }
 
 async function playOne(stage: Stage, name: ScenarioName): Promise<Played> {
@@ -75,6 +58,6 @@ async function playOne(stage: Stage, name: ScenarioName): Promise<Played> {
     if (error instanceof Finding) await stage.end().catch(() => {});
     return { error, exchanges };
   } finally {
-    gateway.answer(undefined);
+    await stage.clear().catch(() => {});
   }
 }

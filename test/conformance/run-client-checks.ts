@@ -1,8 +1,10 @@
 /** Plays the scenarios with a client, then runs the checks on what they saw; the verdicts. */
 import { randomBytes } from 'node:crypto';
-import { CLIENT_CHECKS, type LookAtTrial } from './client-checks.ts';
+import { CLIENT_CHECKS } from './client-checks.ts';
+import type { ClientScenarioName } from './client-scenarios.ts';
 import type { Exchange } from './exchanges.ts';
-import { type Fields, Finding } from './findings.ts';
+import type { Fields } from './findings.ts';
+import { createLook, type LookAt, type Played, playLooked } from './looked-scenarios.ts';
 import type { Requirement } from './requirements.ts';
 import {
   chooseRequirements,
@@ -14,7 +16,7 @@ import {
   workThrough,
 } from './run-checks.ts';
 import type { Starter } from './started-command.ts';
-import { type ClientScenarioName, playTrial, type Trial } from './trials-of-clients.ts';
+import { type LookAtTrial, playTrial } from './trials-of-clients.ts';
 
 export type ClientRunOptions = Pick<RunOptions, 'level' | 'only' | 'signal'> & {
   readonly starter: Starter;
@@ -28,8 +30,6 @@ export type ClientRunOptions = Pick<RunOptions, 'level' | 'only' | 'signal'> & {
   /** Whether what fails is played once more, one trial after the other: true by default. */
   readonly again?: boolean;
 };
-
-type Played = { readonly trial: Trial } | { readonly error: unknown };
 
 const LIMIT_MS = 20_000;
 const LONG_MS = 3_000;
@@ -54,35 +54,24 @@ async function runOnce(options: ClientRunOptions, asked: readonly Requirement[])
   const { limitMs = LIMIT_MS, longMs = LONG_MS } = options;
   const prefix = `kit-${randomBytes(4).toString('hex')}`;
   const played = new Map<ClientScenarioName, Played>();
+  const check = (id: string, look: LookAt<ClientScenarioName>): void =>
+    CLIENT_CHECKS[id]?.(look as LookAtTrial);
   const play = (name: ClientScenarioName): Promise<Played> =>
     playTrial(name, { starter: options.starter, prefix, payload, limitMs, longMs, signal }).then(
-      (trial) => ({ trial }),
-      (error: unknown) => ({ error }),
+      (trial) => ({ seen: trial, exchanges: trial.gateway.exchanges }),
+      (error: unknown) => ({ error, exchanges: [] }),
     );
-  const lookFor =
-    (looked: Set<Exchange> = new Set()): LookAtTrial =>
-    (name) => {
-      const one = played.get(name);
-      if (!one) throw new Error(`The scenario "${name}" was not played.`);
-      if ('error' in one) throw one.error;
-      for (const exchange of one.trial.gateway.exchanges) looked.add(exchange);
-      return one.trial;
-    };
   const begun = await play('plain');
   played.set('plain', begun);
-  // A scenario is played when a check first looks at it, together with all that are wanted by then.
-  for (;;) {
-    const wanted = listUnplayed(asked, lookFor(), played);
-    if (wanted.length === 0) break;
-    await workThrough(wanted, options.trialsAtOnce ?? TRIALS_AT_ONCE, async (name) => {
+  await playLooked(asked, played, check, (wanted) =>
+    workThrough(wanted, options.trialsAtOnce ?? TRIALS_AT_ONCE, async (name) => {
       // A client that submits nothing has the same end in every scenario.
       played.set(name, 'error' in begun ? begun : await play(name));
-    });
-  }
+    }),
+  );
   const verdicts = asked.map((requirement) => {
-    const check = CLIENT_CHECKS[requirement.id];
     const looked = new Set<Exchange>();
-    const run = check && (() => check(lookFor(looked)));
+    const run = CLIENT_CHECKS[requirement.id] && (() => check(requirement.id, createLook(played, looked)));
     return giveVerdict(requirement, run, signal, () => [...looked]);
   });
   return {
@@ -91,27 +80,4 @@ async function runOnce(options: ClientRunOptions, asked: readonly Requirement[])
     subjectVersion: null,
     seconds: (performance.now() - startedMs) / 1_000,
   };
-}
-
-/** The scenarios, not played yet, at which the checks of these requirements look before they end. */
-function listUnplayed(
-  asked: readonly Requirement[],
-  look: LookAtTrial,
-  played: ReadonlyMap<ClientScenarioName, Played>,
-): readonly ClientScenarioName[] {
-  const unplayed = new Set<ClientScenarioName>();
-  const ask: LookAtTrial = (name) => {
-    if (played.has(name)) return look(name);
-    unplayed.add(name);
-    // A check of all trials passes over those that end so.
-    throw new Finding('It is played next.');
-  };
-  for (const { id } of asked) {
-    try {
-      CLIENT_CHECKS[id]?.(ask);
-    } catch {
-      // Its verdict is given when all is played.
-    }
-  }
-  return [...unplayed];
 }

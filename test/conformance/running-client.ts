@@ -1,16 +1,24 @@
 /**
- * A client that runs its task with the SDK's `runTask` and does not show how it goes, so that it shares the
- * stream of its session: for the kit to try that stream on. At SIGINT it cancels its task.
+ * A client that runs its task with the SDK's `runTask`, for the kit to try it on. It shares the stream of
+ * its session; with the word `answers` it shows what the agent writes, and answers. At SIGINT it cancels.
  */
-import { createClient } from '../../sdk/index.ts';
+import { createClient, type OutputPiece } from '../../sdk/index.ts';
 
-const { TASK_TYPE = '', TASK_TAG = '', TASK_PAYLOAD = '{}' } = process.env;
+const { TASK_TYPE = '', TASK_TAG = '', TASK_PAYLOAD = '{}', TASK_ANSWER = 'null' } = process.env;
 const aborting = new AbortController();
 process.once('SIGINT', () => aborting.abort());
 const submission = { task_type: TASK_TYPE, task_tags: [TASK_TAG], payload: JSON.parse(TASK_PAYLOAD) };
 const { signal } = aborting;
+const reading = {
+  onOutput: (piece: OutputPiece) => console.error(piece.text),
+  onQuestion: () => JSON.parse(TASK_ANSWER),
+};
 try {
-  const { result } = await createClient().runTask(submission, { signal, cancelOnAbort: true });
+  const { result } = await createClient().runTask(submission, {
+    signal,
+    cancelOnAbort: true,
+    ...(process.argv[2] === 'answers' && reading),
+  });
   console.log(JSON.stringify(result));
 } catch (error) {
   // The process ends when the cancellation has been sent.

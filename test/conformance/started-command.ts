@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 /** One process of the subject. */
 export type StartedCommand = {
   isOver(): boolean;
-  /** The last that it printed on either stream, for messages. */
+  /** What it printed on either stream. */
   printed(): string;
   /** All of its standard output. */
   output(): string;
@@ -19,9 +19,10 @@ export type Starter = {
   start(environment: Readonly<Record<string, string>>): StartedCommand;
 };
 
-const PRINTED_MAX = 400;
 /** Of what a client prints more is no result. */
 const OUTPUT_MAX = 4_000_000;
+/** So much of it stands in a message. */
+const TOLD_MAX = 400;
 
 /** Runs a command in a shell. Signals go to the whole group of its processes, as a terminal sends them. */
 export function startsCommand(command: string): Starter {
@@ -35,7 +36,7 @@ export function startsCommand(command: string): Starter {
       let exitCode: number | null = null;
       let isOver = false;
       const print = (text: string): void => {
-        printed = `${printed}${text}`.slice(-PRINTED_MAX);
+        printed = `${printed}${text}`.slice(-OUTPUT_MAX);
       };
       child.stderr.setEncoding('utf8').on('data', print);
       child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -53,7 +54,7 @@ export function startsCommand(command: string): Starter {
       });
       return {
         isOver: () => isOver,
-        printed: () => printed.trim(),
+        printed: () => printed,
         output: () => output,
         exitCode: () => exitCode,
         signal(name) {
@@ -66,6 +67,12 @@ export function startsCommand(command: string): Starter {
       };
     },
   };
+}
+
+/** The end of what was printed, as a sentence of a message; empty where nothing was. */
+export function tellPrinted(printed: string): string {
+  const text = printed.trim().slice(-TOLD_MAX);
+  return text === '' ? '' : ` It printed: ${text}`;
 }
 
 /** The author starts the agent, and `announce` says with what. */

@@ -1,6 +1,6 @@
 /** The checks of agents that write output and ask questions. */
 import { NotScored, requireEqual, requireThat } from './findings.ts';
-import type { Received } from './played-server.ts';
+import type { Received } from './trial-gateway.ts';
 import type { AgentCheck } from './trials-of-agents.ts';
 
 const WRITES_NOTHING = 'The agent writes no output.';
@@ -28,7 +28,7 @@ function requireWrites(writes: readonly Received[]): void {
 export const WRITING_CHECKS: Readonly<Record<string, AgentCheck>> = {
   'as-agent.writes'(stage, look) {
     look('wrote');
-    requireWrites(stage.calls('output'));
+    requireWrites(stage.gateway.calls('output'));
   },
   'as-agent.writes-again'(_stage, look) {
     const [first, again] = look('wrote').writes;

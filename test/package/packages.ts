@@ -24,5 +24,5 @@ export const PACKAGES: readonly PublishedPackage[] = [
   { folder: 'sdk', name: 'sdk', needs: ['generated'], isLibrary: true, program: REQUIRED },
   { folder: 'server', name: 'server', needs: ['generated'], page: 'PACKAGE.md', program: USED_SERVER },
   { folder: 'server/simulator', name: 'simulator', needs: [], program: USED_SIMULATOR },
-  { folder: 'test/conformance', name: 'conformance', needs: [], program: USED_CONFORMANCE },
+  { folder: 'test/conformance', name: 'conformance', needs: ['server/simulator'], program: USED_CONFORMANCE },
 ];

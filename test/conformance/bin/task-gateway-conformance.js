@@ -5,7 +5,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 
-const NEEDED = [20, 19];
+const NEEDED = [22, 12];
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const sources = new URL('../command.ts', import.meta.url);
 const isCheckout = existsSync(sources);
