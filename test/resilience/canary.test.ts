@@ -7,7 +7,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createLog } from '../../server/system/log.ts';
 import { createCanaries, readStoreFiles } from '../harness/canaries.ts';
 import { printTally } from '../harness/figures.ts';
 import { useFolder } from '../harness/folder.ts';
@@ -171,24 +170,6 @@ describe('a secret of a running gateway', () => {
       expect(refusal).toContain('The gateway was not started.');
       expect([refusal, findLeaks(refusal)]).toEqual([refusal, []]);
     }
-  });
-
-  test('is in no line of the log about an error that contains it', () => {
-    const lines: string[] = [];
-    const log = createLog({
-      level: 'trace',
-      secrets: Object.values(CANARY),
-      write: (line) => lines.push(line),
-    });
-    for (const secret of Object.values(CANARY)) {
-      const cause = new Error(`connect to redis://:${encodeURIComponent(secret)}@host failed`);
-      const error = Object.assign(new Error(`while asking ${JSON.stringify(secret)}`, { cause }), {
-        url: `/?auth=${secret}`,
-      });
-      log.error({ error, [secret]: [secret, { auth: encodeURIComponent(secret) }] }, `with ${secret}`);
-    }
-    expect(lines).toHaveLength(Object.keys(CANARY).length);
-    expect(lines.flatMap((line) => canaries.findLeaks(line))).toEqual([]);
   });
 });
 
