@@ -6,7 +6,7 @@ import { json } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
 import { elapse } from './sdk-clock.ts';
 
-/** Runs until the gateway has the task. Returns the gateway, what aborts the run, and the error of the run. */
+/** Runs until the gateway has the task. Returns it, what aborts the run, and the error of the run. */
 async function startRun(options: sdk.RunOptions = {}) {
   const gateway = createGateway();
   const controller = new AbortController();
