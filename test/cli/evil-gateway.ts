@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { AGENT_ROW, TASK_ROW } from '../sdk/admin-values.ts';
+import { AGENT_ROW, TASK_ROW } from '../harness/admin-values.ts';
 
 /** What a terminal must not get. The colour is one that the command never uses. */
 export const EVIL =

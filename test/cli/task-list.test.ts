@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createPagePause } from '../../sdk/cli/arguments/pages.ts';
 import { systemClock } from '../../sdk/clock.ts';
-import { TASK_ROW } from '../sdk/admin-values.ts';
+import { TASK_ROW } from '../harness/admin-values.ts';
 import { startProcess } from './cli-process.ts';
 import { runCommand } from './command-run.ts';
 

@@ -1,7 +1,7 @@
 /** The client’s calls: what each sends, where its secret is, and which options createClient rejects. */
 import { describe, expect, test } from 'vitest';
 import { createClient, type TaskGatewayClient, TaskGatewayError } from '../../sdk/index.ts';
-import { AGENT_ROW, OVERVIEW, TASK_PAGE } from './admin-values.ts';
+import { AGENT_ROW, OVERVIEW, TASK_PAGE } from '../harness/admin-values.ts';
 import { ADMIN, AUTH, connect, submission } from './calls-fixture.ts';
 import { json, someTask } from './scripted-fetch.ts';
 

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { createClient, type TaskDone, type TaskGatewayClient } from '../../sdk/index.ts';
 import { runCommand } from '../cli/command-run.ts';
-import { TASK_PAGE, TASK_ROW } from './admin-values.ts';
+import { TASK_PAGE, TASK_ROW } from '../harness/admin-values.ts';
 import { gateway as agentGateway, assigned, clock, events, startPulling } from './agent-fixture.ts';
 import { createGateway, submission } from './run-gateway.ts';
 import { createScriptedFetch, json, someTask } from './scripted-fetch.ts';

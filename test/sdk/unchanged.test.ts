@@ -3,7 +3,7 @@
  * sent.
  */
 import { expect, test } from 'vitest';
-import { TASK_PAGE } from './admin-values.ts';
+import { TASK_PAGE } from '../harness/admin-values.ts';
 import { ADMIN, connect } from './calls-fixture.ts';
 import { json } from './scripted-fetch.ts';
 
