@@ -36,7 +36,7 @@ test('task failures names the agent, its share, the error and a task; overview h
   const ids: string[] = [];
   for (const status of ['success', 'failed', 'failed'] as const) {
     const { request_id } = await client.submitTask({ task_type: 'sum', task_tags: ['bad'], payload: {} });
-    await client.claimTask({ agent_id: 'bad', wait: 30 });
+    await client.claimTask({ agent_id: 'bad', wait: 10 });
     const report = { request_id, agent_id: 'bad', status };
     const error = `no row ${ids.length} \u001b[31m`;
     await client.reportResult(status === 'failed' ? { ...report, error_info: error } : report);
@@ -103,9 +103,8 @@ test('agent drain drains an agent until --undo, and agent show says who did it',
   expect((await run('agent show zh/1')).stdout).toMatch(/^state +drained by the administrator$/m);
   expect((await run('agent list --state draining')).stdout).toMatch(/^zh\/1 +drained +0\/1 /m);
   // A reading of the overview is shared for a second.
-  await expect
-    .poll(async () => (await run('overview')).stdout)
-    .toContain('`zh/1` is drained by the administrator');
+  const overview = async (): Promise<string> => (await run('overview')).stdout;
+  await expect.poll(overview).toContain('`zh/1` is drained by the administrator');
   await client.heartbeatAgent({ agent_id: 'zh/1', draining: true });
   expect((await run('agent drain zh/1 --undo')).stdout).toBe(
     'Agent zh/1 is no longer drained, but drains by itself: it gets no tasks.\n',

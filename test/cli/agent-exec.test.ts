@@ -156,7 +156,6 @@ describe('a program as an agent', () => {
 
 test('what a program writes to standard error takes no memory while nothing reads it', {
   tags: 'ps',
-  timeout: 300_000,
 }, async () => {
   const lines = 'head -c 80000000 /dev/zero | tr "\\0" x | fold -w 2000 >&2';
   const agent = await startAgent('unread', `read -r _; ${lines}; echo written`, [], startProcess);

@@ -33,7 +33,6 @@ const LINES: readonly string[] = [
 
 test('a terminal gets nothing that it obeys but the colours and the status line', {
   tags: 'tmux',
-  timeout: 300_000,
 }, async () => {
   const words = LINES.map((line) => `'${line}'`).join(' ');
   const script = `'${process.execPath}' '${join(import.meta.dirname, 'many-commands.ts')}' ${words}`;

@@ -7,7 +7,7 @@ import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts
 import { get, startPushAgent, submit, subscribe } from './plain-calls.ts';
 import { submitMany } from './submitter.ts';
 
-const WAIT = { timeout: 300_000, interval: 50 };
+const WAIT = { timeout: 60_000, interval: 50 };
 let folder: string;
 let gateway: GatewayProcess;
 const closing: (() => unknown)[] = [];

@@ -276,10 +276,4 @@ describe('the pages name', () => {
       expect(PAGES, name).toContain(`TASK_GATEWAY_${name}`);
     }
   });
-
-  test('every example', () => {
-    for (const [, file = ''] of PAGES.matchAll(/\]\((examples[^)]*)\)/g)) {
-      expect(() => readFileSync(join(SDK, file)), file).not.toThrow(/ENOENT/);
-    }
-  });
 });

@@ -26,25 +26,6 @@ async function startAgent(gateway: SimulatedGateway, options: Partial<AgentOptio
 const submission = { task_type: 'x', task_tags: ['zh'], payload: { text: '你好' } };
 
 describe('a simulated gateway', () => {
-  test.each(['pull', 'http://agent.test/tasks'])('connects a client and an agent: %s', async (endpoint) => {
-    const pushed: number[] = [];
-    const gateway: SimulatedGateway = createSimulatedGateway({
-      push: async (request) => {
-        const response = (await agents[0]?.fetch(request)) ?? Response.error();
-        pushed.push(response.status);
-        return response;
-      },
-    });
-    await startAgent(gateway, { endpoint, maxConcurrent: 5 });
-    const client = createClient(gateway.options);
-    const runs = Array.from({ length: 5 }, () => client.runTask(submission));
-    expect((await Promise.all(runs)).map(({ result }) => result)).toEqual(
-      runs.map(() => ({ output: '你好！' })),
-    );
-    expect(pushed).toEqual(endpoint === 'pull' ? [] : [202, 202, 202, 202, 202]);
-    expect((await gateway.tasks()).map(({ status }) => status)).toEqual(runs.map(() => 'success'));
-  });
-
   test.each(['pull', 'http://agent.test/tasks'])(
     'gives an agent the trace of a task: %s',
     async (endpoint) => {
@@ -69,21 +50,6 @@ describe('a simulated gateway', () => {
       ]);
     },
   );
-
-  test('ends a call that is aborted at any moment', async () => {
-    const gateway = createSimulatedGateway();
-    await startAgent(gateway, { endpoint: 'http://agent.test/' });
-    const client = createClient(gateway.options);
-    for (let ticks = 0; ticks < 40; ticks += 1) {
-      const aborting = new AbortController();
-      const claim = client
-        .claimTask({ agent_id: 'tested', wait: 60 }, { signal: aborting.signal })
-        .catch((error: unknown) => error);
-      for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve();
-      aborting.abort('enough');
-      expect(await claim).toMatchObject({ code: 'aborted', cause: 'enough' });
-    }
-  });
 });
 
 describe('a handler run by runHandler', () => {

@@ -1,6 +1,6 @@
 /** Questions of scripted agents (LIVE 2): they ask, wait, and report, as the agents of the SDK do. */
 import { describe, expect, test } from 'vitest';
-import { createClient, type OutputPiece, type Question } from '../../sdk/index.ts';
+import { createClient, type OutputPiece } from '../../sdk/index.ts';
 import { runHandler } from '../../sdk/testing/index.ts';
 import { type AgentScript, createSimulator, type World } from '../../server/simulator/index.ts';
 
@@ -70,31 +70,6 @@ describe('a scripted agent asks', () => {
     const pieces = await readPieces(world, request_id);
     expect(pieces.flatMap((piece) => ('question' in piece ? [piece.question] : []))).toEqual(questions);
     expect(new Set(questions.map(({ key }) => key)).size).toBe(3);
-  });
-
-  test('and a run of the SDK answers each question once', async () => {
-    const world = createSimulator();
-    const client = createClient({ ...world.options });
-    const asks = [DEPLOY, { prompt: 'Where?' }];
-    await world.agents.add({ tags: ['pdf'], after: 30, asks, result: { output: 'deployed' } });
-    const asked: Question[] = [];
-    const run = client.runTask(TASK, {
-      async onQuestion(question) {
-        asked.push({ ...question });
-        await world.clock.sleep(45_000);
-        return question.schema ? { approve: true } : 'here';
-      },
-    });
-    const { result, request_id } = await world.clock.runUntil(run);
-    expect(result).toEqual({ output: 'deployed' });
-    expect(asked.map(({ prompt }) => prompt)).toEqual(['Deploy?', 'Where?']);
-    expect(await readPieces(world, request_id)).toEqual([
-      { question: DEPLOY },
-      { answer: { key: 'deploy', answer: { approve: true } } },
-      { question: expect.objectContaining({ prompt: 'Where?' }) },
-      { answer: { key: asked[1]?.key, answer: 'here' } },
-    ]);
-    expect(world.clock.monotonicMs()).toBeGreaterThanOrEqual(90_000);
   });
 });
 
