@@ -31,7 +31,6 @@ const UNFOUND: readonly (readonly [RegExp, string])[] = [
   ],
   [/ pushes\[\]\.\S+ of POST .*drain 200$/, 'They are looked at where the agent is read.'],
   [/ replaced of POST /, 'It is there where an agent was replaced alone.'],
-  [/ remedies\[\]\.agent_id of /, 'Another remedy is shown.'],
   [
     /^(drop|change) (question|answer)\S* of frames .*output$/,
     'Questions and answers are looked at on pages.',

@@ -15,9 +15,10 @@ import { listFaults, nameCall } from './wire-faults.ts';
 
 const LIMIT_MS = 6_000;
 const AT_ONCE = 6;
-/** The faults that are tried for a check, and what is read of a text for its words. */
+/** How many faults are tried for a check that finds none, and how many once a poor one is found. */
 const TRIES_MAX = 150;
-const BETTER_TRIES_MAX = 25;
+const MORE_TRIES_MAX = 25;
+/** What is read of a text for its words. */
 const TEXT_MAX = 20_000;
 const WORDS = /[\w-]+/g;
 /** What a check of a fault's own operation has before others. */
@@ -196,7 +197,7 @@ async function searchForChecks(
       .sort((a, b) => b.named - a.named || isRequest(a.one) - isRequest(b.one) || a.by - b.by);
     let second: string | undefined;
     for (const [count, { one }] of ranked.slice(0, TRIES_MAX).entries()) {
-      if (second !== undefined && count > BETTER_TRIES_MAX) break;
+      if (second !== undefined && count > MORE_TRIES_MAX) break;
       const outcome = await tryFault(gatewayUrl, id, one.line);
       if (outcome === 'stops') second ??= one.line;
       if (outcome === 'finds') return void found.set(id, [one.line]);
@@ -222,7 +223,7 @@ async function searchForFaults(
         size: met.get(requirement.id)?.size ?? 0,
       }))
       .sort((a, b) => b.named - a.named || a.size - b.size);
-    for (const { id } of able.slice(0, TRIES_MAX)) {
+    for (const { id } of able.slice(0, MORE_TRIES_MAX)) {
       if ((await tryFault(gatewayUrl, id, line)) === 'passes') continue;
       found.set(id, [...(found.get(id) ?? []), line]);
       return true;
