@@ -23,7 +23,7 @@ const CALLS_WITH_ID = ['heartbeat', 'result', 'unregister', 'claim'];
 /** How much later than the gateway asks a heartbeat may come. */
 const INTERVALS_MAX = 2;
 /** How long a call that was on its way may still name a task. */
-const UNDER_WAY_MS = 500;
+const UNDER_WAY_MS = 1_000;
 
 /** The calls of the agent, from its begin to its end. */
 function allCalls(stage: Stage, look: Look): readonly Received[] {

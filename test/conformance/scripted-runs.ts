@@ -19,7 +19,7 @@ const HEARTBEAT_SECONDS = 0.12;
 const CONTROLS_AT_ONCE = 12;
 /** Each of them plays at the same time all scenarios that its checks look at. */
 const CLIENT_CONTROLS_AT_ONCE = 12;
-const CLIENT_LIMIT_MS = 20_000;
+const CLIENT_LIMIT_MS = 12_000;
 const CLIENT_LONG_MS = 600;
 const TRIALS_AT_ONCE = 20;
 
