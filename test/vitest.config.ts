@@ -42,6 +42,8 @@ const tags = TOOL_NAMES.map((name) => ({ name, ...(findTool(name) === null && { 
  */
 const WORKERS = { alone: 1, quick: 4, ci: 3 }[group ?? 'ci'];
 
+const TIMEOUT_MS = group === 'quick' ? 30_000 : 180_000;
+
 export default defineConfig({
   root,
   resolve: { conditions: ['task-gateway-source'] },
@@ -52,8 +54,8 @@ export default defineConfig({
     maxWorkers: WORKERS,
     sequence: { sequencer: LongestFirst },
     // A test that hangs fails; how long one takes depends on what else the machine does.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: TIMEOUT_MS,
+    hookTimeout: TIMEOUT_MS,
     // What is waited for comes within milliseconds; on a machine with other work it may take longer.
     // A test that returns before it asserts anything would count as passed.
     expect: { poll: { timeout: 30_000 }, requireAssertions: true },
