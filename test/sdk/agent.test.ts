@@ -103,7 +103,7 @@ describe('an agent that stops', () => {
     get('t1').end('ok');
     await elapse(clock, stopped);
     expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
-    expect(gateway.bodies('unregister')).toHaveLength(1);
+    expect(gateway.bodies('unregister')).toMatchObject([{ registration: 'r1' }]);
     expect(created.state).toBe('stopped');
     expect(clock.sleeping()).toBe(0);
   });
