@@ -17,6 +17,7 @@ const config: KnipConfig = {
         'test/http/chain-cost.ts',
         'test/contract/document-figures.ts',
         'test/contract/try-generators.ts',
+        'test/sdk/install-python.ts',
         'test/resilience/worst-case/table.ts',
         // Compiled, never run.
         'test/http/handlers.check.ts',

@@ -1,27 +1,27 @@
 """`Client`: a client of one gateway for programs without asyncio.
 
-Its calls are those of `AsyncClient`, carried out in a thread of its own while the caller waits. Any thread may
-call it.
+Its calls are those of `AsyncClient`, made in a thread of its own while the caller waits. Any thread may call it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
-import os
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from concurrent.futures import wait
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from .async_client import AsyncClient
-from .transport import ClientOptions
+from .transport import RELAY, ClientOptions
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 P = ParamSpec("P")
 T = TypeVar("T")
+END = object()
 
 
 def waits(
@@ -31,7 +31,7 @@ def waits(
 
     @functools.wraps(method)
     def call(client: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return client._wait(method(client._inner(), *args, **kwargs))
+        return client._wait(method(client._client, *args, **kwargs))
 
     return call
 
@@ -43,36 +43,27 @@ def loops(
 
     @functools.wraps(method)
     def call(client: Client, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-        items = method(client._inner(), *args, **kwargs)
+        items = method(client._client, *args, **kwargs)
 
-        async def next_item() -> list[T]:
-            return [item async for item in _first(items)]
+        async def read() -> T:
+            return await anext(items, cast(T, END))
 
         try:
-            while item := client._wait(next_item()):
-                yield item[0]
+            while (item := client._wait(read())) is not END:
+                yield item
         finally:
             client._wait(items.aclose())
 
     return call
 
 
-async def _first(items: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
-    try:
-        yield await anext(items)
-    except StopAsyncIteration:
-        pass
-
-
 class Client:
-    """A client of one gateway. The options are those of `ClientOptions`; callbacks are called in its thread."""
+    """A client of one gateway, with the options of `ClientOptions`. Callbacks are called in the caller's thread."""
 
     def __init__(self, **options: Unpack[ClientOptions]) -> None:
-        self._options = options
         self._client = AsyncClient(**options)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._pid = 0
-        self._lock = threading.Lock()
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, name="task-gateway", daemon=True).start()
 
     def __enter__(self) -> Client:
         return self
@@ -82,36 +73,40 @@ class Client:
 
     def close(self) -> None:
         """Closes the connections, and ends the thread."""
-        if self._loop and self._pid == os.getpid():
-            self._wait(self._client.close())
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._loop = None
-
-    def _inner(self) -> AsyncClient:
-        """The client in the thread, which is started for the first call, and again in a forked process."""
-        with self._lock:
-            if self._loop is None or self._pid != os.getpid():
-                if self._loop is not None:
-                    self._client = AsyncClient(**self._options)
-                self._loop, self._pid = asyncio.new_event_loop(), os.getpid()
-                threading.Thread(target=self._loop.run_forever, name="task-gateway", daemon=True).start()
-            return self._client
+        self._wait(self._client.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         """What the work in the thread returns. Ctrl-C cancels it, and waits for what it does then."""
-        loop, tasks = self._loop, list[Any]()
-        assert loop is not None
+        tasks: list[Any] = []
+        jobs: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+
+        async def relay(function: Callable[..., Any], *arguments: Any) -> Any:
+            done: asyncio.Future[Any] = self._loop.create_future()
+
+            def job() -> None:
+                try:
+                    self._loop.call_soon_threadsafe(done.set_result, function(*arguments))
+                except Exception as error:
+                    self._loop.call_soon_threadsafe(done.set_exception, error)
+
+            jobs.put(job)
+            return await done
 
         async def hold() -> T:
             tasks.append(asyncio.current_task())
+            RELAY.set(relay)
             return await work
 
-        future = asyncio.run_coroutine_threadsafe(hold(), loop)
+        future = asyncio.run_coroutine_threadsafe(hold(), self._loop)
+        future.add_done_callback(lambda _: jobs.put(None))
         try:
+            while job := jobs.get():
+                job()
             return future.result()
         except BaseException:
             if not future.done():
-                loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+                self._loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
                 wait([future])
             raise
 

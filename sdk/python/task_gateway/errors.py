@@ -18,6 +18,8 @@ class TaskGatewayError(Exception):
     request_id: str | None = None
     #: Of a submission: the same submission with this key finds the task, or creates it.
     idempotency_key: str | None = None
+    #: How often the request was sent.
+    attempts = 1
 
     def __init__(self, code: ProblemCode, message: str) -> None:
         super().__init__(message)
@@ -33,7 +35,7 @@ class InvalidOptionError(TaskGatewayError):
 
 class GatewayConnectionError(TaskGatewayError, ConnectionError):
     """No response (`connection_failed`), or none of a gateway: `redirected`, `not_a_gateway`,
-    `not_an_event_stream`, `event_too_large`, `response_too_large`."""
+    `not_an_event_stream`."""
 
 
 class GatewayTimeoutError(TaskGatewayError, TimeoutError):
@@ -54,14 +56,12 @@ class ApiError(TaskGatewayError):
         self.errors: list[FieldError] = problem.get("errors", []) if problem else []
         if problem:
             text = f"{status} {problem['title']}: {problem['detail']}"
-            faults = [f"{one['pointer'] or 'the body'} {one['detail']}" for one in self.errors]
+            faults = [f"{one.get('pointer') or 'the body'} {one.get('detail')}" for one in self.errors]
             text += f" ({'; '.join(faults)})" if faults else ""
         super().__init__(problem["code"] if problem else f"http_{status}", text)
         self.status, self.problem, self.headers = status, problem, headers
         #: The pause that the gateway asks for (`Retry-After`), or 0.
         self.asked_seconds = asked_seconds
-        #: How often the request was sent.
-        self.attempts = 1
 
 
 class TaskFailedError(TaskGatewayError):

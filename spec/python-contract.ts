@@ -18,7 +18,7 @@ const COLUMNS_MAX = 110;
 const KEYWORDS: ReadonlySet<unknown> = new Set(['from', 'import', 'class', 'in', 'is', 'not', 'pass']);
 
 /** Returns the module of types for a document. */
-export function writePythonTypes(document: Json): string {
+export function writePythonContract(document: Json): string {
   const schemas = requireObject(document, 'components', 'schemas') as Record<string, Json>;
   const named = Object.entries(schemas).filter(([, schema]) => isNamed(schema));
   const typeOf = createTypeOf(schemas);
@@ -125,8 +125,7 @@ function writeObject(name: string, schema: Json, typeOf: (schema: unknown) => st
     return `${name} = TypedDict(${JSON.stringify(name)}, {\n${lines.join('\n')}\n})`;
   }
   if (optional.length === 0) return `class ${name}(TypedDict):\n${text}\n${write(sure, '    ')}`;
-  if (sure.length === 0)
-    return `class ${name}(TypedDict, total=False):\n${text}\n${write(optional, '    ')}`;
+  if (sure.length === 0) return `class ${name}(TypedDict, total=False):\n${text}\n${write(optional, '    ')}`;
   const base = `class _${name}(TypedDict, total=False):\n${write(optional, '    ')}`;
   return `${base}\n\n\nclass ${name}(_${name}):\n${text}\n${write(sure, '    ')}`;
 }
@@ -138,7 +137,7 @@ function quote(type: string): string {
 
 /** The first sentence of a description. */
 function writeDoc(description: unknown): string {
-  const [sentence = ''] = /^[^]*?[.:](?=\s|$)/.exec(String(description ?? '')) ?? [];
+  const [sentence = ''] = /^[\s\S]*?[.:](?=\s|$)/.exec(String(description ?? '')) ?? [];
   const words = sentence.replace(/:$/, '.').split(/\s+/);
   const lines = [''];
   for (const word of words) {
