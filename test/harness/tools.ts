@@ -66,7 +66,7 @@ const TOOLS = {
     remedy: 'apt-get install strace, where a process may be traced',
   },
   'python-tools': {
-    find: () => (existsSync(INSTALLED) ? VENV_PYTHON : null),
+    find: () => (existsSync(INSTALLED) ? tried(VENV_PYTHON, ['-c', 'import httpx, mypy, pyright'])() : null),
     remedy: 'node test/sdk/install-python.ts, with a Python 3.10 or newer and its package index',
     mayBeForbidden: true,
   },

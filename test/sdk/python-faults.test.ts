@@ -158,6 +158,25 @@ describe('the package for Python', { tags: 'python-tools', timeout: LIMIT_MS }, 
     expect(await stop(second.child)).toBe(0);
   });
 
+  test.each([
+    ['a signal stops it after its task', 1, 2, null],
+    ['a second signal stops its task too', 2, 600, 'agent_stopped'],
+  ])('%s, which is reported', async (_what, signals, seconds, reason) => {
+    const gateway = await startKilled();
+    const worker = createWorker(`http://127.0.0.1:${gateway.port}`);
+    const agent = worker.start();
+    const { request_id } = await submit(gateway.client, 1, seconds);
+    await until(() => worker.worked().length === 1);
+    for (let sent = 0; sent < signals; sent += 1) {
+      agent.child.kill('SIGTERM');
+      await until(() => agent.output.error.includes('stopping, when its task has ended\n'));
+    }
+    await until(() => agent.child.exitCode !== null);
+    const { result } = await gateway.client.getTask(request_id);
+    expect({ code: agent.child.exitCode, result }).toEqual({ code: 0, result: { n: 1, reason } });
+    expect(agent.output.error).toMatch(/\nstopped: agent worker is unregistered\n$/);
+  });
+
   test('reads each piece of an output once, while the gateway is killed and connections are cut', async () => {
     const gateway = await startKilled();
     const wrote = Promise.withResolvers<void>();

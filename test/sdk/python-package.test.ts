@@ -104,7 +104,7 @@ describe('what is built of it', { tags: 'python-tools', timeout: LIMIT_MS }, () 
   test.each([
     ['the wheel, on the oldest Python', 0, '.whl', 'httpx==0.27.0'],
     ['the source distribution, on the newest Python', 1, '.tar.gz', 'httpx==0.28.1'],
-  ])('%s: does alone what its README shows', async (_what, index, end, httpx) => {
+  ])('%s: does alone what it should, and what its README shows', async (_what, index, end, httpx) => {
     const [command = ''] = readFileSync(INSTALLED, 'utf8').split('\n').slice(index);
     const own = join(folder.path, `venv-${index}`);
     const env = { PYTHONPATH: '', PIP_NO_INDEX: '1', PIP_FIND_LINKS: WHEELS };
@@ -113,6 +113,8 @@ describe('what is built of it', { tags: 'python-tools', timeout: LIMIT_MS }, () 
     const installed = join(own, 'bin/python');
     await python(['-m', 'pip', 'install', '--quiet', httpx, join(built, file)], env, installed);
     const secrets = { TASK_GATEWAY_URL: gateway.baseUrl, TASK_GATEWAY_AUTH: SECRET };
+    const tries = await python([join(PROGRAMS, 'test_client.py')], { ...env, ...secrets }, installed);
+    expect(tries).toMatch(/^Ran 7 tests .*\n\nOK\n$/m);
     const start = (role: string) => {
       const program = join(folder.path, `${role}-${index}.py`);
       writeFileSync(program, blockOf(role).replace('upper.outbox', join(own, 'upper.outbox')));

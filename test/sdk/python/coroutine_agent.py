@@ -9,7 +9,9 @@ from task_gateway.contract import TaskInfo
 async def handle(task: TaskInfo, context: AsyncContext) -> str:
     await context.write({"begun": True})
     context.progress(10)
-    await asyncio.sleep(1.5)
+    await asyncio.sleep(0.7)
+    await context.write("It is half done. ")
+    await asyncio.sleep(0.8)
     return "done"
 
 

@@ -10,8 +10,8 @@ def work(task: TaskInfo, context: Context) -> dict[str, object]:
     with open(os.environ["WORKED"], "a") as file:
         file.write(f"{task['payload']['n']}\n")
     context.write(f"number {task['payload']['n']}")
-    context.stopped.wait(task["payload"].get("seconds", 0))
-    return {"n": task["payload"]["n"]}
+    is_cut = context.stopped.wait(task["payload"].get("seconds", 0))
+    return {"n": task["payload"]["n"], "reason": context.reason.code if is_cut and context.reason else None}
 
 
 run_agent(
