@@ -26,6 +26,7 @@ import { type Json, requireObject } from './document.ts';
 import { nameJsonValues, writeForGenerators } from './generator-forms.ts';
 import { addLinks } from './links.ts';
 import { addProbes, cutAdminDocument, cutClientDocument, requireUnion } from './published-documents.ts';
+import { writePythonContract } from './python-contract.ts';
 import { buildRequirements } from './requirements.ts';
 import { shareParts } from './shared-parts.ts';
 import { buildStates } from './states.ts';
@@ -33,6 +34,7 @@ import { buildVectors } from './vectors.ts';
 
 const specFolder = dirname(fileURLToPath(import.meta.url));
 const generatedFolder = join(specFolder, '..', 'generated');
+const PYTHON_CONTRACT = '../sdk/python/task_gateway/contract.py';
 
 /** Returns the text of each file to generate, by its path in `generated/`. */
 function generateFiles(): ReadonlyMap<string, string> {
@@ -70,6 +72,8 @@ function generateFiles(): ReadonlyMap<string, string> {
     const simulator = correctSimulatorDocument(readDocument('3.1', 'TaskGatewaySimulator'), whole);
     addDocument(files, 'simulator.3.1', nameJsonValues(simulator));
     files.set('gateway.d.ts', generateTypes(folder, typed));
+    // A package for Python holds only what is below its own folder.
+    files.set(PYTHON_CONTRACT, writePythonContract(cutClientDocument(wholeStreamed)));
     files.set('agent.d.ts', generateTypes(folder, agent));
     files.set('simulator.d.ts', generateTypes(folder, simulator));
     for (const [name, text] of [...buildRequirements(gateway), ...buildVectors(gateway)])

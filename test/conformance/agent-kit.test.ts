@@ -69,9 +69,10 @@ describe.concurrent('an agent that conforms', () => {
     LIMIT_MS,
   );
 
-  test('the one of the page, which is the SDK’s in Python', { tags: 'python', timeout: LIMIT_MS }, async ({
-    expect: wants,
-  }) => {
+  test('the one of the page, which is the SDK’s in Python', {
+    tags: 'python-tools',
+    timeout: LIMIT_MS,
+  }, async ({ expect: wants }) => {
     const { promised, ...ran } = await runPage('--agent', 'my_agent.py', 'sdk/examples/python/agent.py');
     wants(ran).toEqual({ code: 0, printed: promised });
   });

@@ -99,7 +99,7 @@ describe.concurrent('a client that conforms', () => {
 
 describe('the client of the page', () => {
   // Its command plays as many scenarios at once as the kit does by default: nothing else runs beside it.
-  test('conforms, which is the SDK’s in Python', { tags: 'python', timeout: LIMIT_MS }, async () => {
+  test('conforms, which is the SDK’s in Python', { tags: 'python-tools', timeout: LIMIT_MS }, async () => {
     const { promised, ...ran } = await runPage('--client', 'my_client.py', 'sdk/examples/python/client.py');
     expect(ran).toEqual({ code: 0, printed: promised });
   });

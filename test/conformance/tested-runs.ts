@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PYTHON_ENV } from '../harness/python-tools.ts';
 import { readBlocks } from '../harness/readme-blocks.ts';
 import type { Requirement } from './requirements.ts';
 import type { Run } from './run-checks.ts';
@@ -49,7 +50,8 @@ export function runPage(
   const command = blocks[at]?.text.replace(named, join(ROOT, file));
   const program = `${process.execPath} ${join(import.meta.dirname, 'bin/task-gateway-conformance.js')}`;
   return new Promise((resolve) => {
-    execFile('bash', ['--norc', '-c', `npx() { shift; ${program} "$@"; }\n${command}`], (error, stdout) => {
+    const words = ['--norc', '-c', `npx() { shift; ${program} "$@"; }\n${command}`];
+    execFile('bash', words, { env: { ...process.env, ...PYTHON_ENV } }, (error, stdout) => {
       const printed = stdout.split('\n\n').at(-1);
       if (error) console.log(stdout);
       resolve({ code: Number(error?.code ?? 0), printed, promised: blocks[at + 1]?.text });

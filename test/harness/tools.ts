@@ -8,6 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { INSTALLED, VENV_PYTHON } from './python-tools.ts';
 import { FOREIGN_PACKAGES, wereGeneratorsTried } from './tried-generators.ts';
 
 type Tool = {
@@ -63,6 +64,11 @@ const TOOLS = {
     find: tried('strace', ['-f', '-e', 'trace=none', 'true']),
     debianPackage: 'strace',
     remedy: 'apt-get install strace, where a process may be traced',
+  },
+  'python-tools': {
+    find: () => (existsSync(INSTALLED) ? tried(VENV_PYTHON, ['-c', 'import httpx, mypy, pyright'])() : null),
+    remedy: 'node test/sdk/install-python.ts, with a Python 3.10 or newer and its package index',
+    mayBeForbidden: true,
   },
   generators: {
     find: () => (existsSync(join(FOREIGN_MODULES, '.package-lock.json')) ? FOREIGN_MODULES : null),

@@ -16,6 +16,7 @@ const config: KnipConfig = {
         'test/**/*.test.ts',
         'test/contract/document-figures.ts',
         'test/contract/try-generators.ts',
+        'test/sdk/install-python.ts',
         'test/resilience/worst-case/table.ts',
         // Compiled, never run.
         'test/http/handlers.check.ts',

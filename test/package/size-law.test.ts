@@ -15,8 +15,9 @@ import {
 } from './size-law.ts';
 
 const { files, sources, read } = openRepository();
-/** The contract and the scripts of Redis, too. */
-const written = [...sources, ...files.filter((file) => /^(spec|server)\/.*\.(tsp|lua)$/.test(file))];
+/** The contract, the scripts of Redis and the package for Python, too. */
+const others = /^((spec|server)\/.*\.(tsp|lua)|sdk\/python\/.*(?<!\/contract)\.py)$/;
+const written = [...sources, ...files.filter((file) => others.test(file))];
 
 describe('functions', () => {
   test(`run at most ${FUNCTION_LINES_MAX} lines of statements`, () => {
@@ -84,6 +85,7 @@ describe('comments', () => {
     ['a line', 'a.ts', `// ${wide}`, [1]],
     ['a block', 'a.ts', `/**\n * ${wide}\n */`, [2]],
     ['Lua', 'a.lua', `-- ${wide}`, [1]],
+    ['Python', 'a.py', `# ${wide}`, [1]],
     ['TypeSpec', 'a.tsp', `model A {}\n// ${wide}`, [2]],
   ])('the law bites: %s', (_title, file, text, lines) => {
     expect(findWideComments(file, text)).toEqual(lines);

@@ -77,7 +77,8 @@ export function countLines(text: string): number {
 
 /** The lines that hold nothing but a comment, or a part of one, and are wider than allowed. */
 export function findWideComments(file: string, text: string): readonly number[] {
-  const comment = file.endsWith('.lua') ? /^\s*--/ : /^\s*(\/\/|\/\*|\*)/;
+  const marks = { lua: /^\s*--/, py: /^\s*#/ };
+  const comment = marks[file.split('.').at(-1) as 'lua' | 'py'] ?? /^\s*(\/\/|\/\*|\*)/;
   return text
     .split('\n')
     .flatMap((line, index) =>

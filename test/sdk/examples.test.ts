@@ -1,22 +1,18 @@
 /** Runs the examples of the SDK with the real gateway, the page in a real browser. */
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAgent } from '../../sdk/agent/index.ts';
 import { createClient, type TaskGatewayClient } from '../../sdk/index.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { bundle } from '../package/bundle.ts';
 import { launchBrowser } from '../resilience/browser-page.ts';
-import { EXAMPLES, type Example, startExample, startProgram, stop } from './example-process.ts';
+import { EXAMPLES, type Example, startExample, stop } from './example-process.ts';
 import { until } from './sdk-clock.ts';
 
 const PUSH_SECRET = 'whsec_c2VjcmV0LW9mLXRoZS1wdXNoZXM=';
-
-const FOLLOW = join(EXAMPLES, 'python/follow.py');
 
 let gateway: GatewayProcess;
 let client: TaskGatewayClient;
@@ -138,51 +134,6 @@ test('The shell agent example passes the payload to a command, and kills it when
   expect(asking.output.error).toMatch(/^cancelled$/m);
   // The agent learns of the cancellation at the latest when it stops: it does not wait for the command.
   expect(await stop(lasting.child)).toBe(0);
-});
-
-test('The Python example prints an output while it is written, through a gateway that is killed meanwhile.', {
-  tags: 'python',
-}, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'task-gateway-follow-'));
-  const settings = { STORE: `sqlite:${folder}/gateway.db` };
-  let own = await startGateway(settings);
-  const caller = { baseUrl: own.baseUrl, auth: SECRET, logLevel: 'off' } as const;
-  const wrote = Promise.withResolvers<void>();
-  const agent = createAgent({
-    ...caller,
-    agentId: 'writer',
-    tags: ['write'],
-    async handler(_task, { write }) {
-      await write('第 1 页\n');
-      await write({ page: 1 });
-      await wrote.promise;
-      await write('第 2 页\n');
-    },
-  });
-  await agent.start();
-  const { request_id } = await createClient(caller).submitTask({
-    task_type: 'write',
-    task_tags: ['write'],
-    payload: {},
-  });
-  const env = { TASK_GATEWAY_URL: own.baseUrl, TASK_GATEWAY_AUTH: SECRET };
-  const following = startProgram('python3', [FOLLOW, request_id], env);
-  try {
-    await until(() => following.output.out === '第 1 页\n{"page": 1}\n', 'the first page is printed');
-    await own.kill();
-    own = await startGateway({ ...settings, PORT: new URL(own.baseUrl).port });
-    wrote.resolve();
-    const [code] = await once(following.child, 'close');
-    expect([code, following.output.out]).toEqual([0, '第 1 页\n{"page": 1}\n第 2 页\n']);
-    expect(following.output.error).toMatch(/goes on behind piece 2\n(.*\n)*success\n$/);
-    const unknown = startProgram('python3', [FOLLOW, 'unknown'], env);
-    expect(await once(unknown.child, 'close')).toEqual([1, null]);
-    expect(unknown.output.error).toMatch(/^404: No task has this request_id/);
-  } finally {
-    await agent.stop({ drainMs: 0 });
-    await own.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
 });
 
 test('The browser example runs a task and shows what went wrong.', {
