@@ -165,7 +165,8 @@ test('out of memory: the agent ends, and its programs with it', async () => {
 test('a process that leaves for a session of its own stays, as the page says', async () => {
   // The process says its own id, when it is in its session.
   const leave = `setsid sh -c 'echo "pids $0 $$ $1" >$PIDS; exec sleep 600'`;
-  const program = `${leave} $$ $PPID & wait`;
+  // It has its whole input only when the agent's watch knows its process group.
+  const program = `cat >/dev/null; ${leave} $$ $PPID & wait`;
   const { agent, own, child, close } = await startAgent('nohup', { program });
   try {
     process.kill(agent, 'SIGKILL');
