@@ -104,12 +104,7 @@ class AsyncClient:
     async def _follow(self, task: Task, after: int, on_output: OnOutput | None) -> Task:
         try:
             if on_output:
-                items = self._read_items(task["request_id"], after, None, give_up_at(task))
-                # A gateway that knows the specification alone has no such stream: the task says the rest.
-                with suppress(ApiError, GatewayConnectionError):
-                    async with aclosing(items):
-                        async for item in items:
-                            await call_back(on_output, item)
+                await self._show_output(task, after, on_output)
             ended, header = await self._poll(task)
             outcome, explanation = outcome_of(ended, header), None
             if outcome == "success":
@@ -121,6 +116,39 @@ class AsyncClient:
         except TaskGatewayError as error:
             error.request_id = task["request_id"]
             raise
+
+    async def _show_output(self, task: Task, after: int, on_output: OnOutput) -> None:
+        """Hands the output on to its end. Once its stream was down, a poll may find first that the task has ended."""
+        last, down = after, asyncio.Event()
+
+        async def note(kind: str, _: object) -> None:
+            if kind == "down":
+                down.set()
+
+        async def read(give_up: float) -> None:
+            nonlocal last
+            # A gateway that knows the specification alone has no such stream: the task says the rest.
+            with suppress(ApiError, GatewayConnectionError):
+                async with aclosing(self._read_items(task["request_id"], last, note, give_up)) as items:
+                    async for item in items:
+                        last = item.get("n", last)
+                        await call_back(on_output, item)
+
+        async def poll() -> None:
+            await down.wait()
+            await self._poll(task)
+
+        works = [asyncio.ensure_future(read(give_up_at(task))), asyncio.ensure_future(poll())]
+        try:
+            ended, _ = await asyncio.wait(works, return_when=asyncio.FIRST_COMPLETED)
+            for work in ended:
+                work.result()
+        finally:
+            for work in works:
+                work.cancel()
+            await asyncio.gather(*works, return_exceptions=True)
+        if works[0] not in ended:
+            await read(give_up=0.0)  # With one attempt.
 
     async def wait_task(self, request_id: str) -> Task:
         """The task once it has ended, whichever way. A gateway that restarts is waited for."""
@@ -197,7 +225,7 @@ class AsyncClient:
         self, request_id: str, after: int, on_notice: OnNotice | None, give_up: float = math.inf
     ) -> AsyncGenerator[dict[str, Any], None]:
         """The pieces behind a number, and between them how the task stands; last the end."""
-        path, last = task_path(request_id, "/output"), 0
+        path, last = task_path(request_id, "/output"), after
         async with aclosing(follow_stream(self._transport, path, None, str(after or ""), on_notice, give_up)) as feed:
             async for item in feed:
                 if "n" not in item:
