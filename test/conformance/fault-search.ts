@@ -266,5 +266,5 @@ export async function searchControls(gatewayUrl: string, remembered: Controls): 
   await workThrough(ids, AT_ONCE, async (id) => void met.set(id, await meetGateway(gatewayUrl, id)));
   await searchForChecks({ gatewayUrl, faults, met }, found);
   await searchForFaults({ gatewayUrl, faults, met }, stated, found);
-  return Object.fromEntries(found);
+  return Object.fromEntries(ids.map((id) => [id, found.get(id) ?? []]));
 }
