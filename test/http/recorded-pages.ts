@@ -1,5 +1,6 @@
 /**
- * More of the requests whose responses are recorded: for pages, of pages and under foreign names.
+ * More of the requests whose responses are recorded: for pages, of pages, under foreign names, and bytes that
+ * are no request.
  */
 import { buildCall, OPERATIONS } from '../contract/usual-calls.ts';
 import {
@@ -10,6 +11,7 @@ import {
   read,
   record,
   secrets,
+  submit,
   usual,
   writeCall,
   writeRequest,
@@ -166,4 +168,17 @@ export function listForeignRequests(): readonly RecordedRequest[] {
       ),
     ]),
   );
+}
+
+/** Bytes that are no request, or one too slow. */
+export function listInvalidRequests(): readonly RecordedRequest[] {
+  return [
+    record('garbage', Buffer.from('garbage\r\n\r\n')),
+    record('no host', Buffer.from('GET /livez HTTP/1.1\r\n\r\n')),
+    record('two hosts', Buffer.from('GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n')),
+    record('headers that are too large', writeRequest('GET', '/', { headers: { X: 'x'.repeat(20_000) } })),
+    record('headers that are slow', Buffer.from('GET /livez HTTP/1.1\r\nHost:')),
+    record('a body that is slow', submit('{', { 'Content-Length': '10' })),
+    record('a body that is slow in chunks', submit('1\r\n{\r\n', { 'Transfer-Encoding': 'chunked' })),
+  ];
 }

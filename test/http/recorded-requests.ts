@@ -45,7 +45,7 @@ export const usual = (operationId: OperationId, id = 'x1'): Call => buildCall(op
 const isRead = (operationId: OperationId): boolean => usual(operationId).method === 'GET';
 export const record = (title: string, bytes: Buffer): RecordedRequest => ({ title, bytes });
 export const read = (id: string, more?: Headers): Buffer => writeCall(usual('getTask', id), more);
-const submit = (body: string | Buffer, headers?: Headers): Buffer =>
+export const submit = (body: string | Buffer, headers?: Headers): Buffer =>
   writeRequest('POST', '/api/cli/tasks', { body, ...(headers && { headers }) });
 
 /** Each operation as it is usually called, and in the ways that HTTP has beside that. */

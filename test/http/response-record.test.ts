@@ -14,7 +14,12 @@ import { OPERATIONS } from '../contract/usual-calls.ts';
 import { SECRET, startTestServer, type TestServer, type TestServerOptions } from '../harness/http-server.ts';
 import { createFakeGateway, FOUND, subscribeTo, TASK } from './fake-gateway.ts';
 import { openConnection } from './raw-connection.ts';
-import { listForeignRequests, listOriginRequests, listPageRequests } from './recorded-pages.ts';
+import {
+  listForeignRequests,
+  listInvalidRequests,
+  listOriginRequests,
+  listPageRequests,
+} from './recorded-pages.ts';
 import {
   listRefusedRequests,
   listUsualRequests,
@@ -247,6 +252,11 @@ test('requests of web pages are responded to as recorded', async () => {
 test('requests under a foreign name are responded to as recorded', async () => {
   const open = await start({ settings: { isSecretPublic: true } });
   await matchRecord('foreign', await recordAll(open, listForeignRequests()));
+});
+
+test('what is no request is responded to as recorded', async () => {
+  const strict = await start({ limits: { headersMs: 40, requestMs: 80, largeBodyMs: 80 } });
+  await matchRecord('invalid', await recordAll(strict, listInvalidRequests()));
 });
 
 test('while the server drains responses are as recorded', async () => {
