@@ -1,6 +1,6 @@
 /**
- * The gateway of a trial as an agent has it: what the gateway pushes goes to the agent signed and is kept, so
- * that it may come again; claims wait for a moment alone; questions are answered.
+ * The gateway of a trial for an agent. It signs the pushes of the simulator and keeps them, so that it can
+ * repeat them. It holds claims only for a moment, and answers questions.
  */
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { describeExchange } from './exchanges.ts';
@@ -31,9 +31,9 @@ export type AgentGateway = TrialGateway & {
   readonly tokens: readonly { readonly token: unknown; readonly atMs: number }[];
   /** The tasks on their way to it, by their ids. */
   readonly deliveries: ReadonlyMap<unknown, Delivery>;
-  /** How the next calls go; undefined: as usual. */
+  /** Decides how the next calls go. Without `choose` they go as usual. */
   divert(choose?: Divert): void;
-  /** The next pushes differ so. */
+  /** Changes the next pushes. */
   changePushes(change?: PushChange): void;
   /** The gateway no longer knows the agent: its calls get 404 until it registers. */
   forget(): Promise<void>;
@@ -74,9 +74,9 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     push: async (request) => deliver(await request.json(), request.headers, change),
     divert: (call) => divert?.(call),
     ask({ operation, body }) {
-      // One task more than it has slots for may come: then it says that it is busy.
+      // The gateway thinks that the agent has one slot more, so that a push may find it busy.
       if (operation === 'register') return { body: { ...body, max_concurrent: slotsOf(body) + 1 } };
-      // So that a run sees what follows a 204.
+      // A claim ends soon, so that a run sees what the agent does after a 204.
       if (typeof body.wait !== 'number') return {};
       const wait = operation === 'answer' ? 0 : Math.min(body.wait, heartbeatSeconds);
       return { body: { ...body, wait } };
@@ -124,7 +124,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     return new Response(null, { status, headers: told });
   }
 
-  /** The first claim of each answer came too early. */
+  /** Answers a question once its first claim has found no answer. */
   async function answer({ request_id, key }: Fields): Promise<void> {
     const given = { key, answer: fillSchema(asked.get(key)?.schema) };
     await gateway.ask('POST', `/api/cli/tasks/${request_id}/answer`, given);
@@ -140,7 +140,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
 
   return {
     ...gateway,
-    // What a spread would keep as it is now.
+    // A spread would keep the address of before `listen`.
     get url() {
       return gateway.url;
     },

@@ -53,7 +53,7 @@ const OUTAGE_MS = 700;
 const POLL_MS = 10;
 /** How long the client has the response to its submission when a signal comes. */
 const SETTLED_MS = 400;
-/** What the agent asks, and its answer. Who does not answer is waited for this long. */
+/** What the agent asks, the answer, and how long the agent waits for it. */
 const GO = { type: 'object', properties: { go: { type: 'boolean' } }, required: ['go'] } as const;
 export const ANSWER = { go: true };
 const ASKS = { asks: [{ prompt: '继续吗？', schema: GO, answer: ANSWER, after: 3 }] };

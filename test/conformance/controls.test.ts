@@ -59,7 +59,7 @@ afterAll(async () => {
   await gateway?.stop();
 });
 
-/** Those for which something does not hold; looked at once more alone, since a busy machine may be late. */
+/** Lists the items that do not hold. It looks at each once more, alone, since a busy machine may be late. */
 async function listBroken<Item>(
   items: readonly Item[],
   holds: (item: Item) => Promise<boolean>,

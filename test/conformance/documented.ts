@@ -56,7 +56,7 @@ const IS: Readonly<Record<string, (value: unknown) => boolean>> = {
   integer: Number.isInteger,
 };
 
-/** What is wrong with a value by its schema; undefined where nothing is. */
+/** Says what is wrong with a value by its schema; undefined if nothing is. */
 function compare(value: unknown, schema: unknown, path: string): string | undefined {
   const { anyOf, oneOf, allOf, type, enum: values, required, properties, items } = resolve(schema);
   const is = typeof type === 'string' ? (IS[type] ?? ((one: unknown) => typeof one === type)) : () => true;

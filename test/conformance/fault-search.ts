@@ -15,13 +15,13 @@ import { listFaults, nameCall } from './wire-faults.ts';
 
 const LIMIT_MS = 6_000;
 const AT_ONCE = 6;
-/** How many faults are tried for a check that finds none, and how many once a poor one is found. */
+/** How many faults are tried for a check, and how many once one of them stops it on its way. */
 const TRIES_MAX = 150;
 const MORE_TRIES_MAX = 25;
-/** What is read of a text for its words. */
+/** How many characters of a text are searched for words. */
 const TEXT_MAX = 20_000;
 const WORDS = /[\w-]+/g;
-/** What a check of a fault's own operation has before others. */
+/** By how many words a check of the fault's own operation ranks before others. */
 const OWN = 9;
 
 /** The settings of a gateway that faults are tried on. */
@@ -62,7 +62,7 @@ export async function withSimulator<T>(run: (subject: TriedSubject) => Promise<T
   }
 }
 
-/** Checks that look at what a simulator has not: paths beside the API, and bytes. */
+/** The checks that a simulator cannot pass, with the reason: it has neither pages nor bytes. */
 export const NOT_IN_SIMULATOR: Readonly<Record<string, string>> = Object.fromEntries([
   ...REQUIREMENTS.filter(({ id }) => id.startsWith('paths.')).map(({ id }) => [
     id,
@@ -94,7 +94,7 @@ export async function tryCheck(
   const verdict = verdicts.find(({ requirement }) => requirement.id === id);
   if (verdict?.outcome === 'error') throw new Error(`${id}: ${verdict.detail}`);
   if (!verdict || !isComplaint(verdict)) return 'passes';
-  // A refusal or a wait on the way to what the check looks at shows little.
+  // The check met a refusal or a wait before it saw what it looks at, which shows little.
   return / got |^Not within /.test(String(verdict.cause)) ? 'stops' : 'finds';
 }
 
@@ -103,7 +103,7 @@ export function tryFault(gatewayUrl: string, id: string, line: string): ReturnTy
   return tryCheck(gatewayUrl, id, plantFault(line, nameCall));
 }
 
-/** What stood at the places where a check met the gateway, as words. */
+/** The words that a check met, by the place where it met the gateway. */
 type Met = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Runs a check with nothing planted, and notes what it meets. */
@@ -176,7 +176,7 @@ type Searched = {
   readonly met: ReadonlyMap<string, Met>;
 };
 
-/** Those that are remembered. */
+/** The faults that `controls.json` remembers. */
 export const CONTROLS: Controls = JSON.parse(readFileSync(new URL('controls.json', import.meta.url), 'utf8'));
 
 /** Searches a control for each check that has none. */
@@ -238,10 +238,10 @@ async function searchForFaults(
   );
 }
 
-/** A field that may have any value of its type must at least have one of its type. */
+/** The same field with a value of another type, where any value of its own type will do. */
 const retype = (line: string): string => line.replace(/^change (?!header )/, 'retype ');
 
-/** Whether a check is remembered to find a fault, or another type where any value of the type will do. */
+/** Returns whether some check is remembered to find a fault, or the same field with another type. */
 export function createIsFound(controls: Controls): (line: string) => boolean {
   const lines = new Set(Object.values(controls).flat());
   return (line) => lines.has(line) || lines.has(retype(line));

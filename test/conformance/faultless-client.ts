@@ -28,9 +28,9 @@ type ClientParts = WireParts & {
   readonly minds: (event: StreamEvent) => boolean;
   /** Whether it keeps the events that come before the response to its submission. */
   readonly keepsEarly: boolean;
-  /** Whether it has not shown the piece of this number, when the last that it has shown is the other. */
+  /** Whether the piece of this number is new, given the number of the last piece that it has shown. */
   readonly isNew: (n: number, last: number) => boolean;
-  /** The ends that it prints, of the events of its task and of the one that it goes by. */
+  /** Which ends it prints, given the events of its task and the end that it goes by. */
   readonly printed: (events: readonly Fields[], ended: End) => readonly End[];
   /** A stream was cut. */
   readonly onCut: () => void;
@@ -145,7 +145,7 @@ function startScripted(
           for (const event of events) take(event);
         }
       } catch {
-        // A cut is as much an end as a last byte.
+        // A stream that was cut is over, as one that has ended.
       }
       closed?.();
       if (answer.stream && !isOver?.()) parts.onCut();

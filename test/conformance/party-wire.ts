@@ -10,7 +10,7 @@ export type PartyCall = {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Fields;
-  /** What is sent in place of the body as JSON. */
+  /** Is sent in place of the body as JSON. */
   readonly text?: string;
 };
 /** What a call gets; a status of 0 says that there was no response. */
@@ -31,7 +31,7 @@ export type WireControl = { readonly fault: string; readonly plant: WirePlant };
 
 const NO_ANSWER: PartyAnswer = { status: 0, body: {}, headers: new Headers() };
 
-/** Returns what makes calls of a gateway until the signal fires. */
+/** Returns a function that makes calls of a gateway until the signal fires. */
 export function createSendCall(url: string | undefined, signal: AbortSignal): SendCall {
   return async ({ method, path, headers, body, text = body && JSON.stringify(body) }) => {
     try {
@@ -54,7 +54,7 @@ export function createSendCall(url: string | undefined, signal: AbortSignal): Se
   };
 }
 
-/** Has the calls of an operation, or all with an empty name, go another way. */
+/** Alters the calls of an operation; with an empty name, all calls. */
 export function onWire(
   on: string,
   alter: (call: PartyCall, parts: WireParts) => Promise<PartyAnswer>,

@@ -55,7 +55,7 @@ export function readFault(line: string): Fault {
   return { verb, what, place };
 }
 
-/** How a value becomes another one of its type. */
+/** Returns another value of the same type. */
 function changeValue(value: unknown): unknown {
   if (typeof value === 'string') return `${value}~`;
   if (typeof value === 'number') return value + 1;
@@ -125,7 +125,7 @@ function changeResponses({ verb, what, place }: Fault, nameCall: NameCall, send:
   };
 }
 
-/** The first response to a call is the response to all that are equal. */
+/** Gives the first response to a call again to all equal calls. */
 function repeatResponses(isCall: (url: string, init: SentRequest) => boolean, send: Send): Send {
   const known = new Map<string, Promise<Response>>();
   return async (url, init) => {
@@ -177,7 +177,7 @@ function changeFrames(fault: Fault, isCall: (url: string, init: SentRequest) => 
   };
 }
 
-/** What comes of each frame of a stream; without a `what` those with data are meant. */
+/** Returns what changes each frame of a stream. Without a `what` it changes the frames with data. */
 function startFrames(fault: Fault): (frame: string, end: () => void) => readonly string[] {
   const { verb, what } = fault;
   const [, line] = /^line (.+)$/.exec(what) ?? [];
@@ -204,7 +204,7 @@ function startFrames(fault: Fault): (frame: string, end: () => void) => readonly
         held = before === undefined ? frame : undefined;
         return before === undefined ? [] : [frame, before];
       default:
-        // It is delayed until the next one comes.
+        // The frame is held until the next one comes.
         held = frame;
         return before === undefined ? [] : [before];
     }
@@ -235,7 +235,7 @@ function changePush(fault: Fault, take: TakePush): TakePush {
   };
 }
 
-/** Changes what the gateway gets for a push that gets this status: the status, or a header. */
+/** Changes the status or a header of the agent's replies with this status. */
 function changeReply({ verb, what }: Fault, status: number, take: TakePush): TakePush {
   const [, header] = HEADER.exec(what) ?? [];
   return async (push) => {

@@ -1,4 +1,4 @@
-/** What holds of the kit in its roles of agents and of clients alike. */
+/** The tests that the kit's role of agents and its role of clients share. */
 import { describe, expect, test } from 'vitest';
 import { REQUIREMENTS } from './requirements.ts';
 import type { Run } from './run-checks.ts';
@@ -17,7 +17,7 @@ type Role = {
   readonly tryControls: () => Promise<Found>;
   /** A command that ignores signals, and one that claims a success, if there is one. */
   readonly others: readonly string[];
-  /** What ends at once fails more than this. */
+  /** A command that ends at once fails more checks than this. */
   readonly failMin: number;
 };
 
@@ -32,14 +32,12 @@ export function describeRole({
 }: Role): void {
   describe.concurrent(`what is no ${role} passes nothing`, () => {
     test.each(['there-is-no-such-command', 'true', ENDLESS, ...others])('%s', async (command) => {
-      const startedMs = performance.now();
       const { counts, passed, applicable } = summarize(
         (await runCommand(command, { limitMs: 500 })).verdicts,
       );
       expect({ passed, pass: counts.pass, error: counts.error }).toEqual({ passed: 0, pass: 0, error: 0 });
       expect(applicable).toBe(counts.fail);
       expect(counts.fail).toBeGreaterThan(failMin);
-      expect(performance.now() - startedMs).toBeLessThan(5_000);
     });
 
     test('and a run that is ended counts neither for nor against it', async ({ expect: wants }) => {

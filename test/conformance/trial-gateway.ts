@@ -20,12 +20,12 @@ export type Received = {
   readonly bytes: Buffer;
   /** The body as JSON; an empty object where it is another text. */
   readonly body: Fields;
-  /** The one of the body, else of the query, else of the header. */
+  /** The secret of the body, else of the query, else of the header. */
   readonly secret: unknown;
   readonly atMs: number;
   /** What the gateway responded; 0 before it has, and where the connection was cut. */
   status: number;
-  /** When that was over. */
+  /** When the response was over. */
   endMs: number;
 };
 
@@ -37,13 +37,13 @@ export type Reply = {
 
 /** How a call goes another way than usual. */
 export type Mishap = {
-  /** What is responded in place of the gateway, which does not get the call. */
+  /** The kit responds with this, and the gateway does not get the call. */
   readonly reply?: Reply;
   /** The connection ends without a response. */
   readonly isCut?: boolean;
-  /** The same, or the reply comes, after the gateway has done what was asked. */
+  /** The gateway does what was asked before the cut, or before the reply. */
   readonly isServed?: boolean;
-  /** Of the usual response comes the first half. */
+  /** The subject gets the first half of the usual response. */
   readonly isTorn?: boolean;
   /** How long the usual response is on its way. */
   readonly lateMs?: number;
@@ -63,7 +63,7 @@ type Asked = { readonly path: string; readonly headers: Fields; readonly body: F
 export type TrialGateway = {
   readonly url: string;
   readonly received: readonly Received[];
-  /** The same with their responses, as they were given; and what the kit sends to the subject. */
+  /** The calls with their responses, and what the kit sends to the subject. */
   readonly exchanges: Exchange[];
   /** The calls of one operation, from the given index of all calls on. */
   calls(operation: string, from?: number): readonly Received[];
@@ -106,7 +106,7 @@ export function createTrialGateway({ auth, push, host = '127.0.0.1', ...options 
   let world: Promise<Simulator> | undefined;
 
   async function open(): Promise<Simulator> {
-    // Who tests a gateway needs no simulator, and is not to wait for it.
+    // A run against a gateway needs no simulator, and does not wait until it is loaded.
     const { createSimulator } = await import('@task-gateway/simulator');
     const simulator = createSimulator({ auth, push, startTime: Date.now() / 1_000 });
     void moveTime(simulator, closing.signal);
@@ -202,7 +202,7 @@ export function createTrialGateway({ auth, push, host = '127.0.0.1', ...options 
       return { status: response.status, body: text === '' ? {} : JSON.parse(text) };
     },
     async listen() {
-      // What is loaded for that is not the subject's time.
+      // Loads the simulator first, so that the subject does not wait for it.
       await (await simulator()).clock.advance(0);
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject).listen(port, host, () => resolve());

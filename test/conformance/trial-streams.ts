@@ -39,7 +39,7 @@ const RETRY_MS = 500;
 /** The usual text of a frame. */
 export const usual = ({ id, data }: Pick<Frame, 'id' | 'data'>): string => `id: ${id}\ndata: ${data}\n\n`;
 
-/** Carries it until it ends, is cut, or the subject has left. */
+/** Carries a stream until it ends, is cut, or the subject has left. */
 export async function carryStream(source: ReadableStream<Uint8Array>, to: CarriedStream): Promise<void> {
   const { response } = to;
   const decoder = new TextDecoder();
@@ -56,7 +56,7 @@ export async function carryStream(source: ReadableStream<Uint8Array>, to: Carrie
   }
 }
 
-/** Resolves with whether the stream is to be cut. */
+/** Writes a frame. Resolves with whether the stream is to be cut behind it. */
 async function carryFrame(text: string, { nth, seen, response, write }: CarriedStream): Promise<boolean> {
   const [, id] = /^id: (.*)$/m.exec(text) ?? [];
   const [, json] = /^data: (.*)$/m.exec(text) ?? [];

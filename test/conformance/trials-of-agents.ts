@@ -13,7 +13,7 @@ const SLOTS_MAX = 4;
 /** How long the gateway that is restarted is not there. */
 const OUTAGE_MS = 700;
 const OLD_SECONDS = 600;
-/** So late a claim returns a task again that one had returned whose response was lost. */
+/** After this time a claim returns a task again if the response to its first claim was lost. */
 const HANDED_AGAIN_SECONDS = 16;
 
 const NEEDS_COMMAND = 'The kit can stop and start only an agent that it is given as a command.';
@@ -31,7 +31,7 @@ function quiet(stage: Stage): Promise<void> {
 
 type Diversion = Mishap | undefined | Promise<Mishap | undefined>;
 
-/** The ends that are reported of tasks to come meet these, by their number from 0. */
+/** Has the reports that end the next tasks meet these mishaps, by their number from 0. */
 function divertFinals(stage: Stage, choose: (nth: number, body: Fields) => Diversion): void {
   const before = new Set(stage.gateway.deliveries.keys());
   let count = 0;

@@ -6,9 +6,9 @@ import { DOCUMENT, OPERATIONS, resolve } from './documented.ts';
 import { type Fields, isFields, listOf } from './findings.ts';
 
 export type Faults = {
-  /** Those that the kit must find: of all that is documented. */
+  /** The faults that the kit must find: those of everything documented. */
   readonly stated: readonly string[];
-  /** Those that a check may be seen to fail by, beside the stated ones. */
+  /** Further faults by which a check may be seen to fail. */
   readonly more: readonly string[];
 };
 

@@ -5,6 +5,7 @@
  */
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
+import { createSeededRandom } from '../../server/simulator/seeded-random.ts';
 
 /** Where a response may end: after the bytes of the match. Bytes are read as Latin-1. */
 const IN_ANSWERS: Readonly<Record<string, RegExp>> = {
@@ -51,9 +52,9 @@ export type CuttingProxy = {
   close(): Promise<void>;
 };
 
-/** Starts the proxy in front of a port of the loopback. `random` returns numbers in [0, 1). */
-export async function startCuttingProxy(port: () => number, random: () => number): Promise<CuttingProxy> {
-  const plan = createCutPlan(random);
+/** Starts the proxy in front of a port of the loopback. The same seed cuts at the same places of a plan. */
+export async function startCuttingProxy(port: () => number, seed: number): Promise<CuttingProxy> {
+  const plan = createCutPlan(createSeededRandom(seed).random);
   const sockets = new Set<Socket>();
 
   const server = createServer((client) => {

@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 CLAIM_SECONDS, HELD_EVERY_SECONDS = 20.0, 1.0
-#: The time for each of the last calls of an agent that stops, and for one attempt then.
+#: How long each of the last calls of an agent that stops may take, and how long one attempt at it.
 LAST_CALL_SECONDS, HURRIED_SECONDS = 5.0, 2.0
 #: How many heartbeats the last claim outlasts: a task that it still brings must not be lost.
 LAST_HEARTBEATS = 3
-#: With these the gateway refuses the call itself: the same one would be refused again.
+#: With these statuses the gateway refuses the call itself: it would refuse the same call again.
 REFUSED_STATUSES = (400, 404, 413, 415, 422)
-#: How often the gateway may fail at a call that ends a task, and at one that the end waits for.
+#: How often the gateway may fail at a call that ends a task, and at a call that this end waits for.
 FAULTS_MAX, LAST_FAULTS_MAX = 20, 10
 CLAIM_FIELDS = {"request_id": str, "payload": dict, "timeout": (int, float)}
 FIELDS: dict[str, dict[str, Any]] = {"claim": CLAIM_FIELDS, "answer": {"key": str}}
 
 
 class AgentOptions(ClientOptions, total=False):
-    """What an agent takes beside its handler and its tags."""
+    """The options of an agent, beside its handler and its tags."""
 
     agent_id: str | None  #: `TASK_GATEWAY_AGENT_ID`; a random one without it.
     max_concurrent: int  #: How many tasks it works on at once: 1.
@@ -149,7 +149,7 @@ class Agent:
         while not self._stopping.is_set():
             await self._room.wait()
             started, known = time.monotonic(), self._registrations
-            # Once the gateway was not there, the answer should come at once and say that it is back.
+            # After an outage the claim asks for an answer at once, which shows that the gateway is back.
             wait = 0.0 if self._notices.since else CLAIM_SECONDS
             try:
                 task = await self.call("claim", {"wait": wait, **self._name_tasks()}, wait)
@@ -160,7 +160,7 @@ class Agent:
                     continue
                 self._start(TaskRun(self, task))
                 if not self._room.is_set():
-                    # No claim names the last task that there is room for.
+                    # A full agent sends no claim, so a heartbeat names its last task.
                     await self._beat()
             except TaskGatewayError as error:
                 if error.code == "agent_not_found":
@@ -203,7 +203,7 @@ class Agent:
             await self._beat()
 
     async def _register_again(self, known: int) -> None:
-        # A failure was said, and the next call that finds the agent unknown tries again.
+        # `call` has said the failure, and the next call that finds the agent unknown tries again.
         with suppress(TaskGatewayError):
             await self._register(known)
 
@@ -289,7 +289,7 @@ class Agent:
 
 
 async def within(seconds: float, work: Awaitable[Any]) -> None:
-    """Waits for the work, so long at most."""
+    """Waits for the work, at most this many seconds."""
     with suppress(asyncio.TimeoutError):
         await asyncio.wait_for(work, seconds)
 

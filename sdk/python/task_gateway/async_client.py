@@ -28,10 +28,10 @@ OnOutput = Callable[[dict[str, Any]], Any]
 TASK_FIELDS = {"request_id": str, "status": str, "payload": dict, "progress": int, "timeout": (int, float)}
 RECEIPT_FIELDS = {"ok": bool, "request_id": str}
 POLL_SECONDS = 20.0
-#: A server that should hold a call and does not is asked no more often than this.
+#: A server may answer a call at once that it should hold; the client then asks no more often than this.
 HELD_EVERY_SECONDS = 1.0
 QUEUE_SECONDS = 30.0
-#: The longest time of a task, and what is added to it before an outage becomes an error.
+#: The longest time of a task; a run waits so much longer before an outage becomes its error.
 TASK_SECONDS_MAX, GRACE_SECONDS = 604_800.0, 60.0
 #: How long the cancellation of a run that is interrupted may take.
 CANCEL_SECONDS = 10.0
@@ -39,14 +39,14 @@ SEEN_MAX = 10_000
 
 
 def task_path(request_id: str, rest: str = "") -> str:
-    """The path of a task."""
+    """Returns the path of a task."""
     if not isinstance(request_id, str) or request_id in ("", ".", ".."):
         raise InvalidOptionError(f"{request_id!r} is no request_id.")
     return f"/api/cli/tasks/{quote(request_id, safe='')}{rest}"
 
 
 def is_settled(task: Task) -> bool:
-    """Whether the task has ended. A status that is unknown here is no end."""
+    """Returns whether the task has ended. A status that this client does not know is no end."""
     return task["status"] in ("success", "failed")
 
 
@@ -98,7 +98,7 @@ class AsyncClient:
             raise
 
     async def follow_task(self, request_id: str, *, after: int = 0, on_output: OnOutput | None = None) -> Task:
-        """The same for a task that there is; `on_output` gets what is behind the piece `after`."""
+        """Waits for an existing task like `run_task`. `on_output` gets the pieces behind number `after`."""
         return await self._follow(await self.get_task(request_id), after, on_output)
 
     async def _follow(self, task: Task, after: int, on_output: OnOutput | None) -> Task:
@@ -118,7 +118,7 @@ class AsyncClient:
             raise
 
     async def _show_output(self, task: Task, after: int, on_output: OnOutput) -> None:
-        """Hands the output on to its end. Once its stream was down, a poll may find first that the task has ended."""
+        """Hands the output on to its end. Once its stream failed, also polls, and stops with the task."""
         last, down = after, asyncio.Event()
 
         async def note(kind: str, _: object) -> None:
@@ -127,7 +127,7 @@ class AsyncClient:
 
         async def read(give_up: float) -> None:
             nonlocal last
-            # A gateway that knows the specification alone has no such stream: the task says the rest.
+            # Some gateways have no such stream: then `_follow` polls the task.
             with suppress(ApiError, GatewayConnectionError):
                 async with aclosing(self._read_items(task["request_id"], last, note, give_up)) as items:
                     async for item in items:
@@ -151,11 +151,11 @@ class AsyncClient:
             await read(give_up=0.0)  # With one attempt.
 
     async def wait_task(self, request_id: str) -> Task:
-        """The task once it has ended, whichever way. A gateway that restarts is waited for."""
+        """Returns the task once it has ended, also if it failed. Waits for a gateway that restarts."""
         return (await self._poll(await self.get_task(request_id)))[0]
 
     async def _poll(self, task: Task) -> tuple[Task, str | None]:
-        """The task once it has ended, and its header `Task-Outcome`."""
+        """Returns the task once it has ended, and its header `Task-Outcome`."""
         give_up, header, failures = give_up_at(task), None, 0
         while not is_settled(task):
             started = time.monotonic()
@@ -175,7 +175,7 @@ class AsyncClient:
         return task, header
 
     async def get_task(self, request_id: str, *, wait: float | None = None) -> Task:
-        """The task; with `wait` (seconds, 60 at most) as soon as it has ended."""
+        """Returns the task. With `wait` (seconds, 60 at most) the gateway answers once the task has ended."""
         return (await self._get(request_id, wait))[0]
 
     async def _get(self, request_id: str, wait: float | None) -> tuple[Task, str | None]:
@@ -202,7 +202,7 @@ class AsyncClient:
         return cast(AnswerReceipt, (await sent)[0])
 
     async def explain_task(self, request_id: str) -> TaskExplanation:
-        """What happened to the task, which agents qualify for it, and what helps."""
+        """Returns what happened to the task, which agents qualify for it, and what helps."""
         return await self._explain(request_id)
 
     async def _explain(self, request_id: str, **limits: Any) -> TaskExplanation:
@@ -212,7 +212,7 @@ class AsyncClient:
     async def read_output(
         self, request_id: str, *, after: int = 0, on_notice: OnNotice | None = None
     ) -> AsyncGenerator[Piece | OutputEnd, None]:
-        """The pieces of the task's output behind a number, each once and in order, and last its end.
+        """Yields the pieces of the task's output behind a number, each once and in order, and last its end.
 
         It goes on over broken connections.
         """
@@ -224,7 +224,7 @@ class AsyncClient:
     async def _read_items(
         self, request_id: str, after: int, on_notice: OnNotice | None, give_up: float = math.inf
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """The pieces behind a number, and between them how the task stands; last the end."""
+        """Yields the pieces behind a number, between them the status of the task, and last the end."""
         path, last = task_path(request_id, "/output"), after
         async with aclosing(follow_stream(self._transport, path, None, str(after or ""), on_notice, give_up)) as feed:
             async for item in feed:
@@ -239,7 +239,7 @@ class AsyncClient:
     async def subscribe_events(
         self, cli_session_id: str, *, last_event_id: str = "", on_notice: OnNotice | None = None
     ) -> AsyncGenerator[TaskDone, None]:
-        """The `task_done` of each task of a session, stored ones first, also over broken connections."""
+        """Yields the `task_done` of each task of a session, stored ones first, over broken connections."""
         query, seen = {"cli_session_id": cli_session_id}, dict[str, None]()
         feed = follow_stream(self._transport, "/api/cli/events", query, last_event_id, on_notice)
         async with aclosing(feed):
@@ -253,5 +253,5 @@ class AsyncClient:
 
 
 def give_up_at(task: Task) -> float:
-    """When an outage of the gateway becomes the error of a run."""
+    """Returns when an outage of the gateway becomes the error of a run."""
     return time.monotonic() + min(task["timeout"], TASK_SECONDS_MAX) + GRACE_SECONDS

@@ -27,7 +27,7 @@ END = object()
 def waits(
     method: Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[Client, P], T]:
-    """The same method for a caller who waits."""
+    """Makes a method of `AsyncClient` one that returns its result."""
 
     @functools.wraps(method)
     def call(client: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -39,7 +39,7 @@ def waits(
 def loops(
     method: Callable[Concatenate[AsyncClient, P], AsyncGenerator[T, None]],
 ) -> Callable[Concatenate[Client, P], Iterator[T]]:
-    """The same method for a caller with a `for` loop."""
+    """Makes a method of `AsyncClient` one that a `for` loop reads."""
 
     @functools.wraps(method)
     def call(client: Client, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
@@ -58,7 +58,7 @@ def loops(
 
 
 class Client:
-    """A client of one gateway, with the options of `ClientOptions`. Callbacks are called in the caller's thread."""
+    """A client of one gateway, with the options of `ClientOptions`. It calls callbacks in its caller's thread."""
 
     def __init__(self, **options: Unpack[ClientOptions]) -> None:
         self._client = AsyncClient(**options)
@@ -77,7 +77,7 @@ class Client:
         self._loop.call_soon_threadsafe(self._loop.stop)
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """What the work in the thread returns. Ctrl-C cancels it, and waits for what it does then."""
+        """Returns what the work in the thread returns. Ctrl-C cancels the work and waits for its end."""
         tasks: list[Any] = []
         jobs: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
 

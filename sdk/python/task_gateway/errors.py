@@ -16,7 +16,7 @@ class TaskGatewayError(Exception):
 
     #: The task that the error is about, as soon as the gateway has said its id.
     request_id: str | None = None
-    #: Of a submission: the same submission with this key finds the task, or creates it.
+    #: The key of a submission: the same submission with this key finds the task, or creates it.
     idempotency_key: str | None = None
     #: How often the request was sent.
     attempts = 1
@@ -34,12 +34,12 @@ class InvalidOptionError(TaskGatewayError):
 
 
 class GatewayConnectionError(TaskGatewayError, ConnectionError):
-    """No response (`connection_failed`), or none of a gateway: `redirected`, `not_a_gateway`,
+    """No response came (`connection_failed`), or one that is not a gateway's: `redirected`, `not_a_gateway`,
     `not_an_event_stream`."""
 
 
 class GatewayTimeoutError(TaskGatewayError, TimeoutError):
-    """No response within `timeout_seconds` (`timeout`). Whether the call took effect is unknown."""
+    """No response came within `timeout_seconds` (`timeout`). The call may have taken effect."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__("timeout", f"No response within {seconds:g} s (timeout_seconds).")
@@ -78,13 +78,13 @@ class TaskFailedError(TaskGatewayError):
 
 
 class TaskCancelledError(TaskFailedError):
-    """It was cancelled."""
+    """The task was cancelled."""
 
     failure_code = "task_cancelled"
 
 
 class TaskTimeoutError(TaskFailedError):
-    """Its own `timeout` is over."""
+    """The task did not end within its `timeout`."""
 
     failure_code = "task_timeout"
 
@@ -99,7 +99,7 @@ class WorkStoppedError(TaskGatewayError):
     """Why a handler should stop: `task_cancelled`, `task_timeout` or `agent_stopped`."""
 
 
-#: With these the gateway says that a task is no longer an agent's to work on.
+#: With these codes the gateway says that the agent no longer has the task.
 UNWANTED_CODES = ("task_not_found", "agent_mismatch", "task_terminal", "not_asked")
 CLASS_OF_OUTCOME: dict[str, type[TaskFailedError]] = {
     "cancelled": TaskCancelledError,
@@ -110,7 +110,7 @@ OUTCOME_OF_TEXT = {"cancelled by user": "cancelled", "timeout": "timeout", "æ— å
 
 
 def outcome_of(task: Mapping[str, Any], header: str | None = None) -> str:
-    """How a task ended: what `Task-Outcome` said if it fits the status, or what `error_info` says."""
+    """Returns how a task ended: by `Task-Outcome` if it fits the status, else by `error_info`."""
     if header and (header == "success") == (task["status"] == "success"):
         return header
     text = task["error_info"] or ""

@@ -32,7 +32,7 @@ class EventParser:
         self._data: list[str] = []
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """The events that this chunk completes."""
+        """Returns the events that this chunk completes."""
         text = self._decoder.decode(chunk)
         if not text:
             return []

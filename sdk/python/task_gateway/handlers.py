@@ -27,7 +27,7 @@ AsyncHandler = Callable[[Task, "AsyncContext"], Awaitable[Result]]
 
 
 class HandlerContext:
-    """What a handler has besides its task."""
+    """The context that a handler gets with its task."""
 
     def __init__(self, run: TaskRun) -> None:
         self._run = run

@@ -18,7 +18,7 @@ class Notices:
     def __init__(self, base_url: str, take: Callable[[str], None] | None) -> None:
         self._base_url, self._take = base_url, take
         self._said: dict[str, float] = {}
-        #: Since when there is no gateway, and whether that was said.
+        #: Since when no gateway has answered; `_is_out` says whether a person was told.
         self.since: float | None = None
         self._is_out = self._is_drained = False
 
@@ -30,7 +30,7 @@ class Notices:
         if self._take:
             self._take(text)
         elif os.environ.get("TASK_GATEWAY_LOG") != "off":
-            # What a terminal would obey is escaped.
+            # Escapes what a terminal would obey.
             shown = [one if one.isprintable() or one == "\n" else repr(one)[1:-1] for one in text]
             print("".join(shown), file=sys.stderr, flush=True)
         return True

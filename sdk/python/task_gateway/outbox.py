@@ -19,10 +19,10 @@ class Outbox:
         self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
 
     def open(self) -> list[dict[str, Any]]:
-        """The outcomes that an earlier process left."""
+        """Opens the file, and returns the outcomes that an earlier process left in it."""
         try:
             if self._path:
-                # Its owner alone can read it.
+                # Only the owner can read the file.
                 os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
                 self._db = sqlite3.connect(self._path, isolation_level=None, timeout=0)
             self._db.execute("PRAGMA locking_mode = EXCLUSIVE")

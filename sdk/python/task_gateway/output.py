@@ -20,7 +20,7 @@ TEXT_CHARS_MAX = 4_096
 CALL_BYTES_MAX, CALL_PIECES_MAX = 60_000, 100
 #: How many bytes may be unsent before `write` waits.
 UNSENT_MAX = 1_048_576
-#: How long a text waits for more.
+#: How long a text waits for a further text that joins it.
 JOIN_SECONDS = 0.1
 CLAIM_SECONDS = 20.0
 
@@ -31,7 +31,7 @@ class Output:
     def __init__(self, run: TaskRun) -> None:
         self._run = run
         self._writer, self._stored = uuid.uuid4().hex, 0
-        #: What is not stored yet; of a question, who waits for that.
+        #: The pieces that the gateway has not stored yet. `ask` waits for the future beside a question.
         self._unsent: list[tuple[dict[str, Any], asyncio.Future[None] | None]] = []
         self._bytes = 0
         self._has_room = asyncio.Event()
@@ -74,7 +74,7 @@ class Output:
             await asyncio.wait([self._sending])
 
     def close(self, is_dropped: bool) -> None:
-        """Lets the handler go on; of a task that is dropped nothing more is sent."""
+        """Lets the handler go on. Sends nothing more if the task is dropped."""
         self._has_room.set()
         self._is_closed = self._is_closed or is_dropped
         if self._sending and is_dropped:
@@ -109,7 +109,7 @@ class Output:
                 if receipt["accepted"]:
                     self._stored += len(batch)
                 elif receipt["status"] == "running":
-                    # It has reached its limit, and takes questions alone.
+                    # The output has reached its limit, and the gateway takes questions alone.
                     self._stored, self._is_full = receipt["next"], True
                     self._unsent = [(piece, stored) for piece, stored in self._unsent if stored]
                     refused = InvalidOptionError("The output of the task has no room for the question.")
@@ -132,7 +132,7 @@ class Output:
                 self._has_room.set()
 
     def _take_batch(self) -> list[tuple[dict[str, Any], asyncio.Future[None] | None]]:
-        """What fits in one call. A question has a call of its own: if it is refused, all else is stored."""
+        """Takes what fits in one call. A question gets a call of its own: its refusal refuses nothing else."""
         count = size = 0
         for piece, stored in self._unsent[:CALL_PIECES_MAX]:
             size += size_of(piece)
@@ -144,5 +144,5 @@ class Output:
 
 
 def size_of(piece: dict[str, Any]) -> int:
-    """The bytes of a piece as JSON."""
+    """Returns the bytes of a piece as JSON."""
     return len(json.dumps(piece).encode())

@@ -12,7 +12,7 @@ AGE_MAX_SECONDS = 300
 
 
 def verify_push(headers: Mapping[str, str], body: bytes, *secrets: str, now: float | None = None) -> bool:
-    """Whether a gateway with one of these secrets signed this push, not over five minutes ago. If not: 401.
+    """Returns whether a gateway with one of these secrets signed the push in the last five minutes. If not: 401.
 
     `body` is what was received, byte by byte.
     """

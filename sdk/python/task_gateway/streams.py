@@ -28,7 +28,7 @@ async def follow_stream(
     transport: Transport, path: str, query: dict[str, str] | None, last_id: str, on_notice: OnNotice | None,
     give_up: float = math.inf,
 ) -> AsyncGenerator[dict[str, Any], None]:
-    """Yields the data of each event. Where a connection broke it goes on behind the last one, until `give_up`."""
+    """Yields the data of each event. Goes on behind the last one when a connection breaks, until `give_up`."""
     failures, first, unreadable = 0, 2.0, ""
     notice = on_notice or (lambda *_: None)
     while True:
@@ -51,7 +51,7 @@ async def follow_stream(
                             data = json.loads(event.data)
                         except (ValueError, RecursionError):
                             data = None
-                            # It counts as a cut. If it comes so again, it is left out.
+                            # Such an event counts as a cut. If it comes again, it is left out.
                             if unreadable != (unreadable := event.last_id + event.data):
                                 raise httpx.ReadError("an event is no JSON") from None
                         failures, last_id = 0, event.last_id or last_id

@@ -20,12 +20,12 @@ from .errors import ApiError, GatewayConnectionError, GatewayTimeoutError, Inval
 LOG = logging.getLogger("task_gateway")
 ASKED_MAX_SECONDS = 60.0
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-#: What calls a callback where it is not called in the thread of the loop.
+#: `Client` sets this: it calls a callback in the thread of its caller, not in that of the loop.
 RELAY: ContextVar[Callable[..., Awaitable[Any]] | None] = ContextVar("RELAY", default=None)
 
 
 class ClientOptions(TypedDict, total=False):
-    """What clients and agents take. Without `base_url` and `auth` the environment has them."""
+    """The options of clients and agents. The environment has `base_url` and `auth` if they are absent."""
 
     base_url: str | None  #: `TASK_GATEWAY_URL`
     auth: str | Callable[[], str] | None  #: `TASK_GATEWAY_AUTH`, or a function that is called before each attempt
@@ -52,7 +52,7 @@ class Transport:
     async def exchange(
         self, method: str, path: str, fields: Mapping[str, Any], *, max_retries: int | None = None, **request: Any
     ) -> tuple[Any, httpx.Headers]:
-        """Makes a call with retries. Returns the response's value (None of a 204), and its headers.
+        """Makes a call with retries. Returns the value of the response (None for a 204), and its headers.
 
         The value must have these fields. Every call may be repeated: a submission has its key, and the others
         set a state.
@@ -111,31 +111,31 @@ async def call_back(function: Callable[..., Any], *arguments: Any) -> None:
 
 
 def choose_pause(first: float, longest: float, failures: int, asked: float = 0.0) -> float:
-    """The seconds before another attempt: they double, half is random, and `asked` only makes them longer."""
+    """Returns the seconds before another attempt. They double, and half is random; `asked` is their least."""
     chance = random.random()
     own = min(first * 2.0 ** min(failures, 20), longest)
     return max(own * (0.5 + chance / 2), min(asked, ASKED_MAX_SECONDS) * (1 + chance / 4))
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether what failed so may succeed a little later."""
+    """Returns whether a call that failed with this error may succeed a little later."""
     if isinstance(error, ApiError):
         return error.status in (408, 429) or (error.status >= 500 and error.status not in (501, 505))
     return isinstance(error, TaskGatewayError) and error.code in ("connection_failed", "timeout")
 
 
 def asked_seconds(error: BaseException) -> float:
-    """The pause that the gateway asks for with this error."""
+    """Returns the pause that the gateway asks for with this error."""
     return error.asked_seconds if isinstance(error, ApiError) else 0.0
 
 
 def foreign_error(code: str, does: str) -> GatewayConnectionError:
-    """The error for a response that a gateway would not send."""
+    """Returns the error for a response that a gateway would not send."""
     return GatewayConnectionError(code, f"The server at this address {does}. Check base_url (TASK_GATEWAY_URL).")
 
 
 def package_error(error: Exception, base_url: str, seconds: float) -> TaskGatewayError:
-    """The package's error for what httpx raises. It names neither the path nor the task."""
+    """Returns the package's error for what httpx raises. The error names neither the path nor the task."""
     if isinstance(error, TaskGatewayError):
         return error
     if isinstance(error, (asyncio.TimeoutError, httpx.TimeoutException)):
@@ -149,7 +149,7 @@ def package_error(error: Exception, base_url: str, seconds: float) -> TaskGatewa
 
 
 def read_value(response: httpx.Response, fields: Mapping[str, Any]) -> Any:
-    """The JSON of a success, if it has the fields."""
+    """Returns the JSON of a success. Raises if one of the fields is absent."""
     if response.status_code == 204:
         return None
     try:
@@ -162,7 +162,7 @@ def read_value(response: httpx.Response, fields: Mapping[str, Any]) -> Any:
 
 
 def read_error(response: httpx.Response, secret: str) -> ApiError:
-    """The error for an error status. A secret that the server repeats is left out."""
+    """Returns the error for an error status, without a secret that the server may repeat."""
     try:
         value: Any = json.loads(response.text.replace(secret, "[secret]"))
     except (ValueError, RecursionError):

@@ -31,11 +31,11 @@ class TaskRun:
     def __init__(self, agent: Agent, task: Task, report: dict[str, Any] | None = None) -> None:
         self.agent, self.task, self.request_id = agent, task, task["request_id"]
         self.loop = asyncio.get_running_loop()
-        #: Why the handler should stop, and that it should.
+        #: Why the handler should stop; `stopped` is set when it should.
         self.reason: WorkStoppedError | None = None
         self.stopped = threading.Event()
         self.is_dropped = self.is_abandoned = False
-        #: The outcome, perhaps of an earlier process, perhaps under another name.
+        #: The outcome: this process's, or one that an earlier process left in the outbox.
         self.report = report
         self.output = Output(self)
         self._stopping: asyncio.Future[None] = self.loop.create_future()
@@ -45,7 +45,7 @@ class TaskRun:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether this agent still works on it."""
+        """Whether this agent still works on the task."""
         return not self.is_dropped and (self.report is None or self.report["agent_id"] == self.agent.agent_id)
 
     async def work(self) -> None:
@@ -131,7 +131,7 @@ class TaskRun:
         return self._describe_failure(f"{type(error).__name__}: {error}")
 
     def note_progress(self, percent: float) -> None:
-        """Reports the progress if it has risen; of many values in a short time the last one."""
+        """Reports the progress if it has risen. Of many values in a short time it reports the last."""
         if not isinstance(percent, (int, float)) or not math.isfinite(percent):
             self.agent.say(f"task {self.request_id}: {percent!r} is no progress, and was not sent")
             return
@@ -152,7 +152,7 @@ class TaskRun:
             await asyncio.sleep(PROGRESS_EVERY_SECONDS)
 
     async def ask(self, prompt: str, schema: AnswerSchema | None, key: str | None) -> Any:
-        """Asks the task's clients, behind all that was written. Returns the answer."""
+        """Asks the task's clients once everything written before is stored. Returns the answer."""
         asking = self.loop.create_task(self.output.ask(prompt, schema, key))
         try:
             await asyncio.wait([asking, self._stopping], return_when=asyncio.FIRST_COMPLETED)
@@ -168,7 +168,7 @@ class TaskRun:
 
 
 def read_result(value: Any) -> dict[str, Any]:
-    """The result that the value of a handler stands for: a copy, which later changes do not reach."""
+    """Returns the result for the value of a handler: a copy, so that later changes do not reach it."""
     if value is None or isinstance(value, str):
         return {} if value is None else {"output": value}
     if not isinstance(value, dict):
