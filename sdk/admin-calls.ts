@@ -1,6 +1,7 @@
 /**
- * The administrator's operations of the contract, one function each under the operation's own name. They are
- * loaded with the first call of one of them: a page that only submits tasks does not load them.
+ * The administrator's operations of the contract, one function each under the operation's own name. The
+ * client loads this file with the first call of one of them, so a page that only submits tasks never loads
+ * it.
  */
 import type { paths } from '@task-gateway/contract';
 import type {
@@ -31,11 +32,11 @@ type QueryOf<Path extends keyof paths> = paths[Path] extends { get: { parameters
   : never;
 
 /**
- * The filters of a list of tasks: `status` and `outcome` are lists. `cursor` is the `next_cursor` of the
- * previous page. With `counts` the first page says how many tasks match.
+ * The filters of a list of tasks: `status` and `outcome` are lists. `cursor` is the `next_cursor` of the page
+ * before. With `counts` the first page says how many tasks match.
  */
 export type TaskQuery = QueryOf<'/api/admin/tasks'>;
-/** How much an overview holds. */
+/** What an overview is asked for. */
 export type OverviewQuery = QueryOf<'/api/admin/overview'>;
 /** The filters of a list of agents. With `limit` it is a page, and `cursor` is as in `TaskQuery`. */
 export type AgentQuery = QueryOf<'/api/admin/agents'>;
@@ -43,8 +44,8 @@ export type AgentQuery = QueryOf<'/api/admin/agents'>;
 /** The options of a read whose response has an `ETag`. */
 export type TaggedReadOptions = CallOptions & {
   /**
-   * The `ETag` of an earlier response, which `onResponse` gets: the call resolves to null if nothing but
-   * `time` has changed since.
+   * The `ETag` of an earlier response, which `onResponse` gets. The call resolves to null if nothing but
+   * `time` has changed since then.
    */
   readonly ifNoneMatch?: string | undefined;
 };
@@ -56,41 +57,41 @@ type TaggedRead<Asked extends readonly unknown[], Data> = {
 };
 
 /**
- * The administrator's calls. All need `adminAuth`. The first one loads their code; in a bundle whose file for
- * it is missing: `chunk_not_loaded`.
+ * The administrator's calls. All need `adminAuth`. The first one loads their code; if a bundle lacks the file
+ * that holds it, the call throws `chunk_not_loaded`.
  */
 export type AdminCalls = {
   /**
-   * Lists all agents that match, by id; with `limit` one page per call, those in trouble first. Needs
-   * `adminAuth`.
+   * Lists all agents that match, by id. With `limit` it returns one page per call, with the agents in trouble
+   * first.
    */
   readonly listAgents: TaggedRead<[query?: AgentQuery], AgentPage>;
   /**
-   * Lists tasks as rows, newest first, one page per call: without whole payloads and results, which `getTask`
-   * returns. A page may be empty while `next_cursor` is not null. With `counts: true` the first page says how
-   * many tasks match; where `complete` is false, there are at least this many.
+   * Lists tasks as rows, newest first, one page per call. Rows lack whole payloads and results, which
+   * `getTask` returns. A page may be empty while `next_cursor` is not null. With `counts: true` the first
+   * page says how many tasks match, or at least how many, if `complete` is false.
    */
   readonly listTasks: TaggedRead<[query?: TaskQuery], TaskPage>;
   /**
-   * Returns what is going on now, in one read: counts, tags, the oldest waiting tasks and problems. It also
-   * resolves while the gateway's store is out; then `store.ok` is false.
+   * Returns what is going on now, in one read: counts, tags, the oldest waiting tasks and problems. It
+   * resolves even while the gateway's store is out; then `store.ok` is false.
    */
   readonly getOverview: TaggedRead<[query?: OverviewQuery], GatewayOverview>;
   /**
-   * Cancels the tasks that match, or counts them. One call looks at 1,000 tasks at most: repeat it with
-   * `cursor: next_cursor` until that is null. Throws `ForbiddenError` (`read_only`) where the gateway allows
-   * administrators to look alone.
+   * Cancels the tasks that match, or counts them. One call looks at no more than 1,000 tasks: repeat it with
+   * `cursor: next_cursor` until that is null. Throws `ForbiddenError` (`read_only`) where the gateway lets
+   * administrators only look.
    */
   cancelTasks(cancellation: TaskCancellation, options?: CallOptions): Promise<CancellationReceipt>;
   /**
    * Returns one agent with its tasks and the last pushes to it. Throws `NotFoundError` (`agent_not_found`) if
-   * it is not registered.
+   * the agent is not registered.
    */
   readonly getAgent: TaggedRead<[agent_id: AgentId], AgentDetail>;
   /**
-   * Drains an agent: it finishes the tasks that it has and gets no others, until a call with
-   * `draining: false`. Returns the agent. Throws `NotFoundError` (`agent_not_found`) if it is not registered,
-   * and `ForbiddenError` (`read_only`) as `cancelTasks` does.
+   * Drains an agent: it finishes the tasks that it has and gets no others, until a call with `draining:
+   * false`. Returns the agent. Throws `NotFoundError` (`agent_not_found`) if the agent is not registered, and
+   * `ForbiddenError` (`read_only`) where the gateway lets administrators only look.
    */
   drainAgent(agent_id: AgentId, drain: AgentDrain, options?: CallOptions): Promise<AgentDetail>;
 };
@@ -98,7 +99,7 @@ export type AdminCalls = {
 type Send = ReturnType<typeof createSend>;
 type TaggedPath = '/api/admin/overview' | '/api/admin/tasks' | '/api/admin/agents';
 
-/** Sends one request of the contract, and reads its response. */
+/** Sends one request of the contract and reads its response. */
 export type Ask = (
   method: 'get' | 'post',
   path: keyof paths,
@@ -112,10 +113,9 @@ export type Ask = (
   },
 ) => Promise<FetchResult>;
 
-/** Lists are written as the contract has them: `a,b`. */
+/** The contract writes a list as `a,b`. */
 const querySerializer = { array: { style: 'form', explode: false } } as const;
 
-/** Creates the calls. */
 export function createAdminCalls(ask: Ask, send: Send): AdminCalls {
   const read =
     <Data>(path: TaggedPath, check: Guard<Data>) =>
@@ -152,7 +152,7 @@ export function createAdminCalls(ask: Ask, send: Send): AdminCalls {
   };
 }
 
-/** Makes a read conditional where it names an `ETag`; then null is a response, too. */
+/** Makes a read conditional if the options name an `ETag`; the response may then be null. */
 function sendTagged<Data>(
   send: Send,
   { ifNoneMatch, ...options }: TaggedReadOptions = {},

@@ -1,7 +1,7 @@
 /**
- * The operations of agents, one function each under the operation's own name; the body of each carries the
- * secret. They are loaded with the first call of one of them: a page that only submits tasks does not load
- * them.
+ * The operations of agents, one function each under the operation's own name; the body of each request
+ * carries the secret. The client loads this file with the first call of one of them, so a page that only
+ * submits tasks never loads it.
  */
 import type { paths } from '@task-gateway/contract';
 import type { Ask } from './admin-calls.ts';
@@ -39,7 +39,7 @@ import type { CallOptions } from './transport.ts';
 type AgentPath = Extract<keyof paths, `/api/agent/${string}`>;
 type Send = ReturnType<typeof createSend>;
 
-/** The calls of agents. `createAgent` makes all of them by itself. */
+/** The calls of agents. `createAgent` makes all of them for you. */
 export type AgentCalls = {
   /** Registers an agent, or replaces its registration. */
   registerAgent(registration: AgentRegistration, options?: CallOptions): Promise<RegistrationReceipt>;
@@ -48,30 +48,30 @@ export type AgentCalls = {
    */
   heartbeatAgent(heartbeat: AgentHeartbeat, options?: CallOptions): Promise<HeartbeatReceipt>;
   /**
-   * Claims a task for an agent registered as `pull`; null if none came within `wait` (seconds, over
-   * 60 counts as 60).
+   * Claims a task for an agent registered as `pull`. Resolves to null if no task came within `wait` seconds
+   * (at most 60).
    */
   claimTask(claim: TaskClaim, options?: CallOptions): Promise<Task | null>;
   /**
-   * Reports progress, success or failure of a task. `accepted` is false if it was in a terminal state
-   * already.
+   * Reports a task's progress, success or failure. `accepted` is false if the task was already in a terminal
+   * state.
    */
   reportResult(report: TaskReport, options?: CallOptions): Promise<ReportReceipt>;
   /**
-   * Adds pieces to a task's output. Pieces that this writer has stored already are skipped, so a call may be
-   * repeated. Throws `ValidationError` if `from` is more than this writer has stored.
+   * Adds pieces to a task's output. The gateway skips pieces that it has stored already from this writer, so
+   * a call may be repeated. Throws `ValidationError` if `from` is beyond the pieces that it has stored.
    */
   writeOutput(write: OutputWrite, options?: CallOptions): Promise<OutputReceipt>;
   /**
-   * Claims the answer to a question that the agent has asked; null if none came within `wait` (seconds, over
-   * 60 counts as 60). Throws `BadRequestError` (`not_asked`) if the question was not asked, or was withdrawn.
+   * Claims the answer to a question that the agent has asked. Resolves to null if no answer came within
+   * `wait` seconds (at most 60). Throws `BadRequestError` (`not_asked`) if the question was not asked, or was
+   * withdrawn.
    */
   claimAnswer(claim: AnswerClaim, options?: CallOptions): Promise<QuestionAnswer | null>;
   /** Unregisters an agent. */
   unregisterAgent(departure: AgentDeparture, options?: CallOptions): Promise<DepartureReceipt>;
 };
 
-/** Creates the calls. */
 export function createAgentCalls(ask: Ask, send: Send): AgentCalls {
   const post =
     <Data>(path: AgentPath, check: Guard<Data>) =>

@@ -1,13 +1,13 @@
 /**
- * Reads the bodies of responses within limits: whatever is at the address may send a gigabyte of zeros in a
+ * Reads the bodies of responses within limits. Whatever is at the address may send a gigabyte of zeros in a
  * megabyte of gzip, or brackets that cost a parser a hundred times their size.
  */
 import { createForeignError } from './errors.ts';
 
-/** A payload or a result nests at most 100 deep. */
+/** The contract lets a payload or a result nest 100 deep. */
 const DEPTH_MAX = 250;
 
-/** The default limit of a response: a page of tasks has about 6 MiB at most, the listing of agents more. */
+/** The default limit of a response. A page of tasks has about 6 MiB at most; a list of agents has more. */
 export const RESPONSE_BYTES_MAX = 67_108_864;
 
 /** Returns the whole body as text. Throws a `ConnectionError` (`response_too_large`) beyond the limit. */
@@ -29,13 +29,13 @@ export async function readText({ body }: Response, bytesMax = RESPONSE_BYTES_MAX
   return text + decoder.decode();
 }
 
-/** Returns the JSON value of a text. Throws a `SyntaxError`, also for a value that nests too deep. */
+/** Returns the JSON value of a text. Throws a `SyntaxError`, also for JSON that nests too deep. */
 export function parseJson(text: string): unknown {
   if (!checkDepth(text)) throw new SyntaxError('too deep');
   return JSON.parse(text);
 }
 
-/** Whether a JSON text nests no deeper than a parser should follow. */
+/** Whether a JSON text nests no deeper than is safe to parse. */
 export function checkDepth(text: string): boolean {
   let depth = 0;
   let isInString = false;

@@ -1,8 +1,8 @@
 /**
- * Makes the entries for programs that are CommonJS, beside the compiled ones. Node itself takes the ES
- * modules also for `require` (the condition `module-sync`), so that an error is `instanceof` the same class
- * however it was loaded. The copies made here are for what can only read CommonJS, such as Jest. The types
- * are copied, because TypeScript (`node16`) takes a declaration for CommonJS only in a folder that says so.
+ * Makes the entries for CommonJS programs, beside the compiled ones. Node itself loads the ES modules also
+ * for `require` (the condition `module-sync`), so that an error is `instanceof` the same class however the
+ * SDK was loaded. The copies made here are for tools that can only read CommonJS, such as Jest. The types are
+ * copied too, because TypeScript (`node16`) takes a declaration for CommonJS only in a folder that says so.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

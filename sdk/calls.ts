@@ -1,6 +1,6 @@
 /**
- * The operations of the contract, one function each under the operation's own name. Each adds the secret
- * where the contract expects it: in the body if the request has one, otherwise in a header; never in a URL.
+ * The operations of the contract, one function each under the operation's own name. Each request carries the
+ * secret where the contract expects it: in the body if there is one, otherwise in a header; never in a URL.
  */
 import type { components, paths } from '@task-gateway/contract';
 import createFetchClient from 'openapi-fetch';
@@ -29,25 +29,24 @@ import type { CallOptions } from './transport.ts';
 /** The HTTP calls. All of them may throw `ApiError`, `ConnectionError`, `TimeoutError` or `AbortError`. */
 export type Calls = LaterCalls & {
   /**
-   * Submits a task and returns it as it was accepted, `pending`. It carries an idempotency key, a random one
-   * unless given, so that a retry finds the task which an earlier attempt created; each error has the key.
-   * Without `queue_timeout` the task fails at once if no agent is free. `Result` is the caller's word: it is
-   * not checked.
+   * Submits a task and returns it as the gateway accepted it, `pending`. The request carries an idempotency
+   * key, a random one unless you give one, so that a retry finds the task that an earlier attempt created;
+   * every error has the key. Without `queue_timeout` the task fails at once if no agent is free. Nothing
+   * checks `Result`: it is the caller's claim.
    */
   submitTask<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
     submission: TaskSubmission<Payload>,
     options?: CallOptions & { readonly idempotencyKey?: string | undefined },
   ): Promise<Task<Payload, Result>>;
   /**
-   * Returns a task; with `wait` (seconds, over 60 counts as 60) once it is in a terminal state or that time
-   * has passed.
-   * `Payload` and `Result` are the caller's word: they are not checked.
+   * Returns a task. With `wait` it resolves once the task is in a terminal state, or after so many seconds
+   * (at most 60). Nothing checks `Payload` and `Result`: they are the caller's claim.
    */
   getTask<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
     request_id: RequestId,
     options?: CallOptions & { readonly wait?: number | undefined },
   ): Promise<Task<Payload, Result>>;
-  /** Cancels a task. Throws `BadRequestError` (`task_terminal`) if it is in a terminal state already. */
+  /** Cancels a task. Throws `BadRequestError` (`task_terminal`) if it was in a terminal state already. */
   cancelTask(request_id: RequestId, options?: CallOptions): Promise<CancelReceipt>;
 };
 
@@ -55,7 +54,7 @@ type Schemas = components['schemas'];
 type Api = ReturnType<typeof createFetchClient<paths>>;
 type Send = ReturnType<typeof createSend>;
 
-/** Creates the calls, and how event streams are opened with the same settings. */
+/** Creates the calls, and the function that opens event streams with the same settings. */
 export function createCalls(deps: CallsDeps): Calls & { readonly streams: StreamDeps } {
   const { baseUrl, headers } = deps;
   const api = createFetchClient<paths>({ baseUrl, headers, redirect: 'manual', bodySerializer: writeJson });
@@ -106,7 +105,7 @@ function createTaskCalls(api: Api, send: Send, { readsBy }: CallsDeps): TaskCall
       options?: CallOptions & { readonly wait?: number | undefined },
     ) {
       const { wait } = options ?? {};
-      // If a field is undefined, it is not sent.
+      // openapi-fetch leaves out a field that is undefined.
       const params = { path: pathOf(request_id), query: { wait } as { wait: number } };
       let outcome: string | null = null;
       const task = await send(
@@ -145,12 +144,12 @@ const LATER_CALLS = [
   ...(['getAgent', 'drainAgent', 'writeOutput', 'answerTask', 'claimAnswer'] as const),
 ] as const satisfies readonly (keyof LaterCalls)[];
 
-/** The calls whose code the first of them loads. */
+/** Creates the calls whose code is loaded by the first of them. */
 function createLaterCalls(api: Api, send: Send, deps: CallsDeps): LaterCalls {
   const load =
     (name: keyof LaterCalls) =>
     async (...asked: readonly unknown[]) => {
-      // The options come last.
+      // The options are the last argument.
       const { signal } = (asked.at(-1) ?? {}) as CallOptions;
       const part = await loadChunk(() => import('./later-calls.ts'), signal);
       return await Reflect.apply(

@@ -1,13 +1,13 @@
 /**
- * Loads the parts of the client that runs and subscriptions alone need, when the first one begins. Bundlers
- * make a file of its own (a chunk) of each part: a page that only makes calls does not load them.
+ * Loads the parts of the client that only runs and subscriptions need, when the first one begins. Bundlers
+ * make a file (a chunk) of each part, so a page that only makes calls never loads them.
  */
 import { untilAborted } from './clock.ts';
 import { AbortError, TaskGatewayError } from './errors.ts';
 
 /**
- * Resolves to the part that `load` imports. Rejects with an `AbortError` when the signal fires first, and
- * with a `TaskGatewayError` (`chunk_not_loaded`) when the part can't be loaded: nothing was sent then, and
+ * Resolves to the part that `load` imports. Rejects with an `AbortError` when the signal fires first. Rejects
+ * with a `TaskGatewayError` (`chunk_not_loaded`) when the part can't be loaded: nothing was sent by then, and
  * the next use tries again.
  */
 export async function loadChunk<Part>(

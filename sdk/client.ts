@@ -20,18 +20,19 @@ import { type ClientOptions, readSettings } from './settings.ts';
 import type { OutputReading, ReadOutputOptions } from './stream/output.ts';
 import { createSubscription, type EventSubscription, type SubscribeOptions } from './stream/subscription.ts';
 
-/** A client of one gateway. It keeps connections open only for calls, runs and subscriptions in progress. */
+/** A client of one gateway. It keeps no connection open except for calls, runs and subscriptions. */
 export type TaskGatewayClient = Calls & {
   /**
-   * Subscribes to the `task_done` events of a session: first those stored, then new ones, across
+   * Subscribes to the `task_done` events of a session: stored events first, then new ones, across
    * reconnections. Read it with `for await`; no request is sent before the loop starts. The first loop loads
-   * the code that reads streams; in a bundle whose file for it is missing: `chunk_not_loaded`.
+   * the code that reads streams; if a bundle lacks the file that holds it, the loop throws
+   * `chunk_not_loaded`.
    */
   subscribeEvents(session: SessionId, options?: SubscribeOptions): EventSubscription;
   /**
-   * Reads the output of a task, piece by piece and each once: first the stored pieces, then new ones as its
-   * agent writes them, across reconnections. The last item is the `end`; then the loop ends. With `follow:
-   * false` it ends where the output ends now. The first loop loads its code, as `subscribeEvents` does.
+   * Reads the output of a task, piece by piece and each once: stored pieces first, then new ones as the agent
+   * writes them, across reconnections. The last item is the `end`; then the loop ends. With `follow: false`
+   * the loop ends where the output ends now. The first loop loads its code, as with `subscribeEvents`.
    */
   readOutput(
     request_id: RequestId,
@@ -39,24 +40,26 @@ export type TaskGatewayClient = Calls & {
   ): OutputReading<OutputPiece | OutputStatus>;
   readOutput(request_id: RequestId, options?: ReadOutputOptions): OutputReading;
   /**
-   * Submits a task, waits by stream or by polling until it reaches a terminal state, and returns it. A
-   * submission without `queue_timeout` waits for an agent for 30 seconds, or for `timeout` if that is less;
+   * Submits a task, waits by stream or by polling until it reaches a terminal state, and returns it.
+   *
+   * A submission without `queue_timeout` waits for an agent for 30 seconds, or for `timeout` if that is less;
    * with `queue_timeout: 0` it fails at once if no agent is free. One without `cli_session_id` gets a session
-   * of this client, or none if the options have an `idempotencyKey`. Throws `TaskFailedError` with the task
-   * when it failed (or its subclasses `TaskCancelledError`, `TaskTimeoutError`, `NoAgentAvailableError`), and
-   * what the calls throw; after the submission each error has the task's `request_id`. `Result` is the
-   * caller's word: it is not checked. The first run loads the code for runs; in a bundle whose file for it is
-   * missing: `chunk_not_loaded`.
+   * of this client, or none if the options have an `idempotencyKey`.
+   *
+   * If the task failed, it throws `TaskFailedError` with the task, or its subclass `TaskCancelledError`,
+   * `TaskTimeoutError` or `NoAgentAvailableError`. It also throws what the calls throw; after the submission
+   * every error has the task's `request_id`. Nothing checks `Result`: it is the caller's claim. The first run
+   * loads the code for runs; if a bundle lacks the file that holds it, the run throws `chunk_not_loaded`.
    */
   runTask<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
     submission: TaskSubmission<Payload>,
     options?: RunOptions,
   ): Promise<SuccessfulTask<Payload, Result>>;
   /**
-   * Follows an existing task until it reaches a terminal state, and returns it, as `runTask` does; for
-   * example a page that is loaded again follows the task that it began. `onProgress` is called with the task
-   * as it is found, `onOutput` with the pieces behind `after`, and `onQuestion` with the questions that are
-   * open, also those before `after`. The signal ends the following; the task goes on.
+   * Follows an existing task until it reaches a terminal state, and returns it, as `runTask` does: a page
+   * that is loaded again can so follow the task that it began. `onProgress` is first called with the task as
+   * it is now, `onOutput` gets the pieces behind `after`, and `onQuestion` gets every open question, even one
+   * before `after`. The signal ends the following; the task goes on.
    */
   followTask<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
     request_id: RequestId,
@@ -65,7 +68,7 @@ export type TaskGatewayClient = Calls & {
 };
 
 /**
- * Creates a client. Options that are absent are read from the environment (`TASK_GATEWAY_URL`,
+ * Creates a client. It reads options that you leave out from the environment (`TASK_GATEWAY_URL`,
  * `TASK_GATEWAY_AUTH` …). Throws `InvalidOptionError` for an address, a secret or a number that can't work.
  */
 export function createClient(options: ClientOptions = {}): TaskGatewayClient {
@@ -92,7 +95,7 @@ export function createClient(options: ClientOptions = {}): TaskGatewayClient {
       warnOfUnknownNames('The options of calls', reading, CALL_OPTION_NAMES);
       const lastEventId = `${reading.after ?? 0}`;
       requireId(request_id);
-      // The overloads of the type say whether statuses are among the items.
+      // The overloads of the type say whether the loop also gets statuses.
       return createSubscription({ signal: reading.signal, lastEventId }, async (at) => {
         const part = await loadOutput(at.signal);
         return part.readOutput(streams, request_id, { ...reading, ...at });

@@ -1,30 +1,26 @@
-/**
- * Time, randomness and signals. Time and randomness are injected, so that tests control them; `systemClock`
- * is the real implementation.
- */
+/** Time, randomness and signals. Time and randomness are injected, so that tests control them. */
 import { AbortError } from './errors.ts';
 
 /** The source of time, delays and randomness. */
 export type Clock = {
-  /** Milliseconds since the Unix epoch. */
+  /** Returns the milliseconds since the Unix epoch. */
   nowMs(): number;
   /**
-   * Milliseconds since any fixed moment; never runs back, whatever happens to the time of day. Spans are
-   * measured with it. Without it they are measured with `nowMs`.
+   * Returns the milliseconds since any fixed moment, and never runs back, even when somebody sets the
+   * system's time. Spans are measured with it; without it, with `nowMs`.
    */
   monotonicMs?(): number;
-  /** Resolves after the time, or as soon as the signal fires. Never rejects. */
+  /** Resolves after that time, or as soon as the signal fires. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Returns a random number in [0, 1), for jitter. */
   chance(): number;
 };
 
-/** The longest delay a timer supports; with a longer one it would fire at once. */
+/** The longest delay of a timer (24.8 days). With a longer one it would fire at once. */
 const TIMER_MAX_MS = 2_147_483_647;
 
 /**
- * The clock of the platform. A sleep of more than 24.8 days ends after 24.8 days, one until a time that has
- * passed at once.
+ * The clock of the platform. It cuts a sleep of more than 24.8 days to 24.8 days, and a negative one to 0.
  */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
@@ -46,7 +42,7 @@ export const systemClock: Clock = {
     }),
 };
 
-/** Returns a time from which spans are measured: it does not follow changes of the time of day. */
+/** Returns the time for measuring spans: it is not affected when somebody sets the system's time. */
 export function readMonotonicMs(clock: Clock): number {
   return clock.monotonicMs?.() ?? clock.nowMs();
 }
@@ -54,8 +50,8 @@ export function readMonotonicMs(clock: Clock): number {
 const listenersOf = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls the listener when the signal fires. Returns how to take it back. However many listeners there are,
- * the signal itself has one, for good: Node 20 warns of a leak when one signal has more than ten.
+ * Calls the listener when the signal fires; returns a function that removes it. However many listeners there
+ * are, the signal itself has one, for good: Node 20 warns of a leak when one signal has more than ten.
  */
 function onAbort(signal: AbortSignal, listener: () => void): () => void {
   const all = listenersOf.get(signal) ?? new Set();
@@ -70,7 +66,7 @@ function onAbort(signal: AbortSignal, listener: () => void): () => void {
 }
 
 /**
- * A signal that can be aborted by itself and also fires when one of its sources does. `release()` unlinks the
+ * A signal that can be aborted itself, and also fires when one of its sources does. `release()` unlinks the
  * sources.
  */
 export type LinkedSignal = {
@@ -81,7 +77,7 @@ export type LinkedSignal = {
 
 /**
  * Creates a signal linked to the given ones. Once released or aborted, it leaves no listener on its sources,
- * so that a caller may pass one long-lived signal to any number of calls.
+ * so a caller may pass one long-lived signal to any number of calls.
  */
 export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): LinkedSignal {
   const controller = new AbortController();
@@ -105,8 +101,8 @@ export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): L
 }
 
 /**
- * Does the work unless the signal has fired, and resolves as it does. When the signal fires first, it rejects
- * with an `AbortError` at once, whatever the work waits for.
+ * Does the work unless the signal has fired, and resolves to its result. When the signal fires first, it
+ * rejects with an `AbortError` at once, whatever the work waits for.
  */
 export async function untilAborted<T>(
   signal: AbortSignal | undefined,

@@ -1,10 +1,10 @@
 /**
- * The codes of errors, as types: each class has those of its own, and any text, because a later gateway may
- * send more. Nothing of this is there when a program runs.
+ * The codes of errors, as types. Each class has its own codes, but also allows any text, because a later
+ * gateway may send more. Nothing of this file is there when a program runs.
  */
 import type { Problem } from './contract.ts';
 
-/** Codes that a later version, or something in front of the gateway, may add to. */
+/** A union of codes that also allows others: a later gateway, or a proxy in front of it, may have more. */
 export type Open<Code extends string> = Code | (string & {});
 /** The codes of the problems with this HTTP status. */
 export type ProblemCode<Status extends number> = Open<Extract<Problem, { readonly status: Status }>['code']>;
@@ -17,10 +17,9 @@ export type ConnectionCode =
   | 'not_an_event_stream'
   | 'event_too_large'
   | 'response_too_large';
-/** Why a task failed. */
 export type TaskFailureCode = 'task_failed' | 'task_cancelled' | 'task_timeout' | 'no_agent_available';
 
-/** The codes of errors: those of this version, and any text, because a later gateway may have more. */
+/** The codes of this version's errors, and any text, because a later gateway may have more. */
 export type ErrorCode = Open<
   | Problem['code']
   | 'route_not_found'
@@ -35,8 +34,8 @@ export type ErrorCode = Open<
 >;
 
 /**
- * Why a handler's signal fired. `task_cancelled`: the gateway no longer wants the task done (it was
- * cancelled, reached a terminal state, or was assigned to another agent). `task_timeout`: its time is over.
- * `agent_stopped`: the agent is being stopped and its time to drain is over.
+ * Why a handler's signal fired. `task_cancelled`: the gateway no longer wants the task done, because it was
+ * cancelled, reached a terminal state, or was assigned to another agent. `task_timeout`: the task's time is
+ * over. `agent_stopped`: the agent is being stopped and its time to drain is over.
  */
 export type StopCode = 'task_cancelled' | 'task_timeout' | 'agent_stopped';

@@ -1,28 +1,28 @@
 /**
- * The errors of the SDK: one class for each case a caller may want to handle differently, each with a stable
- * string `code`. All extend `TaskGatewayError`. A failed task is an error only in `runTask`; the plain calls
- * return it as data. No message contains a secret.
+ * The errors of the SDK: one class for each case that a caller may want to handle differently, each with a
+ * stable string `code`. All extend `TaskGatewayError`. Only `runTask` and `followTask` make an error of a
+ * failed task; the plain calls return it as data. No message contains a secret.
  */
 import type { FieldError, Problem, RequestId, SessionId } from './contract.ts';
 import type { ConnectionCode, ErrorCode, Open, ProblemCode, StopCode } from './error-codes.ts';
 
-/** The base class of all errors the SDK throws on purpose. */
+/** The base class of all errors that the SDK throws on purpose. */
 export class TaskGatewayError extends Error {
   override readonly name: string = 'TaskGatewayError';
   /** Identifies the error where its class isn't enough. Stable within a major version. */
   readonly code: ErrorCode;
   /**
-   * The task that the error is about: of every error that `runTask` throws after the submission. The task may
-   * go on: get it, or cancel it.
+   * The task that the error is about. Every error that `runTask` throws after the submission has it. The task
+   * may still go on: get it, or cancel it.
    */
   declare readonly request_id?: RequestId | undefined;
   /**
-   * The key of the submission, of every error that `submitTask` and `runTask` throw. Where there is no
-   * `request_id`, the task may exist: the same submission with this key and `cli_session_id` returns it, or
-   * creates it.
+   * The key of the submission. Every error that `submitTask` and `runTask` throw has it. If `request_id` is
+   * absent, the task may exist all the same: the same submission with this key and `cli_session_id` returns
+   * it, or creates it.
    */
   declare readonly idempotencyKey?: string | undefined;
-  /** The session of the submission, beside `idempotencyKey`. */
+  /** The session of the submission, if it has one. Every error with an `idempotencyKey` has it. */
   declare readonly cli_session_id?: SessionId | undefined;
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
@@ -42,8 +42,8 @@ export class InvalidOptionError extends TaskGatewayError {
 }
 
 /**
- * Returns a number that was given, also as a text, or the default. Throws `InvalidOptionError` for what is no
- * number, and below the least.
+ * Returns a number that was given, also as a text, or the default. Throws `InvalidOptionError` for what is
+ * not a number, and for one below the least.
  */
 export function requireNumber(
   { name, value }: { readonly name: string; readonly value: number | string | undefined },
@@ -56,10 +56,10 @@ export function requireNumber(
 }
 
 /**
- * No usable response from the gateway. `code`: `connection_failed` (refused, cut, no such host; `cause` is
- * the platform's error), `redirected`, `not_a_gateway` (the response is not one of the contract's: another
- * server is at this address), `id_mismatch` (it is about another agent than the one asked for: a proxy
- * changes paths), `not_an_event_stream`, `event_too_large` or `response_too_large`.
+ * No usable response came from the gateway. `code`: `connection_failed` (refused, cut, no such host; `cause`
+ * is the platform's error), `redirected`, `not_a_gateway` (the contract has no such response: another server
+ * is at this address), `id_mismatch` (the response is about another agent: a proxy changes paths),
+ * `not_an_event_stream`, `event_too_large` or `response_too_large`.
  */
 export class ConnectionError extends TaskGatewayError {
   override readonly name: string = 'ConnectionError';
@@ -71,7 +71,7 @@ export function createForeignError(code: ConnectionCode, does: string): Connecti
   return new ConnectionError(code, `The server at this address ${does}. Check baseUrl (TASK_GATEWAY_URL).`);
 }
 
-/** No response within `timeoutMs`. `code`: `timeout`. Whether the call took effect is unknown. */
+/** No response came within `timeoutMs`. `code`: `timeout`. The call may have taken effect. */
 export class TimeoutError extends TaskGatewayError {
   override readonly name: string = 'TimeoutError';
   declare readonly code: 'timeout';
@@ -84,10 +84,10 @@ export class TimeoutError extends TaskGatewayError {
   }
 }
 
-/** A task can be found by these. */
+/** What finds a task again. */
 type TaskNames = Pick<TaskGatewayError, 'request_id' | 'idempotencyKey' | 'cli_session_id'>;
 
-/** Returns the error, which then names its task. Errors that are not the SDK's stay as they are. */
+/** Adds the task's names to an error and returns it. An error that is not the SDK's stays as it is. */
 export function nameTask(error: unknown, names: TaskNames & Pick<AbortError, 'cancelled'>): unknown {
   return error instanceof TaskGatewayError ? Object.assign(error, names) : error;
 }
@@ -97,16 +97,17 @@ export class AbortError extends TaskGatewayError {
   override readonly name: string = 'AbortError';
   declare readonly code: 'aborted';
   /**
-   * Of a run with `cancelOnAbort`: resolves when its task was cancelled, within 10 s, and never rejects. A
-   * program that ends awaits it: a cancellation that is not sent by then never is. True: the task does not go
-   * on, or there is none. False: the gateway has not confirmed it. A task that was being submitted has its
-   * `request_id` here by then.
+   * Only errors of a run with `cancelOnAbort` have it. It resolves when the task was cancelled, within 10 s,
+   * and never rejects. Await it before the program ends: a cancellation not sent by then never is. True means
+   * that the task does not go on, or never existed; false, that the gateway has not confirmed the
+   * cancellation. If the task was still being submitted, the error has its `request_id` by then.
    */
   declare readonly cancelled?: Promise<boolean> | undefined;
 
   /**
-   * Of an agent with a `signal`: settles as `stop` does, when the agent has stopped. A program that ends
-   * awaits it, because tasks that are not reported by then stay with the gateway until it misses the agent.
+   * Only errors of an agent with a `signal` have it. It settles as `stop` does, when the agent has stopped.
+   * Await it before the program ends: tasks not reported by then stay with the gateway until it misses the
+   * agent.
    */
   declare readonly stopped?: Promise<void> | undefined;
 
@@ -115,13 +116,11 @@ export class AbortError extends TaskGatewayError {
   }
 }
 
-/** An error response, as the error classes need it. */
+/** An error response, as far as the error classes need it. */
 export type ErrorResponse = {
   /** The HTTP status. */
   readonly status: number;
-  /**
-   * The problem details in its body; absent when the response came from something in front of the gateway.
-   */
+  /** The problem details in its body. Absent when something in front of the gateway responded. */
   readonly problem?: Problem | undefined;
   /** The delay `Retry-After` asked for, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
@@ -131,13 +130,13 @@ export type ErrorResponse = {
   readonly headers?: Headers | undefined;
 };
 
-/** An error response. `code` is that of its problem details, or `http_` and the status where it has none. */
+/** An error response. `code` is that of its problem details; if it has none, `http_` and the status. */
 export class ApiError extends TaskGatewayError {
   override readonly name: string = 'ApiError';
   declare readonly code: Open<Problem['code'] | 'route_not_found' | `http_${number}`>;
   /** The HTTP status. */
   declare readonly status: number;
-  /** The problem details; absent when the response came from something in front of the gateway. */
+  /** The problem details. Absent when something in front of the gateway responded. */
   declare readonly problem: Problem | undefined;
   /** The delay `Retry-After` asked for, in milliseconds. */
   declare readonly retryAfterMs: number | undefined;
@@ -156,7 +155,9 @@ export class ApiError extends TaskGatewayError {
   }
 }
 
-/** Status 400. `code`: `malformed_body`, `agent_id_missing`, `agent_mismatch` or `task_terminal`. */
+/**
+ * Status 400. `code`: `malformed_body`, `agent_id_missing`, `agent_mismatch`, `task_terminal` or `not_asked`.
+ */
 export class BadRequestError extends ApiError {
   override readonly name: string = 'BadRequestError';
   declare readonly code: ProblemCode<400>;
@@ -168,7 +169,10 @@ export class AuthenticationError extends ApiError {
   declare readonly code: ProblemCode<401>;
 }
 
-/** Status 403: a page of an origin that the gateway does not serve. `code`: `origin_not_allowed`. */
+/**
+ * Status 403. `code`: `origin_not_allowed` (a page of an origin that the gateway does not allow) or
+ * `read_only` (a change, where administrators may only look).
+ */
 export class ForbiddenError extends ApiError {
   override readonly name: string = 'ForbiddenError';
   declare readonly code: ProblemCode<403>;
@@ -199,13 +203,13 @@ export class MisdirectedError extends ApiError {
 }
 
 /**
- * Status 422. `code`: `validation_failed` (fields are missing or wrong) or `idempotency_conflict` (the
- * idempotency key was used with other content).
+ * Status 422. `code`: `validation_failed` (fields are missing or wrong) or `idempotency_conflict` (the key
+ * was used before with other content).
  */
 export class ValidationError extends ApiError {
   override readonly name: string = 'ValidationError';
   declare readonly code: ProblemCode<422>;
-  /** All faults of the request: for each a JSON Pointer and what to send instead. */
+  /** All faults of the request; each has a JSON Pointer and says what to send instead. */
   readonly errors: readonly FieldError[];
 
   constructor(response: ErrorResponse) {
@@ -249,12 +253,12 @@ const CLASSES: Readonly<Record<number, typeof ApiError>> = {
   503: UnavailableError,
 };
 
-/** Creates an error of the class that belongs to the status. */
+/** Creates the error, of the class that belongs to the status. */
 export function createApiError(response: ErrorResponse): ApiError {
   return new (CLASSES[response.status] ?? ApiError)(response);
 }
 
-/** Whether a retry may have failed only because an earlier attempt, whose response was lost, took effect. */
+/** Whether a retry may have failed only because an earlier attempt took effect and its response was lost. */
 export function mayHaveTakenEffect(error: unknown, code: string): boolean {
   const isRejected = error instanceof BadRequestError || error instanceof NotFoundError;
   return isRejected && error.code === code && error.attempts > 1;

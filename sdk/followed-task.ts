@@ -1,6 +1,6 @@
 /**
- * The task of a run, followed until it is settled. The stream of the session, or of the task itself, says
- * when to get the task; where there is none, the run polls.
+ * Follows the task of a run until it is settled. The stream of the session, or of the task itself, says when
+ * to get the task; without a stream the run polls.
  */
 import type { Calls } from './calls.ts';
 import { linkSignals, readMonotonicMs } from './clock.ts';
@@ -27,7 +27,7 @@ import { createTaskError, NoAgentAvailableError } from './task-errors.ts';
 import type { CallOptions } from './transport.ts';
 import { type Backoff, checkTransient, choosePauseMs } from './waiting.ts';
 
-/** Who is called while a run follows its task. */
+/** The functions that a run calls while it follows its task. */
 export type RunCallbacks = {
   /**
    * Called with the task as submitted and whenever its status or progress has changed. If it throws, the
@@ -35,14 +35,14 @@ export type RunCallbacks = {
    */
   readonly onProgress?: ((task: Task) => void) | undefined;
   /**
-   * Called with each piece of the task's output once, in order, and last with its end; all before the run
-   * ends. If it throws, the error is printed and changes nothing.
+   * Called once with each piece of the task's output, in order; the last one is the output's end. All these
+   * calls come before the run ends. If it throws, the error is printed and changes nothing.
    */
   readonly onOutput?: ((piece: OutputPiece) => void) | undefined;
   /**
-   * Called with each question of the task's agent that is not answered, once over reconnections and restarts
-   * of the agent. Returns the answer, or undefined to leave it to others. If it throws, or the question does
-   * not take the answer (`ValidationError`), the run ends with the error; the task goes on.
+   * Called with each unanswered question of the task's agent: once, even over reconnections and restarts of
+   * the agent. Returns the answer, or undefined to leave it to others. If it throws, or the answer violates
+   * the question's schema (`ValidationError`), the run ends with that error; the task goes on.
    */
   readonly onQuestion?: OnQuestion | undefined;
 };
@@ -51,7 +51,7 @@ export type FollowDeps = {
   readonly calls: Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask' | 'explainTask' | 'answerTask'>;
   readonly streams: StreamDeps;
   readonly loadOutput: LoadOutput;
-  /** How many calls of runs the gateway holds: polls, and streams of tasks. */
+  /** How many polls and task streams of this client's runs the gateway holds now. */
   readonly calling: { held: number };
 };
 
@@ -59,28 +59,30 @@ type OutputPart = { readonly createRunOutput: typeof createRunOutput };
 /** Loads the part that reads outputs. */
 export type LoadOutput = (signal: AbortSignal | undefined) => Promise<OutputPart>;
 
-/** How often a run looks that shows how its task goes and has no stream. */
+/** How often a run gets its task when it has progress to show and no stream. */
 const PROGRESS_EVERY_MS = 1_000;
 const CHECK_EVERY_MS = 60_000;
 const POLL_SECONDS = 20;
 /**
- * In a browser, which has six connections to a server that speaks HTTP/1.1, this many calls are held. The
- * other runs look at their tasks each second.
+ * A browser opens six connections to a server that speaks HTTP/1.1. So only this many calls are held there;
+ * the other runs get their tasks each second.
  */
 const HELD_MAX = 3;
 const OUTAGE: Backoff = { firstMs: 2_000, maxMs: 10_000 };
-/** The longest timeout of a task, in seconds, and the time added to it before an outage becomes an error. */
+/**
+ * The longest timeout of a task, in seconds. A run keeps trying for the task's timeout and this time; then an
+ * outage becomes an error.
+ */
 const TASK_SECONDS_MAX = 604_800;
 const GRACE_MS = 60_000;
-/** How long the error of a task without an agent waits for its explanation. */
+/** How long a `NoAgentAvailableError` waits for its explanation. */
 const EXPLAIN_TIMEOUT_MS = 2_000;
 
-/** Throws an `AbortError` if the signal has fired. */
 export function requireUnaborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new AbortError(signal.reason);
 }
 
-/** Whether one more call of a run may be held. */
+/** Whether the run may make one more call that the gateway holds. */
 function mayHold({ calling }: FollowDeps): boolean {
   return calling.held < (globalThis.location ? HELD_MAX : Infinity);
 }
@@ -98,7 +100,7 @@ export async function followTask<Payload extends JsonObject, Result extends Json
   }: RunCallbacks & {
     readonly after?: number | undefined;
     readonly call: CallOptions;
-    /** The part that reads outputs, of a run that shows how its task goes. */
+    /** Reads the output, in a run that shows how its task goes. */
     readonly part: OutputPart | undefined;
   },
 ): Promise<SuccessfulTask<Payload, Result>> {
@@ -108,14 +110,14 @@ export async function followTask<Payload extends JsonObject, Result extends Json
   const giveUpMs = readMonotonicMs(clock) + Math.min(submitted.timeout, TASK_SECONDS_MAX) * 1_000 + GRACE_MS;
   let task = submitted;
   let failures = 0;
-  /** Whether an event had said before the task was read that it has ended. */
+  /** Whether an event had said that the task has ended, before the run got the task. */
   let hasEnded = false;
-  /** How the task stands, if its stream has said so since it was read. */
+  /** The task's status as its stream last said it since the run got the task. */
   let status: OutputStatus | undefined;
-  /** The error of a question, which ends the run before its task. */
+  /** The error of a question. It ends the run, though the task goes on. */
   let failure: { readonly error: unknown } | undefined;
   const notify = (): void => runCallback('onProgress', () => callbacks.onProgress?.(task as unknown as Task));
-  /** Takes the task as it was read, or as its stream says that it stands since. */
+  /** Takes the task as the run got it, with what its stream has said since. */
   function take(read: Task<Payload, Result>): void {
     const before = task;
     task = status?.status === read.status ? { ...read, progress: status.progress } : read;
@@ -143,7 +145,7 @@ export async function followTask<Payload extends JsonObject, Result extends Json
   try {
     if (output) await watch.waitForOpen(PROGRESS_EVERY_MS);
     for (;;) {
-      // A state that only a later gateway knows may be one of either kind.
+      // A later gateway may have a status that is unknown here: it may be open or terminal.
       const isOpen = /^(pending|running)$/.test(task.status);
       if (!isOpen && (hasEnded || readMonotonicMs(clock) > giveUpMs)) task = readEnd(task);
       if (isSettled(task)) {
@@ -229,7 +231,7 @@ async function explainQuietly(
   }
 }
 
-/** Whether a run goes on trying after this error. */
+/** Whether a run keeps trying after this error. */
 export function isOutage(error: unknown): error is TaskGatewayError {
   return checkTransient(error) || error instanceof ConnectionError;
 }

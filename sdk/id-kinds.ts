@@ -1,6 +1,6 @@
 /**
- * Which kind of thing an id names: the id of a task does not compile where an agent's is expected. One rule
- * names all ids of the contract, by the field that holds them.
+ * Types by which ids of different things differ: the id of a task does not compile where an agent's is
+ * expected. One rule finds every id of the contract by the name of its field.
  */
 
 /** A string that names one kind of thing. It accepts any string except one that names another kind. */
@@ -16,8 +16,8 @@ export type SessionId = Id<'session'>;
 export type EventId = Id<'event'>;
 
 /**
- * The kind of id that a field of this name holds; never, if it holds none. `id` is a filter: of tasks where
- * one can also filter by `agent`, else of agents.
+ * The kind of id that a field of this name holds; never, if it holds none. `id` is a filter: of tasks if one
+ * can also filter by `agent`, otherwise of agents.
  */
 type IdIn<Field, Fields> = Field extends `${string}request_id${'' | 's'}`
   ? RequestId
@@ -30,7 +30,7 @@ type IdIn<Field, Fields> = Field extends `${string}request_id${'' | 's'}`
           ? RequestId
           : AgentId
         : never;
-/** A type of the contract in which each id names its kind of thing, however deep it stands: by its field. */
+/** A type of the contract in which each id names its kind of thing, at any depth. */
 export type WithIds<Value, Kind = never> = unknown extends Value
   ? Value
   : Value extends string

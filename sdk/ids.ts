@@ -1,4 +1,4 @@
-/** Ids: random ones that do not collide, and those that a path can hold. */
+/** Random ids, and a check of ids that become part of a path. */
 import { InvalidOptionError } from './errors.ts';
 
 /** Returns a random id of 128 bits. Outside a secure context browsers lack `randomUUID`. */
@@ -7,7 +7,7 @@ export function createId(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Returns an id that a path can hold: a URL takes `.` and `..` for steps between folders. */
+/** Returns an id that a path can hold. Throws for `.` and `..`, which are steps between folders in a URL. */
 export function requireId(id: string): string {
   if (typeof id === 'string' && !/^\.{0,2}$/.test(id)) return id;
   throw new InvalidOptionError('An id must be a text other than "", "." and "..".');

@@ -1,6 +1,6 @@
 /**
- * The calls of agents, of administrators, and those that explain. They are loaded with the first of them: a
- * page that only submits tasks does not load them.
+ * The calls of agents, those of administrators, and those that explain. The first one loads the code of all,
+ * so a page that only submits tasks never loads it.
  */
 import { type AdminCalls, type Ask, createAdminCalls } from './admin-calls.ts';
 import { type AgentCalls, createAgentCalls } from './agent-calls.ts';
@@ -19,25 +19,24 @@ import type { CallOptions } from './transport.ts';
 
 type Send = ReturnType<typeof createSend>;
 
-/** The calls that are loaded with the first of them. */
+/** The calls whose code is loaded by the first of them. */
 export type LaterCalls = AdminCalls &
   AgentCalls & {
     /**
-     * Explains a task: what happened to it, which agents qualify for it, and what to do if it does not run.
-     * Without `auth` it needs `adminAuth`, as `getTask` and `previewMatch` do.
+     * Explains a task: what happened to it, which agents qualify for it, and what to do if it does not run. A
+     * client without `auth` needs `adminAuth` for it, as for `getTask` and `previewMatch`.
      */
     explainTask(request_id: RequestId, options?: CallOptions): Promise<TaskExplanation>;
     /**
      * Sends the answer to an open question of a task's agent. Throws `ValidationError` if the answer violates
-     * the question's schema, and `BadRequestError`: `not_asked` if no such question is open or it was
-     * answered otherwise, `task_terminal` if the task is over. The same answer again is no error.
+     * the question's schema. Throws `BadRequestError`: `not_asked` if no such question is open or somebody
+     * answered it otherwise, `task_terminal` if the task is over. Sending the same answer again is no error.
      */
     answerTask(request_id: RequestId, answer: QuestionAnswer, options?: CallOptions): Promise<AnswerReceipt>;
     /** Returns which agents would qualify for a task with these tags, without submitting one. */
     previewMatch(query: MatchQuery, options?: CallOptions): Promise<MatchPreview>;
   };
 
-/** Creates the calls. */
 export function createLaterCalls(ask: Ask, send: Send, { readsBy }: Pick<CallsDeps, 'readsBy'>): LaterCalls {
   return {
     ...createAdminCalls(ask, send),
@@ -60,7 +59,7 @@ export function createLaterCalls(ask: Ask, send: Send, { readsBy }: Pick<CallsDe
         }),
       ),
 
-    // Where it is the administrator's, a header has the secret: JSON leaves out what is undefined.
+    // If the administrator's secret is sent, in a header, `auth` is undefined and JSON leaves it out.
     previewMatch: (query, options) =>
       send(options, readsBy, checkMatchPreview, (init, secret) =>
         ask('post', '/api/cli/match', {

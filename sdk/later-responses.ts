@@ -109,7 +109,7 @@ const checkAgentDetail = createGuard<AgentDetail>({
 });
 /**
  * Creates the check of a response about one agent. An id may have slashes and dots: a proxy that decodes
- * paths makes `b` of `x/../b`, and then the response is right, but about another agent.
+ * paths makes `b` of `x/../b`, and the response is then valid, but about another agent.
  */
 export const checkDetailOf =
   (agent_id: AgentId): Guard<AgentDetail> =>
@@ -190,8 +190,8 @@ export const checkOverview = createGuard<GatewayOverview>({
 });
 
 /**
- * The fields of explanations and previews that the SDK itself reads. If a program shows the rest, it checks
- * it: a page need not load that.
+ * Only the fields of explanations and previews that the SDK itself reads. A program that shows others checks
+ * them itself, so that a page need not load their checks.
  */
 const checkAdvice = createGuard({ hint: orNull(isText), match: orNull(isObject) });
 export const checkExplanation = checkAdvice as Guard<TaskExplanation>;

@@ -1,6 +1,6 @@
 /**
  * The client's log, written to a logger of the caller's choice. It contains no secret: headers that carry one
- * are left out, and every text is redacted. It contains no bodies and no names of sessions either.
+ * are left out, and every text is redacted. Nor does it contain bodies or names of sessions.
  */
 import type { Redactor } from './secrets.ts';
 
@@ -36,14 +36,14 @@ export function createLog(logger: Logger, level: LogLevel, redactor: Redactor): 
 
 /**
  * Calls a function of the caller's that only listens. Whether it throws or returns a promise that rejects,
- * the work it listens to goes on, and the failure is printed on the console.
+ * the failure is printed on the console and the work goes on.
  */
 export function runCallback(name: string, call: () => unknown): void {
   const report = (error: unknown): void => {
     try {
       console.error(`task-gateway: ${name} failed:`, error);
     } catch {
-      // A console that throws leaves nothing to report to.
+      // If the console itself throws, nothing is left to report to.
     }
   };
   try {

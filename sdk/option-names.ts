@@ -1,6 +1,6 @@
 /**
- * The names of options, so that a misspelt one is not silently without effect in plain JavaScript. TypeScript
- * finds it when it compiles. The lists are complete: the type check of `test/sdk/compiler.test-d.ts` says so.
+ * The names of options, so that plain JavaScript gets a warning for a misspelt one, as TypeScript gets an
+ * error. The type check of `test/sdk/compiler.test-d.ts` shows that the lists are complete.
  */
 
 /** The options of a client. */
@@ -23,7 +23,7 @@ export const SUBMISSION_FIELD_NAMES = [
 const WARNINGS_MAX = 100;
 const warnings = new Set<string>();
 
-/** Prints one warning for each name that does not belong there. `owner` says where, in the plural. */
+/** Prints one warning for each name that `known` lacks. `owner` says whose names they are, in the plural. */
 export function warnOfUnknownNames(owner: string, given: object | undefined, names: readonly string[]): void {
   for (const name of Object.keys(given ?? {})) {
     const warning = `task-gateway: ${owner} have no "${name}", it does nothing. They have ${names.join(', ')}.`;

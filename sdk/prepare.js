@@ -1,10 +1,10 @@
-/*
- * The last step of `npm ci` in a checkout: it makes what is imported by name there. It builds the SDK, so
- * that `npx task-gateway` and programs that import the SDK run as they do where it is installed. With the
- * compiler the build is what is published. `npm ci --omit=dev` leaves the compiler out: then Node itself
- * takes the types out of the sources, which makes the same programs, without declarations and without the
- * copies that only Jest needs. The simulator's sources are the gateway's own, which Node runs as they are:
- * its package gets an entry that leads to them.
+/**
+ * The last step of `npm ci` in a checkout: it builds the SDK, so that `npx task-gateway` and programs that
+ * import the SDK run as they do where it is installed. With the compiler the build is what is published. `npm
+ * ci --omit=dev` leaves the compiler out: then Node itself strips the types from the sources, which makes the
+ * same programs, without declarations and without the copies that only Jest needs. Node runs the simulator's
+ * sources as they are, because they are the gateway's own: that package only gets an entry that leads to
+ * them.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const OTHER = /^(dist|examples|node_modules)\//;
 const compiler = join(SDK, '../node_modules/typescript/bin/tsc');
 
 if (existsSync(compiler)) compile();
-// An older Node cannot do it; the command then says what is missing, and a server needs neither.
+// An older Node cannot strip types. The command then says what is missing, and a server needs no build.
 else if ('stripTypeScriptTypes' in nodeModule) stripSources();
 linkSimulator();
 
@@ -40,7 +40,7 @@ function compile() {
 }
 
 function stripSources() {
-  // Node warns that the function is experimental; the reader of npm's output can do nothing about it.
+  // Node warns that the function is experimental; nobody who reads npm's output can change that.
   process.removeAllListeners('warning');
   rmSync(DIST, { recursive: true, force: true });
   const files = readdirSync(SDK, { recursive: true, encoding: 'utf8' });
@@ -48,7 +48,7 @@ function stripSources() {
     const program = join(DIST, file.replace(/\.ts$/, '.js'));
     mkdirSync(dirname(program), { recursive: true });
     const stripped = nodeModule.stripTypeScriptTypes(readFileSync(join(SDK, file), 'utf8'));
-    // Its own imports are beside it under the new name.
+    // The files that it imports have new names too.
     writeFileSync(program, stripped.replace(/\b((?:from|import)\s*\(?\s*'\.[^']+)\.ts'/g, "$1.js'"));
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The SDK uses a gateway's response only if it holds every field that it or its caller relies on, of the type
- * that the contract gives it. Fields the contract does not have are ignored; those that a gateway which
- * follows the specification alone may leave out may be absent.
+ * Checks the gateway's responses. The SDK uses a response only if every field that it or its caller relies on
+ * is there, with the type of the contract. Fields that the contract does not have are ignored. A field may be
+ * absent if a gateway that follows only the specification may leave it out.
  */
 import type { CancelReceipt, FieldError, Problem, Task, TaskDone } from './contract.ts';
 
@@ -27,7 +27,7 @@ export const orAbsent =
   (check: Check): Check =>
   (value) =>
     value === undefined || check(value);
-/** Creates the check of an object's fields. The type is what an object that passes is taken for. */
+/** Creates the check of an object's fields; the check narrows the object to `Data`. */
 export const createGuard =
   <Data>(fields: Readonly<Record<string, Check>>): Guard<Data> =>
   (value): value is Data =>
@@ -48,7 +48,7 @@ const hasTaskFields = createGuard<Task>({
   error_info: orNull(isText),
 });
 
-/** Whether a status fits what comes with it. A later gateway may have states that are unknown here. */
+/** Whether a status fits the result beside it. A later gateway may have a status that is unknown here. */
 function checkStatus({ status, result }: Pick<Task, 'status' | 'result'>): boolean {
   return status === 'success' ? result !== null : isText(status);
 }
@@ -57,7 +57,7 @@ function checkStatus({ status, result }: Pick<Task, 'status' | 'result'>): boole
 export const checkTask = <Payload, Result>(value: unknown): value is Task<Payload, Result> =>
   hasTaskFields(value) && checkStatus(value) && (value.status !== 'running' || value.agent_id !== null);
 
-/** Whether a value is the event of a task that reached a terminal state, whichever that is. */
+/** Whether a value is the event of a task that reached a terminal state, even one that is unknown here. */
 export const checkTaskDone: Guard<TaskDone> = (value): value is TaskDone =>
   hasEventFields(value) && value.event === 'task_done' && checkStatus(value);
 const hasEventFields = createGuard<TaskDone>({
@@ -67,7 +67,7 @@ const hasEventFields = createGuard<TaskDone>({
 });
 
 /**
- * Returns a task or an event that ended as one that succeeded or failed: a terminal state that only a later
+ * Returns an ended task, or the event of one, as success or failure: a terminal state that only a later
  * gateway knows counts as failed.
  */
 export function readEnd<Ended extends Pick<Task, 'status' | 'error_info'>>(ended: Ended): Ended {
@@ -80,7 +80,7 @@ export const checkCancelReceipt = createGuard<CancelReceipt>({ ok: isTrue, reque
 const isProblem = createGuard<Problem>({ code: isText, title: isText, detail: isText });
 const isFieldErrors = isListOf(createGuard<FieldError>({ pointer: isText, detail: isText }));
 
-/** Returns the problem details of an error body, if it has them. Errors that are no list are left out. */
+/** Returns the problem details of an error body, if it has them. `errors` is dropped if it is no list. */
 export function readProblem(value: unknown): Problem | undefined {
   if (!isProblem(value)) return undefined;
   if (!('errors' in value) || isFieldErrors(value.errors)) return value;

@@ -2,11 +2,11 @@
  * `runTask`: submits a task and waits until it is settled. A stream only says when to get the task; what is
  * returned always comes from `getTask`, so a duplicate or missing event changes nothing.
  *
- * All runs share the stream of the client's session, but those that show how their task goes: each of them
- * follows the stream of its own task, and no other. Stream open: gets the task when its event comes, after
- * each reconnection or gap, and once a minute in any case. Stream down, a gateway that has no such stream, or
- * a session or a key of the caller's: polls; the gateway holds each poll until the task is settled. During an
- * outage of the gateway it keeps polling until the task must have timed out.
+ * Runs that show how their task goes each follow the stream of their own task. All others share the stream of
+ * the client's session. While its stream is open, a run gets the task when an event for it comes, after each
+ * reconnection or gap, and once a minute in any case. A run polls if its stream is down, if the gateway has
+ * no such stream, or if the session or the key is the caller's; the gateway holds each poll until the task is
+ * settled. During an outage of the gateway a run keeps polling until the task must have timed out.
  *
  * When the signal fires, the run rejects at once. Only the cancellation goes on, if the caller asked for it.
  */
@@ -39,8 +39,8 @@ import type { CallOptions } from './transport.ts';
 export type RunOptions = CallOptions &
   RunCallbacks & {
     /**
-     * Identifies this task: a second run with the same key and content, also of another process, finds the
-     * task that the first one created. Without a `cli_session_id` such a task has no session.
+     * Identifies this task: a second run with the same key and content, even of another process, finds the
+     * task that the first one created. A task submitted with a key and no `cli_session_id` has no session.
      */
     readonly idempotencyKey?: string | undefined;
     /** Whether the signal also cancels the task. Default: the task continues. */
@@ -50,11 +50,11 @@ export type RunOptions = CallOptions &
 /** The options of `followTask`. `timeoutMs` and `maxRetries` apply to each of its calls. */
 export type FollowOptions = CallOptions &
   RunCallbacks & {
-    /** `onOutput` gets what is behind the piece of this number: 0, the default, is the beginning. */
+    /** `onOutput` gets the pieces behind this number; 0, the default, is the beginning. */
     readonly after?: number | undefined;
   };
 
-/** Runs a task, and follows an existing one: `TaskGatewayClient.runTask` and `followTask`. */
+/** Runs a task, and follows an existing one: the functions behind `TaskGatewayClient`. */
 export type Runs = {
   runTask<Payload extends JsonObject, Result extends JsonResult>(
     submission: TaskSubmission<Payload>,
@@ -68,21 +68,22 @@ export type Runs = {
 
 type RunDeps = FollowDeps & {
   readonly feeds: SharedFeeds;
-  /** The session of tasks submitted without one and without a key. */
+  /** The session of tasks that are submitted without a session and without a key. */
   readonly ownSession: string;
 };
 
 /**
- * How long a submission waits for the stream to open. Events are stored, so none is lost if it opens later.
+ * How long a submission waits for the stream to open. No event is lost if it opens later, because the gateway
+ * stores events.
  */
 const OPEN_MAX_MS = 5_000;
-/** How long a submission that does not say it waits for an agent; never longer than its `timeout`. */
+/** How long a task waits for an agent if its submission does not say; never longer than its `timeout`. */
 const QUEUE_SECONDS = 30;
-/** How long the cancellation of an aborted run may take, and each of its attempts. */
+/** How long the cancellation of an aborted run may take, and how long each of its attempts. */
 const CANCEL_MAX_MS = 10_000;
 const CANCEL_TIMEOUT_MS = 4_000;
 
-/** Creates the functions for runs; all of these share one stream. */
+/** Creates the functions for runs. All runs share one stream. */
 export function createRuns(calls: RunDeps['calls'], streams: StreamDeps, loadOutput: LoadOutput): Runs {
   const feeds = createSharedFeeds((session, cursor, signal) =>
     followSession(streams, session, { cursor, signal }),
@@ -103,14 +104,14 @@ export function createRuns(calls: RunDeps['calls'], streams: StreamDeps, loadOut
 
 /** A run's task, as far as the run knows it. */
 type Submitted = {
-  /** The submission, from the moment on that it may have been sent. */
+  /** The submission, once it may have been sent. */
   task?: Promise<Task>;
-  /** How it can be found: by its id, or by the key and the session of its submission. */
+  /** What finds the task again: its id, or the key and the session of its submission. */
   readonly names: { idempotencyKey: string; cli_session_id: SessionId; request_id?: RequestId };
 };
 
 /**
- * Runs a task until it is settled. Throws a `TaskFailedError` if it failed, and what the calls throw; each
+ * Runs a task until it is settled. Throws a `TaskFailedError` if it failed, and what the calls throw. Each
  * error names the task, or the key and the session of its submission.
  */
 async function runTask<Payload extends JsonObject, Result extends JsonResult>(
@@ -119,11 +120,11 @@ async function runTask<Payload extends JsonObject, Result extends JsonResult>(
   options: RunOptions = {},
 ): Promise<SuccessfulTask<Payload, Result>> {
   const { signal, cancelOnAbort, idempotencyKey = createId(), headers } = options;
-  // With a key of the caller's another process finds the task: it has another session of its own.
+  // A key of the caller's lets another process find the task, and that process has another session.
   const ownSession = options.idempotencyKey === undefined ? deps.ownSession : '';
   const cli_session_id = submission.cli_session_id || ownSession;
   const follows = Boolean(options.onProgress ?? options.onOutput ?? options.onQuestion);
-  // A session of the caller's may have a long history, all of which a stream would send first.
+  // A session of the caller's may have a long history, and a stream would send all of it first.
   const hasStream = cli_session_id === deps.ownSession && !follows;
   const watch = createStreamWatch(deps.streams.clock, signal, hasStream || follows);
   const stopListening = hasStream ? deps.feeds.listen(cli_session_id, watch.onItem) : undefined;
@@ -172,7 +173,7 @@ async function followStored<Payload extends JsonObject, Result extends JsonResul
   }
 }
 
-/** Submits the task when its stream is open, and follows it. Sends nothing more once the signal has fired. */
+/** Submits the task once its stream is open, and follows it. When the signal fires, sends nothing more. */
 async function submitAndFollow<Payload extends JsonObject, Result extends JsonResult>(
   deps: RunDeps,
   submission: TaskSubmission<Payload>,
@@ -187,7 +188,7 @@ async function submitAndFollow<Payload extends JsonObject, Result extends JsonRe
   }: RunOptions & { readonly submitSignal: AbortSignal },
   { watch, submitted }: { readonly watch: StreamWatch; readonly submitted: Submitted },
 ): Promise<SuccessfulTask<Payload, Result>> {
-  // The stream of the task itself opens when there is the task.
+  // The stream of the task itself opens once the task exists.
   const part = (onProgress ?? onOutput ?? onQuestion) ? await deps.loadOutput(call.signal) : undefined;
   if (!part) await watch.waitForOpen(OPEN_MAX_MS);
   requireUnaborted(call.signal);
@@ -205,8 +206,8 @@ async function submitAndFollow<Payload extends JsonObject, Result extends JsonRe
 }
 
 /**
- * Cancels the task of an aborted run, if there is one: a submission under way is waited for. Resolves within
- * `CANCEL_MAX_MS` to whether the task is sure not to go on.
+ * Cancels the task of an aborted run, if there is one. It first waits for a submission that is under way.
+ * Resolves within `CANCEL_MAX_MS`, to whether the task certainly does not go on.
  */
 async function cancelSubmitted(
   { calls, streams: { clock } }: RunDeps,

@@ -1,18 +1,21 @@
 /**
  * Secrets: given as a string or as a function that fetches one, validated before use, and redacted from every
- * text meant for people.
+ * text that people may read.
  */
 import { type Clock, linkSignals, untilAborted } from './clock.ts';
 import { AuthenticationError, InvalidOptionError, TimeoutError } from './errors.ts';
 
-/** A secret, or a function that returns it, called before each call (for streams, before each connection). */
+/**
+ * A secret, or a function that returns it. The client calls the function before each call; for a stream,
+ * before each connection.
+ */
 export type Secret = string | (() => string | Promise<string>);
 
 /** Where a client gets its secret from. */
 export type SecretSource = {
-  /** Returns the current secret. Throws and rejects with `InvalidOptionError`. */
+  /** Returns the current secret. Throws or rejects with `InvalidOptionError` if there is no usable one. */
   get(): string | Promise<string>;
-  /** Names the variable of the environment that holds it; empty if another source does. */
+  /** The variable of the environment that holds the secret; empty if it comes from elsewhere. */
   readonly variable: string;
 };
 
@@ -24,14 +27,14 @@ export type Redactor = {
 };
 
 /**
- * A shorter secret also occurs in words by coincidence: it is replaced where it stands alone, and never in a
- * `code`.
+ * A shorter secret also occurs in words by coincidence. So it is replaced only where it stands alone, and
+ * never in a `code`.
  */
 const LONG_SECRET_CHARS = 8;
-/** How many secrets are remembered when they change. */
+/** How many secrets are remembered, if a function returns new ones. */
 const SECRETS_MAX = 20;
 
-/** Returns what finds a secret in texts: a short one where no word goes on across its ends. */
+/** Returns what finds a secret in texts; a short secret must not be a part of a longer word. */
 export function createSecretPattern(secret: string): string | RegExp {
   if (secret.length >= LONG_SECRET_CHARS) return secret;
   const literal = secret.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
@@ -40,12 +43,11 @@ export function createSecretPattern(secret: string): string | RegExp {
   return new RegExp(`${before}${literal}${/\w$/.test(secret) ? `(?!${word})` : ''}`, 'gu');
 }
 
-/** Creates a redactor without secrets. */
 export function createRedactor(): Redactor {
   /** The newest last. */
   const secrets = new Set<string>();
 
-  /** Replaces the longest secret first: a shorter one may be a part of it. */
+  /** Replaces the longest secret first, because a shorter one may be a part of it. */
   function redactText(text: string, name?: string): string {
     return [...secrets]
       .sort((a, b) => b.length - a.length)
@@ -72,7 +74,7 @@ export function createRedactor(): Redactor {
 }
 
 /**
- * Creates the source of a secret. A string is validated at once, the return value of a function each time.
+ * Creates the source of a secret. It validates a string at once, and what a function returns each time.
  * Throws `InvalidOptionError` for what can't be a secret.
  */
 export function createSecretSource(
@@ -93,7 +95,7 @@ export function createSecretSource(
   return { variable, get: () => valid };
 }
 
-/** The time limit for a secret: that of the call it is for. */
+/** How long a secret may take: as long as the call that needs it. */
 type SecretLimits = {
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
@@ -101,8 +103,8 @@ type SecretLimits = {
 };
 
 /**
- * Runs `attempt` with the current secret. When it is rejected (401) and has changed since, tries once more.
- * A function that never resolves is waited for as long as for a response.
+ * Runs `attempt` with the current secret. If the gateway rejects the secret (401) and it has changed since,
+ * runs it once more. A function that never resolves gets as much time as a response.
  */
 export async function withSecret<T>(
   source: SecretSource,
@@ -141,7 +143,7 @@ async function fetchSecret(name: string, fetch: () => string | Promise<string>):
   }
 }
 
-/** A secret travels in a header, which carries printable ASCII and loses spaces at its ends. */
+/** Returns the secret if a header can carry it: that takes printable ASCII, and loses spaces at both ends. */
 function requireSecret(name: string, secret: unknown): string {
   if (typeof secret === 'string' && /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(secret)) return secret;
   throw new InvalidOptionError(

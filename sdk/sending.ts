@@ -1,4 +1,4 @@
-/** How one call is made: with its options or the client's, and the secret where the contract expects it. */
+/** Makes one call: with its options or the client's, and with the secret where the contract expects it. */
 import { untilAborted } from './clock.ts';
 import { requireNumber } from './errors.ts';
 import { CALL_OPTION_NAMES, warnOfUnknownNames } from './option-names.ts';
@@ -17,7 +17,7 @@ export type CallsDeps = Network &
     readonly baseUrl: string;
     readonly auth: SecretSource;
     readonly adminAuth: SecretSource;
-    /** Where reads carry their secret: the administrator's where there is no other. */
+    /** The header in which reads carry their secret: the administrator's if there is no other secret. */
     readonly readsBy: 'authorization' | 'x-admin-auth';
     readonly headers: Readonly<Record<string, string>>;
     readonly traceparent: (() => string | undefined) | undefined;
@@ -25,18 +25,18 @@ export type CallsDeps = Network &
 
 /** Where a call carries its secret: as a field of its body, or in a header. */
 type SecretIn = 'body' | 'authorization' | 'x-admin-auth';
-/** Each request takes the headers of the call, and the `fetch` that sends it. */
+/** What a request is built with: the headers of the call, and the `fetch` that sends it. */
 type Init = {
-  /** If a header is undefined, it is not sent. */
+  /** A header that is undefined is not sent. */
   readonly headers: Record<string, string | undefined>;
   readonly fetch: (request: Request) => Promise<Response>;
 };
-/** Builds a request and sends it. A request whose body carries the secret puts `auth` there. */
+/** Builds a request and sends it. If its body carries the secret, it puts `auth` there. */
 type SecretRequest = (init: Init, auth: string) => Promise<FetchResult>;
 
 /**
- * Creates the function that makes one call with its options, and the client's where these are absent. The
- * gateway may hold the call for `holdSeconds`, which are added to its timeout.
+ * Creates the function that makes one call. It takes the call's options, and the client's where these are
+ * absent. The gateway may hold the call for `holdSeconds`, which are added to its timeout.
  */
 export function createSend(deps: CallsDeps) {
   return async <Data>(
@@ -68,7 +68,7 @@ export function createSend(deps: CallsDeps) {
                   ...options?.headers,
                 },
                 fetch(one) {
-                  // Set last, it replaces a header of the caller's in any spelling.
+                  // Set last, so that it replaces a header of the caller's in any spelling.
                   if (secretIn === 'authorization') one.headers.set(secretIn, `Bearer ${secret}`);
                   else if (secretIn !== 'body') one.headers.set(secretIn, secret);
                   return fetch(one);

@@ -1,6 +1,6 @@
 /**
  * A client's settings: its options and, where these are absent, variables of the environment such as
- * `TASK_GATEWAY_URL`. In a browser there is no environment, so only the options count.
+ * `TASK_GATEWAY_URL`. A browser has no environment, so only the options count there.
  */
 import { RESPONSE_BYTES_MAX } from './bodies.ts';
 import { type Clock, systemClock } from './clock.ts';
@@ -16,7 +16,7 @@ import {
 import type { Fetch } from './transport.ts';
 
 /**
- * How a client reaches its gateway. Options that name a `TASK_GATEWAY_` variable may be set by it instead.
+ * How a client reaches its gateway. An option that names a `TASK_GATEWAY_` variable can be set by it instead.
  */
 export type ClientOptions = {
   /**
@@ -25,12 +25,12 @@ export type ClientOptions = {
    */
   readonly baseUrl?: string | undefined;
   /**
-   * The gateway secret, or a function that returns it. With `adminAuth` alone a client can read and list, but
-   * submits and cancels nothing. `TASK_GATEWAY_AUTH`
+   * The gateway secret, or a function that returns it. A client with `adminAuth` alone can read and list, but
+   * can't submit or cancel. `TASK_GATEWAY_AUTH`
    */
   readonly auth?: Secret | undefined;
   /**
-   * The administrator's secret, needed to list agents and tasks; without `auth` it reads single tasks too.
+   * The administrator's secret, needed to list agents and tasks. Without `auth` it reads single tasks too.
    * `TASK_GATEWAY_ADMIN_AUTH`
    */
   readonly adminAuth?: Secret | undefined;
@@ -40,14 +40,14 @@ export type ClientOptions = {
   readonly maxRetries?: number | undefined;
   /**
    * The largest response that is read, in bytes; a larger one is a `ConnectionError` (`response_too_large`).
-   * Default: 64 MiB, for listings; a task holds a payload and a result of 1 MiB each.
+   * The default of 64 MiB is meant for listings; a task holds a payload and a result of 1 MiB each.
    * `TASK_GATEWAY_MAX_RESPONSE_BYTES`
    */
   readonly maxResponseBytes?: number | undefined;
   /** Headers sent with every request. `TASK_GATEWAY_HEADERS`: lines of `Name: value` */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Called for each call that names no trace of its own; returns the `traceparent` (W3C Trace Context) of the
+   * Called for each call that names no trace of its own. Returns the `traceparent` (W3C Trace Context) of the
    * span that is active in your tracing library, or undefined.
    */
   readonly traceparent?: (() => string | undefined) | undefined;
@@ -56,23 +56,23 @@ export type ClientOptions = {
   /** Receives the log. Default: `console`. */
   readonly logger?: Logger | undefined;
   /**
-   * Used instead of the platform's `fetch`. It is called with a `Request` and must obey the signal in `init`.
+   * Used instead of the platform's `fetch`. It is called with a `Request`, and must obey the signal in
+   * `init`.
    */
   readonly fetch?: Fetch | undefined;
-  /** Used instead of the platform's time, timers and randomness, in tests. */
+  /** Used instead of the platform's time, timers and randomness; meant for tests. */
   readonly clock?: Clock | undefined;
 };
 
-/** The options with all defaults filled in. */
+/** The options, with all defaults filled in. */
 export type ClientSettings = {
   readonly baseUrl: string;
-  /** The variable of the environment that `baseUrl` is from; empty if an option gave it. */
+  /** The variable of the environment that gave `baseUrl`; empty if an option gave it. */
   readonly urlVariable: string;
-  /** Rejects where the option is absent, as may be beside `adminAuth`. */
+  /** Rejects if the option is absent, which is allowed beside `adminAuth`. */
   readonly auth: SecretSource;
-  /** Rejects where the option is absent. */
+  /** Rejects if the option is absent. */
   readonly adminAuth: SecretSource;
-  /** Where reads carry their secret: the administrator's where there is no other. */
   readonly readsBy: 'authorization' | 'x-admin-auth';
   readonly timeoutMs: number;
   readonly maxRetries: number;
@@ -94,7 +94,7 @@ export function readSettings(options: ClientOptions): ClientSettings {
   const url = readOption('baseUrl', options.baseUrl, 'URL');
   const auth = readOption('auth', options.auth, 'AUTH');
   const adminAuth = readOption('adminAuth', options.adminAuth, 'ADMIN_AUTH');
-  // Not with that of the environment alone: there a missing secret is a mistake that is found at once.
+  // An `adminAuth` of the environment does not count: there a missing `auth` is probably a mistake.
   const hasAdminAlone = options.adminAuth && auth.value === undefined;
   const baseUrl = readBaseUrl(url);
   if (!hasAdminAlone) requireValue(auth);
@@ -123,18 +123,18 @@ export function readSettings(options: ClientOptions): ClientSettings {
 
 type NumberOption = 'timeoutMs' | 'maxRetries' | 'maxResponseBytes';
 
-/** An option, from the environment where it was not given. */
+/** The value of an option, or of its variable, and what errors say of it. */
 type Given<Value> = {
   readonly value: Value | string | undefined;
-  /** Errors call it by this: its name, and the variable if it is from there. */
+  /** What errors call it: the option's name, with the variable if that gave the value. */
   readonly name: string;
-  /** The variable that it is from; empty if it was given, and if it is absent. */
+  /** The variable that gave the value; empty if an option gave it or nothing did. */
   readonly variable: string;
-  /** How to give it. */
+  /** Tells the reader of an error how to set it. */
   readonly advice: string;
 };
 
-/** Returns an option, or what the environment has in its stead. */
+/** Reads an option; if it is absent, its variable of the environment. */
 function readOption<Value>(name: string, given: Value | undefined, suffix: string): Given<Value> {
   const found = given === undefined ? readVariable(suffix) : undefined;
   const variable = `TASK_GATEWAY_${suffix}`;
@@ -160,7 +160,7 @@ function throwMissing({ advice }: Pick<Given<unknown>, 'advice'>): never {
   throw new InvalidOptionError(advice);
 }
 
-/** Returns the address without slashes at its end. The error does not quote it: it may contain a password. */
+/** Returns the address without slashes at its end. Errors do not quote it: it may contain a password. */
 function readBaseUrl(given: Given<string>): string {
   try {
     const { href } = new URL(requireValue(given), globalThis.location?.href);
@@ -179,7 +179,7 @@ function readLevel({ value, name }: Given<string>, byDefault: LogLevel): LogLeve
   throw new InvalidOptionError(`${name} must be one of ${LOG_LEVELS.join(', ')}.`);
 }
 
-/** Reads lines of `Name: value`. The errors do not quote them: they may contain a secret. */
+/** Reads lines of `Name: value`. Errors do not quote them, because they may contain a secret. */
 export function readHeaders(text: string): Record<string, string> {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   return Object.fromEntries(

@@ -1,5 +1,5 @@
 /**
- * When a task is settled and how it ended, and the texts by which the gateway says in `error_info` why it
+ * When a task is settled and how it ended. Holds the texts of `error_info` by which the gateway says why it
  * settled a task itself.
  */
 import type { FailedTask, SuccessfulTask, Task, TaskOutcome } from './contract.ts';
@@ -12,8 +12,8 @@ export const TIMEOUT_TEXT = 'timeout';
 const NO_AGENT_TEXT = '无可用 Agent';
 
 /**
- * Whether a task has reached a terminal state: it succeeded or failed, and will not change any more. A
- * state that this version does not know does not count.
+ * Whether a task has reached a terminal state: it succeeded or failed, and will not change any more. A status
+ * that this version does not know does not count.
  */
 export function isSettled<Payload, Result>(
   task: Task<Payload, Result>,
@@ -23,9 +23,9 @@ export function isSettled<Payload, Result>(
 
 /**
  * Gives a settled task its `outcome`: that of the header `Task-Outcome`, if it fits the status. A gateway
- * that knows the specification alone does not send it, and a mock sends the same with every task: there the
- * text of the error counts. The property is not enumerable: as JSON the task has the fields of the wire
- * alone.
+ * that follows only the specification does not send the header, and a mock sends the same one with every
+ * task: then the text of the error decides. The property is not enumerable, so that the task's JSON has only
+ * the fields of the wire.
  */
 export function addOutcome<Read extends Task<unknown, unknown>>(task: Read, header: string | null): Read {
   if (!isSettled(task)) return task;
@@ -33,7 +33,7 @@ export function addOutcome<Read extends Task<unknown, unknown>>(task: Read, head
   return Object.defineProperty(task, 'outcome', { value: fits ? header : outcomeOf(task) });
 }
 
-/** How a settled task ended: its `outcome`; if it has none, what its `error_info` says. */
+/** Returns how a settled task ended: its `outcome`, or what its `error_info` says if it has none. */
 export function outcomeOf({ status, error_info, outcome }: SettledTask): TaskOutcome {
   if (outcome) return outcome;
   if (status === 'success') return status;

@@ -1,10 +1,10 @@
-/** The errors of tasks that failed: thrown by `runTask`. The plain calls return such a task as data. */
+/** The errors of failed tasks, thrown by `runTask` and `followTask`. Plain calls return it as data. */
 import type { FailedTask, RequestId, TaskExplanation } from './contract.ts';
 import type { ErrorCode, Open, TaskFailureCode } from './error-codes.ts';
 import { TaskGatewayError } from './errors.ts';
 import { outcomeOf } from './settled.ts';
 
-/** A task failed. `code`: `task_failed`. Thrown by `runTask`. */
+/** The task failed. `code`: `task_failed`. */
 export class TaskFailedError extends TaskGatewayError {
   override readonly name: string = 'TaskFailedError';
   declare readonly code: Open<TaskFailureCode>;
@@ -41,12 +41,12 @@ export class TaskTimeoutError extends TaskFailedError {
 
 /**
  * No agent qualified: none with a tag in common, in the right state and with a free slot. `code`:
- * `no_agent_available`. The message says why and what to do, if the gateway said so in time.
+ * `no_agent_available`. If the gateway explained it in time, the message says why and what to do.
  */
 export class NoAgentAvailableError extends TaskFailedError {
   override readonly name: string = 'NoAgentAvailableError';
   declare readonly code: 'no_agent_available';
-  /** Which agents there were, and what to do; absent if the gateway did not say so within 2 s. */
+  /** Which agents there were, and what to do; absent if the gateway did not explain it within 2 s. */
   declare readonly explanation: TaskExplanation | undefined;
 
   constructor(task: FailedTask, explanation?: TaskExplanation) {
@@ -59,7 +59,7 @@ export class NoAgentAvailableError extends TaskFailedError {
   }
 }
 
-/** Creates the error for a failed task, of the class for its outcome. */
+/** Creates the error for a failed task, of the class that belongs to its outcome. */
 export function createTaskError(task: FailedTask): TaskFailedError {
   switch (outcomeOf(task)) {
     case 'cancelled':

@@ -1,7 +1,7 @@
 /**
- * Sends a request with retries and turns every failure into an error of the SDK. It retries when there is no
- * response, and after 408, 429 and 5xx. So only idempotent calls may go through here. All of the client's
- * calls are: a submission carries an idempotency key, and the others set a state instead of adding to it.
+ * Sends a request with retries, and turns every failure into an error of the SDK. It retries when there is no
+ * response, and after 408, 429 and 5xx, so only idempotent calls may go through here. All calls of the client
+ * are: a submission carries an idempotency key, and the others set a state instead of adding to it.
  */
 import { checkDepth, readText } from './bodies.ts';
 import { type Clock, linkSignals, readMonotonicMs } from './clock.ts';
@@ -23,15 +23,15 @@ import { ASKED_MAX_MS, checkTransient, choosePauseMs, isTransient, readRetryAfte
 export type CallOptions = {
   /** Aborts the call, which then throws an `AbortError`. */
   readonly signal?: AbortSignal | undefined;
-  /** The timeout of one attempt, including its response body, in milliseconds. Default: 30,000. */
+  /** How long one attempt may take, including the body of its response, in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number | undefined;
   /** How often a failed call is retried; 0 for never. Default: 4. */
   readonly maxRetries?: number | undefined;
   /** Headers sent with the request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Called with a copy of each response, including those that are followed by a retry. The body may be read.
-   * If it throws, the error is printed and changes nothing.
+   * Called with a copy of each response, even if a retry follows. You may read its body. If it throws, the
+   * error is printed and changes nothing.
    */
   readonly onResponse?: ((response: Response) => void) | undefined;
 } & TraceOptions;
@@ -39,15 +39,15 @@ export type CallOptions = {
 /** The trace that a call belongs to, in the headers of W3C Trace Context. */
 export type TraceOptions = {
   /**
-   * `00-…`: the span that is the parent of what follows. The gateway keeps that of a submission with its
-   * task, and the task's agent gets it.
+   * `00-…`: the span that is the parent of what follows. The gateway keeps a submission's with its task, and
+   * hands it to the task's agent.
    */
   readonly traceparent?: string | undefined;
-  /** The addition of tracing systems to it, at most 512 characters. */
+  /** What tracing systems add to it, at most 512 characters. */
   readonly tracestate?: string | undefined;
 };
 
-/** The platform's `fetch`, or one that behaves like it. */
+/** The platform's `fetch`, or a function that behaves like it. */
 export type Fetch = (request: Request, init?: RequestInit) => Promise<Response>;
 
 /** The call options that have defaults. */
@@ -60,11 +60,11 @@ export type Network = {
   readonly redactor: Redactor;
   readonly log: Log;
   readonly maxResponseBytes: number;
-  /** The variable of the environment that the address is from; empty if an option gave it. */
+  /** The variable of the environment that gave the address; empty if an option gave it. */
   readonly urlVariable: string;
 };
 
-/** The result of openapi-fetch. */
+/** What openapi-fetch returns. */
 export type FetchResult = {
   readonly data?: unknown;
   readonly error?: unknown;
@@ -74,8 +74,8 @@ export type FetchResult = {
 const BACKOFF = { firstMs: 500, maxMs: 8_000 };
 
 /**
- * Makes one call: `request` builds the request and sends it with the `fetch` it is given. Returns the JSON
- * value of the response, undefined for a 204, null for a 304, once `check` has accepted it. Throws
+ * Makes one call: `request` builds the request and sends it with the `fetch` that it gets. Once `check` has
+ * accepted the JSON value of the response, returns it; undefined for a 204, null for a 304. Throws
  * `InvalidOptionError` for a request that can't be built, `ApiError`, `ConnectionError`, `TimeoutError` or
  * `AbortError`.
  */
@@ -93,16 +93,16 @@ export async function exchange<Data>(
   );
   const { data, response } = result;
   if (!response.ok) throw createResponseError(network, result, sent.attempts);
-  // A body that is empty is no JSON; only a 204 may have none.
+  // An empty body is no JSON, and only a 204 may have one.
   const value = response.status === 204 ? data : (data ?? null);
   if (check(value)) return value;
   throw createNotGatewayError();
 }
 
 /**
- * Returns the result of openapi-fetch. If it throws by itself, the error is about the request before it is
- * sent, or about a body that is no JSON afterwards. The platform's errors are not quoted: they hold values,
- * which may be secrets.
+ * Returns the result of openapi-fetch. If openapi-fetch itself throws, the error is about the request before
+ * it is sent, or about a body that is no JSON. The platform's errors are not quoted: they hold values, which
+ * may be secrets.
  */
 export async function requireResult<Result extends FetchResult>(
   request: () => Promise<Result>,
@@ -121,7 +121,7 @@ function createNotGatewayError(): ConnectionError {
   return createForeignError('not_a_gateway', 'is not a Task Gateway: its response is not valid');
 }
 
-/** Creates the error for an error response. A secret that the server echoed is redacted. */
+/** Creates the error for an error response. If the server echoed a secret, it is redacted. */
 export function createResponseError(
   { clock, redactor }: Network,
   { response: { status, headers }, error }: FetchResult,
@@ -170,19 +170,18 @@ async function sendWithRetries(
   }
 }
 
-/** Opens a stream with one attempt: the body of a success streams until the signal fires. */
+/** Opens a stream with one attempt. If it succeeds, its body can be read until the signal fires. */
 export function openOnce(network: Network, attempt: Attempt, request: Request): Promise<Response> {
   return send(network, attempt, request, (response) =>
     response.ok ? response : readResponse(response, network.maxResponseBytes),
   );
 }
 
-/** The timeout of one attempt, and a signal that belongs to it alone and fires at its end. */
+/** One attempt: its timeout, and a signal that belongs to it alone and fires at its end. */
 type Attempt = { readonly signal: AbortSignal; readonly timeoutMs: number };
 
 /**
- * Sends a request with one attempt. The result of `read` must be there within the timeout. Throws only errors
- * of the SDK.
+ * Sends a request with one attempt. `read` must resolve within the timeout. Throws only errors of the SDK.
  */
 async function send(
   { fetch, clock, urlVariable }: Network,
@@ -208,8 +207,8 @@ async function send(
 }
 
 /**
- * Reads a response to its end and returns a copy that holds it. A body that nests too deep to be parsed is
- * left out of it. Of a 304, which has no body, the copy is a success that holds null.
+ * Reads a response to its end, and returns a copy that holds its body. A body that nests too deep to be
+ * parsed is left out. A 304 has no body: its copy is a success that holds null.
  */
 async function readResponse(
   response: Response,
@@ -223,8 +222,9 @@ async function readResponse(
 }
 
 /**
- * Redirects are not followed: the secret and the task would be sent to the server they name. No HTTP server
- * has a status of more than 599, which a `Response` can't hold.
+ * Throws for a response that is not a gateway's. Redirects are not followed, because the secret and the task
+ * would go to the server that they name. No HTTP server has a status above 599, which a `Response` can't
+ * hold.
  */
 function requireHead({ type, status }: Response): void {
   if (status > 599) throw createNotGatewayError();
@@ -234,8 +234,8 @@ function requireHead({ type, status }: Response): void {
 }
 
 /**
- * Creates the error for a request without a response. It does not quote the path, which names a task or a
- * session.
+ * Creates the error for a request without a response. It does not quote the path, because that names a task
+ * or a session.
  */
 function createConnectionError(request: Request, urlVariable: string, cause: unknown): ConnectionError {
   const { origin } = new URL(request.url);
@@ -249,7 +249,7 @@ function createConnectionError(request: Request, urlVariable: string, cause: unk
   );
 }
 
-/** Returns the likely cause in a browser, which does not say of a request that it has blocked it. */
+/** Returns the likely cause in a browser, which does not say that it has blocked a request. */
 function describeBlocking(origin: string): string {
   const page = globalThis.location?.origin;
   return page === undefined || page === origin

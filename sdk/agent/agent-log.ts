@@ -1,7 +1,8 @@
 /**
- * An agent logs for its person, on standard error unless it has a logger: where it is registered and which
- * tasks it takes, whether the gateway can be reached, which tasks fail and why. One entry each; a stack is
- * indented below its entry. The same failure in the same words is logged once a minute.
+ * The log of an agent, for the person who runs it; on standard error unless the agent has a logger. It says
+ * where the agent is registered and which tasks it takes, whether the gateway can be reached, which tasks
+ * fail and why. Each entry stands alone, with a stack indented below it. The same failure in the same words
+ * is logged once a minute.
  */
 import { type Clock, readMonotonicMs } from '../clock.ts';
 import type { AgentId } from '../contract.ts';
@@ -21,11 +22,11 @@ export type AgentLogDeps = {
 
 const OWN_ID = 'stop one of them, or give each an agent_id of its own';
 const REPEAT_EVERY_MS = 60_000;
-/** So many texts are remembered. */
+/** How many texts are remembered. */
 const TEXTS_MAX = 100;
 const TAGS_SHOWN = 8;
 
-/** Creates the log of one agent: a reader of its notices. */
+/** Creates the log of one agent: a function that takes its notices. */
 export function createAgentLog(deps: AgentLogDeps): LogEvent {
   const { log, baseUrl } = deps;
   const isNews = createRepeats(deps.clock);
@@ -91,7 +92,7 @@ export function createAgentLog(deps: AgentLogDeps): LogEvent {
       }
       case 'failure': {
         const text = `${notice.during}: ${messageOf(notice.error)}`;
-        // An outage has a notice of its own, for all calls. That the agent could not unregister is said too.
+        // An outage has a notice of its own. That the agent could not unregister is logged all the same.
         const isSaid = isOutage(notice.error) && notice.during !== 'unregister';
         return isSaid || !isNews(text) ? undefined : { level: 'warn', text };
       }
@@ -114,7 +115,7 @@ export function createAgentLog(deps: AgentLogDeps): LogEvent {
 
 type Entry = { readonly level: keyof Logger; readonly text: string } & Readonly<Record<string, unknown>>;
 
-/** A drain of the administrator, or its end. */
+/** Returns the sentence about a drain of the administrator, or its end. */
 export function describeDrain(kind: 'drained' | 'undrained'): string {
   return kind === 'drained'
     ? 'drained by the administrator: it finishes its tasks and gets no others'
@@ -130,7 +131,7 @@ function describeAgent(
   return `agent ${agent_id} is registered at ${baseUrl} with ${describeSupply(tags, maxConcurrent)}${way}`;
 }
 
-/** Names the tags and slots of an agent; of many tags the first ones. */
+/** Names an agent's tags, of many only the first ones, and its slots. */
 export function describeSupply(tags: readonly string[], slots: number): string {
   const more = tags.length > TAGS_SHOWN ? ` and ${tags.length - TAGS_SHOWN} more` : '';
   const named = `the ${tags.length === 1 ? 'tag' : 'tags'} ${tags.slice(0, TAGS_SHOWN).join(', ')}${more}`;
@@ -148,7 +149,7 @@ function messageOf(error: unknown): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-/** Returns whether a text was not said within the last minute, and notes that it is now. */
+/** Creates a check for whether a text was said within the last minute; it notes that the text is said now. */
 function createRepeats(clock: Clock): (text: string) => boolean {
   const saidMsOf = new Map<string, number>();
   return (text) => {
@@ -164,8 +165,8 @@ function createRepeats(clock: Clock): (text: string) => boolean {
 const COLOURS = { debug: 2, info: 32, warn: 33, error: 31 } as const;
 
 /**
- * The logger of an agent without one: lines on standard error, with colours on a terminal. Whatever a
- * terminal would obey is escaped.
+ * The logger of an agent that was given none: it writes lines on standard error, with colours on a terminal,
+ * and escapes whatever a terminal would obey.
  */
 export const stderrLogger: Logger = {
   debug: (message, fields) => write('debug', `${message} ${JSON.stringify(fields)}`),
@@ -174,7 +175,7 @@ export const stderrLogger: Logger = {
   error: (message, { stack }) => write('error', message, typeof stack === 'string' ? stack : ''),
 };
 
-/** Writes with `console.error`, to which a closed standard error does no harm. */
+/** Writes with `console.error`, which a closed standard error does not harm. */
 function write(level: keyof typeof COLOURS, message: string, stack = ''): void {
   const { stderr, env } = process;
   const hasColours = stderr.isTTY && !env.NO_COLOR && env.TERM !== 'dumb';

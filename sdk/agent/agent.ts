@@ -9,8 +9,8 @@
  * has, and still sends heartbeats. Stopped: it has nothing open any more. It never returns to an earlier
  * state.
  *
- * `stop` may come at any moment of `start`. It lets the step under way end, because a port, a thread or a
- * file that is being opened can only be closed afterwards, and the start takes no further step.
+ * `stop` may come at any moment of `start`. It waits for the step under way, because a port, a thread or a
+ * file that is being opened can only be closed afterwards; `start` then takes no further step.
  *
  * When the signal of the caller fires, `start` and `stop` reject at once, and the agent stops.
  */
@@ -22,47 +22,47 @@ import { type AgentOptions, type AgentSettings, readAgentSettings } from './opti
 import { type AgentParts, createParts } from './parts.ts';
 import { pullTasks } from './pull.ts';
 
-/** An agent. It has nothing open before `start` and after `stop`. */
+/** An agent. Before `start` and after `stop` it has nothing open. */
 export type Agent = {
-  /** The agent's id, also if it is a random one. */
+  /** The agent's id, even if it is a random one. */
   readonly agentId: AgentId;
   /** The agent's state. It never returns to an earlier one. */
   readonly state: 'created' | 'working' | 'draining' | 'stopped';
   /**
-   * Starts the agent. Resolves once it is registered; while the gateway can't be reached, it keeps trying.
-   * When it is stopped meanwhile, it resolves once it has stopped.
-   * Throws what a retry can't solve: a wrong secret (`AuthenticationError`), wrong fields
-   * (`ValidationError`), a port that is in use, an outbox that can't be opened.
+   * Starts the agent. Resolves once it is registered; while the gateway can't be reached, it keeps trying. If
+   * somebody stops it meanwhile, resolves once it has stopped. Throws what a retry can't solve: a wrong
+   * secret (`AuthenticationError`), wrong fields (`ValidationError`), a port that is in use, an outbox that
+   * can't be opened.
    */
   start(): Promise<void>;
   /**
    * Stops the agent in two stages. First it asks for no more tasks and finishes those it has, for `drainMs`.
    * Then it fires the handlers' signals; a task whose handler still runs after `graceMs` is reported as
-   * failed. Finally it unregisters. Another call can only shorten the stages.
+   * failed. Finally it unregisters. Another call of `stop` can only shorten the stages.
    */
   stop(options?: StopOptions): Promise<void>;
-  /** Receives a push as a web-standard handler, for servers of your own. Set `endpoint` to their address. */
+  /** Receives a push as a web-standard handler, in a server of your own. Set `endpoint` to its address. */
   fetch(request: Request): Promise<Response>;
-  /** Receives a push as a listener of `node:http`. The request's body must not have been read yet. */
+  /** Receives a push as a listener of `node:http`. Nothing may have read the request's body yet. */
   listener(request: IncomingMessage, response: ServerResponse): void;
 };
 
 /** How long stopping an agent may take. */
 export type StopOptions = {
-  /** Milliseconds for the agent's tasks to end by themselves. Default: 30,000. */
+  /** How many milliseconds the agent's tasks have to end by themselves. Default: 30,000. */
   readonly drainMs?: number | undefined;
-  /** Milliseconds for the handlers to end after their signals have fired. Default: 2,000. */
+  /** How many milliseconds the handlers have to end after their signals have fired. Default: 2,000. */
   readonly graceMs?: number | undefined;
 };
 
 const DRAIN_MS = 30_000;
 const GRACE_MS = 2_000;
-/** The time for each of the last calls of an agent that stops. */
+/** How long each of the last calls of a stopping agent may take. */
 const LAST_CALL_MS = 5_000;
 /**
- * How many heartbeats the last claim outlasts. With the first one the gateway learns to give out no more
- * tasks; one from just before comes while the others are under way. If the agent did not take it, it would
- * wait for 90 s, because the gateway could not know whether the agent has it.
+ * How many heartbeats the agent sends before it ends its last claim. The first one tells the gateway to give
+ * out no more tasks; a task given out just before arrives while the others are under way. If the agent did
+ * not take it, that task would wait for 90 s, because the gateway could not know whether the agent has it.
  */
 const LAST_HEARTBEATS = 3;
 
@@ -108,12 +108,12 @@ export function createAgent(options: AgentOptions): Agent {
     return stopping;
   }
 
-  /** Stops the agent when the caller's signal fires: the handlers' signals fire in the same tick. */
+  /** Stops the agent when the caller's signal fires; the handlers' signals fire in the same tick. */
   function stopNow(): Promise<void> {
     const stopped = stopWithin({ drainMs: 0 });
     claiming.abort();
     work.interrupt();
-    // A later `stop`, and `stopped` of the error, reject with what it throws.
+    // A later `stop` rejects with the same error, and so does `stopped` of the `AbortError`.
     stopped.catch(() => undefined);
     return stopped;
   }
@@ -153,7 +153,7 @@ export function createAgent(options: AgentOptions): Agent {
 }
 
 /**
- * Does the work until the caller's signal fires: then it rejects with an `AbortError` at once, whose
+ * Does the work until the caller's signal fires. Then it rejects at once with an `AbortError`, whose
  * `stopped` settles when the agent has stopped.
  */
 export async function untilStopped(
@@ -169,13 +169,13 @@ export async function untilStopped(
   }
 }
 
-/** The loops of an agent once it has started; each resolves when it has ended. */
+/** The loops of a started agent; each promise resolves when its loop has ended. */
 type Loops = { readonly heartbeats?: Promise<void>; readonly claims?: Promise<void> };
 
 /**
- * Opens one part after the other, and registers; between two steps it ends when the first signal has fired.
- * Resolves to what goes on then: no claim begins once that signal has fired, and `claiming` ends the one
- * under way; heartbeats are sent until `lifetime` fires.
+ * Opens one part after the other, registers, and begins the loops. If the first signal fires, it takes no
+ * further step and begins no claim. `claiming` ends the claim under way; heartbeats are sent until `lifetime`
+ * fires.
  */
 async function openParts(
   parts: AgentParts,
@@ -206,7 +206,7 @@ type TimeLimit = ReturnType<typeof createTimeLimit>;
 
 /**
  * Announces that the agent drains, takes what the last claim still brings, and lets the tasks end. When the
- * signal fires, the claim is ended and no task is waited for.
+ * signal fires, it ends the claim and waits for no task.
  */
 async function drainWork(
   { clock, registration, work, logEvent }: AgentParts,
@@ -235,7 +235,8 @@ async function drainWork(
 
 /**
  * Ends the work of an agent that has drained. The order matters: finish, deliver the outcomes, and only then
- * unregister. Nothing may register the agent after that: it would stay behind as one that no process has.
+ * unregister. Nothing may register the agent after that, or the gateway would keep an agent that no process
+ * has.
  */
 async function finish(parts: AgentParts, graceLimit: TimeLimit): Promise<void> {
   const { clock, registration, work } = parts;
@@ -248,7 +249,7 @@ async function finish(parts: AgentParts, graceLimit: TimeLimit): Promise<void> {
   await runWithin(clock, LAST_CALL_MS, (signal) => parts.unregister(signal));
 }
 
-/** Runs something that ends when its signal fires, and fires the signal after `ms`. */
+/** Runs something that ends when its signal fires, and fires that signal after `ms`. */
 async function runWithin(
   clock: Clock,
   ms: number,
@@ -260,7 +261,7 @@ async function runWithin(
 }
 
 /**
- * Creates a time limit, which can be shortened before and while something runs within it, and never extended.
+ * Creates a time limit. It can be shortened before and while something runs within it, and never extended.
  */
 function createTimeLimit(clock: Clock) {
   let limitMs = Number.POSITIVE_INFINITY;
@@ -274,7 +275,7 @@ function createTimeLimit(clock: Clock) {
       const expired = new AbortController();
       const startMs = readMonotonicMs(clock);
       const timer = new AbortController();
-      // A sleep may end early: none is longer than 24.8 days.
+      // A sleep may end early, because none is longer than 24.8 days.
       const waitOn = (): void => {
         const leftMs = startMs + limitMs - readMonotonicMs(clock);
         if (leftMs <= 0 || timer.signal.aborted) expired.abort();

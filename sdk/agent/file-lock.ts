@@ -1,15 +1,16 @@
 /**
- * A lock on a file for one process. Its holder listens on a socket: the kernel closes it when the process
- * ends, however that happens, and it stays while a handler blocks the event loop.
+ * A lock on a file for one process. Its holder listens on a socket. The kernel closes the socket however the
+ * process ends, and the socket stays while a handler blocks the event loop.
  *
  * The sockets are in the folder `FILE.lock`, and have numbers. The holder is the process that listens on the
- * highest one. Who finds that nothing listens there takes the next number, which the file system gives to one
- * process alone: a socket that listens already is linked to it. The highest number stays when its holder
- * ends, so no number is given twice, and a process that was slow finds a higher one than its own and gives
- * way. The last but one stays too, for a process that reads the folder while it changes.
+ * highest one. A process that finds nothing listening there takes the next number: it links a socket that
+ * listens already to that name, which the file system lets only one process do. The highest number stays when
+ * its holder ends, so no number is given twice; a process that was slow finds a higher number than its own
+ * and gives way. The last number but one stays too, for a process that reads the folder while it changes.
  *
- * A holder that gives the lock back takes one more number, for a file on which nothing can listen: a program
- * that is being started has all sockets of its parent for a moment, also those that the parent has closed.
+ * A holder that gives the lock back takes one more number, for a file on which nothing can listen. Without it
+ * a program that is being started would seem to hold the lock: for a moment it has all sockets of its parent,
+ * even those that the parent has closed.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { link, mkdir, readdir, realpath, rm, writeFile } from 'node:fs/promises';
@@ -22,25 +23,25 @@ export type FileLock = { release(): Promise<void> };
 
 type Holder = {
   readonly server: Server;
-  /** The file that says that the lock was given back, where it is a folder. */
+  /** The file that says that the lock was given back; undefined if the lock is not in a folder. */
   readonly givenBack?: string;
 };
 
-/** The longest address of a socket that all systems have. */
+/** How many bytes an address of a socket may have on all systems. */
 const ADDRESS_BYTES_MAX = 100;
-/** Of the names in the folder: a number, or what a socket is called before it has one. */
+/** How long a name in the folder may be: a number, or what a socket is called before it has one. */
 const NAME_CHARS_MAX = 16;
-/** A process that holds the lock accepts at once: the kernel does it for the process. */
+/** How long a connection to the holder may take. It should take no time: the kernel accepts it. */
 const CONNECT_MS_MAX = 5_000;
-/** The error codes when a file system has no sockets, or no second names for them. */
+/** The error codes of a file system that has no sockets, or can't link them to a second name. */
 const WITHOUT_SOCKETS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
-/** Each try ends because another process has come a step further. */
+/** A try only fails because another process has come a step further. */
 const TRIES_MAX = 1_000;
 
 /**
- * Locks the file, whose folder must exist. All names that lead to the file are one: relative ones, and links
- * to it and to its folders. Throws `InvalidOptionError` when another process, or this one, has locked it
- * already, and the errors of the file system.
+ * Locks the file, whose folder must exist. All names of the file are one: relative ones, and links to it or
+ * its folders. Throws `InvalidOptionError` if another process, or this one, has locked it already, and the
+ * errors of the file system.
  */
 export async function lockFile(file: string): Promise<FileLock> {
   const path = await resolveFile(file);
@@ -53,7 +54,7 @@ export async function lockFile(file: string): Promise<FileLock> {
   return {
     async release() {
       const { server, givenBack } = holder;
-      // Where it can't be written, the closed socket says the same a moment later.
+      // If it can't be written, the closed socket says the same a moment later.
       if (givenBack) await writeFile(givenBack, '', { flag: 'wx', mode: 0o600 }).catch(() => undefined);
       await close(server);
     },
@@ -65,7 +66,7 @@ async function holdPipe(path: string): Promise<Holder | undefined> {
   return server && { server };
 }
 
-/** Returns the one path of a file that may not be there yet. */
+/** Returns the one path of a file, which need not exist yet. */
 export async function resolveFile(file: string): Promise<string> {
   try {
     return await realpath(file);
@@ -75,7 +76,7 @@ export async function resolveFile(file: string): Promise<string> {
   }
 }
 
-/** Locks beside the file or, where no socket can be there, in the folder for temporary files. */
+/** Locks beside the file or, if no socket can be there, in the folder for temporary files. */
 async function lockPath(path: string): Promise<Holder | undefined> {
   const beside = `${path}.lock`;
   const apart = nameOf(path, `${tmpdir()}/`);
@@ -89,7 +90,7 @@ async function lockPath(path: string): Promise<Holder | undefined> {
   }
 }
 
-/** Takes the next number if nothing listens on the highest. Resolves to undefined if something does. */
+/** Takes the next number if nothing listens on the highest one; otherwise resolves to undefined. */
 async function takeNumber(folder: string): Promise<Holder | undefined> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
@@ -118,19 +119,19 @@ async function readHighest(folder: string): Promise<number> {
   return Math.max(0, ...numbers);
 }
 
-/** Returns whether the socket has the name now, which no other had. */
+/** Gives the socket a name that was free. Resolves to false if another process was faster. */
 async function linkNew(socket: string, name: string): Promise<boolean> {
   try {
     await link(socket, name);
     return true;
   } catch (error) {
-    // Gone: another process took it for one that was left over.
+    // ENOENT: another process removed the socket, because it took it for one that was left over.
     if (hasCode(error, 'EEXIST') || hasCode(error, 'ENOENT')) return false;
     throw error;
   }
 }
 
-/** Removes what earlier processes have left: numbers before the last one, and sockets that got none. */
+/** Removes what earlier processes have left: numbers before the last one, and sockets without a number. */
 async function removeOld(folder: string, last: number): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
@@ -139,7 +140,7 @@ async function removeOld(folder: string, last: number): Promise<void> {
   }
 }
 
-/** Resolves to a server that listens at the address; to undefined if something is there. */
+/** Resolves to a server that listens at the address, or to undefined if something is there. */
 function listen(address: string): Promise<Server | undefined> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());

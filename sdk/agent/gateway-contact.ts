@@ -1,29 +1,30 @@
 /**
- * Whether the gateway responds to an agent. It learns of every failed call and of every response, and emits
- * the changes: at once when there is no response, then once a minute, and when there is one again. An outage
- * that begins within ten seconds after another counts as the same, however often a connection flaps.
+ * Whether the gateway responds to an agent. It learns of every failed call and of every response. It emits a
+ * notice as soon as there is no response, then one a minute, and one when there is a response again. An
+ * outage that begins within ten seconds after another counts as the same one, however often a connection
+ * flaps.
  */
 import { type Clock, readMonotonicMs } from '../clock.ts';
 import { ApiError, ConnectionError, type TaskGatewayError, TimeoutError } from '../errors.ts';
 import type { LogEvent } from './log-events.ts';
 
 export type GatewayContact = {
-  /** Notes what a notice says of it: a call has failed or had a response. */
+  /** Learns from a notice whether a call has failed or had a response. */
   follow: LogEvent;
   /** Notes that the gateway has responded. */
   reach(): void;
-  /** Says that there is no response yet, if the first one takes long; ends when the signal fires. */
+  /** Emits a notice if the first response takes long; ends when the signal fires. */
   awaitFirst(signal: AbortSignal): Promise<void>;
 };
 
 const REPEAT_EVERY_MS = 60_000;
 const CALM_MS = 10_000;
-/** A first response that takes longer is worth a word. */
+/** How long the first response may take before a notice says so. */
 const FIRST_RESPONSE_MS = 1_500;
-/** The statuses of a proxy when it can't reach the gateway behind it. */
+/** The statuses of a proxy that can't reach the gateway behind it. */
 const PROXY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
 
-/** Creates it for the gateway at this address. It emits notices of the kinds `unreachable` and `reached`. */
+/** Creates the contact with the gateway at this address; it emits `unreachable` and `reached`. */
 export function createGatewayContact(baseUrl: string, clock: Clock, emit: LogEvent): GatewayContact {
   let sinceMs: number | undefined;
   let saidMs = Number.NEGATIVE_INFINITY;
@@ -31,7 +32,7 @@ export function createGatewayContact(baseUrl: string, clock: Clock, emit: LogEve
   let isSaid = false;
   let isReached = false;
 
-  /** If the gateway itself has responded, it is no outage. */
+  /** If the gateway itself has responded, there is no outage. */
   function fail(error: unknown): void {
     if (!isOutage(error)) return;
     const nowMs = readMonotonicMs(clock);
@@ -44,7 +45,7 @@ export function createGatewayContact(baseUrl: string, clock: Clock, emit: LogEve
   }
 
   function reach(): void {
-    // The first registration says itself that the gateway is there.
+    // The notice of the first registration already says that the gateway is there.
     const isBack = isSaid && isReached;
     const nowMs = readMonotonicMs(clock);
     const seconds = Math.round((nowMs - (sinceMs ?? nowMs)) / 1_000);
@@ -58,7 +59,7 @@ export function createGatewayContact(baseUrl: string, clock: Clock, emit: LogEve
   return {
     reach,
     follow(notice) {
-      // An agent that could not unregister does not try again: its failure speaks for itself.
+      // An agent that could not unregister does not try again, and the failure has a notice of its own.
       if (notice.kind === 'failure' && notice.during !== 'unregister') fail(notice.error);
       else if (notice.kind === 'taken' || notice.kind === 'reported') reach();
     },
@@ -70,7 +71,7 @@ export function createGatewayContact(baseUrl: string, clock: Clock, emit: LogEve
   };
 }
 
-/** Whether a call failed because no gateway responded: nothing did, or what stands in front of it. */
+/** Whether a call failed because no gateway responded: nothing did, or only a proxy in front of it. */
 export function isOutage(error: unknown): error is TaskGatewayError {
   if (error instanceof ApiError) return error.problem === undefined && PROXY_STATUSES.has(error.status);
   return (

@@ -1,6 +1,6 @@
 /**
- * When a handler goes on after its task is over, the agent says so, because the handler occupies a slot, and
- * frees the slot after a limit if the agent has one.
+ * When a handler goes on after its task is over, it occupies a slot. The agent says so, and frees the slot
+ * after a limit if it has one.
  */
 import type { Clock } from '../clock.ts';
 import type { RequestId } from '../contract.ts';
@@ -10,24 +10,23 @@ import type { LogEvent } from './log-events.ts';
 export type HandlerLimitDeps = {
   readonly clock: Clock;
   readonly logEvent: LogEvent;
-  /** `Infinity`: no limit. */
+  /** `Infinity` is no limit. */
   readonly handlerEndMs: number;
 };
 
-/** The limit of one handler. */
 export type HandlerLimit = {
-  /** Resolves when the limit is over, and never without one. */
+  /** Resolves when the limit is over; never, if there is none. */
   readonly expired: Promise<undefined>;
-  /** Begins when the handler's task is over. */
+  /** Begins the limit, when the handler's task is over. */
   start(): void;
-  /** Ends when the handler has ended, or nothing waits for it any more. */
+  /** Ends the limit, when the handler has ended or nothing waits for it any more. */
   stop(): void;
 };
 
-/** A handler that ends within this time is not worth a log event. */
+/** A handler that ends within this time is not logged. */
 const LOG_AFTER_MS = 10_000;
 
-/** Creates the limit of one handler; not started. */
+/** Creates the limit of one handler, and does not start it. */
 export function createHandlerLimit(deps: HandlerLimitDeps, request_id: RequestId): HandlerLimit {
   const { clock, logEvent, handlerEndMs } = deps;
   const stopping = new AbortController();

@@ -1,12 +1,13 @@
 /**
- * The signal that a handler is given. A listener of an ordinary signal that throws, or returns a promise that
- * rejects, ends the process, and with it all other tasks. One of this signal is printed, and nothing else.
+ * The signal that a handler gets. If a listener of an ordinary signal throws, or returns a promise that
+ * rejects, the process ends, and with it all other tasks. What a listener of this signal throws is only
+ * printed.
  */
 import { setMaxListeners } from 'node:events';
 import { runCallback } from '../log.ts';
 
 const LISTENER = 'a listener of a handler’s signal';
-/** How many signals are firing. */
+/** How many signals are firing now. */
 let firing = 0;
 /** The signals whose listeners are guarded. */
 const guardedSignals = new WeakSet<AbortSignal>();
@@ -15,11 +16,10 @@ let isDerivingGuarded = false;
 type Listener = Parameters<AbortSignal['addEventListener']>[1];
 type ListenerOptions = Parameters<AbortSignal['addEventListener']>[2];
 
-/** Creates the controller of a handler's signal. */
 export function createHandlerController(): AbortController {
   const controller = new AbortController();
   const { signal } = controller;
-  // A handler may start as many things with its signal as it likes; Node 20 warns of more than ten.
+  // A handler may start any number of things with its signal; Node 20 warns of more than ten.
   setMaxListeners(0, signal);
   guardListeners(signal);
   guardDerived();
@@ -32,7 +32,7 @@ function guardListeners(signal: AbortSignal): void {
   const remove = signal.removeEventListener.bind(signal);
   const guardedOf = new WeakMap<object, (event: Event) => void>();
 
-  /** Returns the same function for the same listener, so that it is added once and can be removed. */
+  /** Returns the same guarded function for the same listener, so that it is added once and can be removed. */
   function guard(listener: Listener): (event: Event) => void {
     const guarded = guardedOf.get(listener) ?? ((event) => callListener(signal, listener, event));
     guardedOf.set(listener, guarded);
@@ -52,7 +52,7 @@ function guardListeners(signal: AbortSignal): void {
   guardedSignals.add(signal);
 }
 
-/** From the first handler on, `AbortSignal.any` also guards what it derives from a guarded signal. */
+/** From the first handler on, makes `AbortSignal.any` also guard what it derives from a guarded signal. */
 function guardDerived(): void {
   if (isDerivingGuarded) return;
   isDerivingGuarded = true;
@@ -74,10 +74,10 @@ function callListener(signal: AbortSignal, listener: Listener, event: Event): vo
 }
 
 /**
- * Fires the signal, and prints what listeners of other signals throw that one of its own listeners fires:
- * those of a controller that a handler has linked to it can't be guarded. Node throws that in a tick of its
- * own, before one that is asked for behind it; what an asynchronous listener throws at once, in a tick behind
- * the next promises.
+ * Fires the signal, and prints what its own listeners make others throw. A handler may have linked a
+ * controller to its signal, and the listeners of that controller can't be guarded. Node throws their errors
+ * in a tick of its own, before a tick that is asked for later; what an asynchronous listener throws at once
+ * comes in a tick after the next promises.
  */
 function catchLinked(fire: () => void): void {
   if (firing === 0 && process.hasUncaughtExceptionCaptureCallback()) {

@@ -1,4 +1,4 @@
-/** A handler: the function that does an agent's work. Its arguments, and how its outcome becomes a report. */
+/** A handler, the function that does an agent's work: its arguments, and how its outcome becomes a report. */
 import type { Clock } from '../clock.ts';
 import type { FreeForm, JsonObject, JsonResult, RequestId, RunningTask, TaskResult } from '../contract.ts';
 import { InvalidOptionError, WorkStoppedError } from '../errors.ts';
@@ -18,44 +18,44 @@ export type HandlerContext = {
   readonly signal: AbortSignal;
   /**
    * Reports the progress, 0 to 100. It never falls; of values in quick succession only the last one is sent.
-   * If the value is no number, for example 0 of 0, it is not sent and makes one notice of the kind `failure`:
-   * progress never fails a task.
+   * Progress never fails a task: a value that is no number, for example 0 of 0, is not sent, and the first
+   * one makes a notice of the kind `failure`.
    */
   progress(percent: number): void;
   /**
    * Adds to the task's output, which its readers follow while the task runs: a text, or an object as data (at
-   * most 60,000 bytes as JSON, and 97 levels). Text is joined to pieces. Await it: it resolves when there is
-   * room for more, and a handler that writes on while 1 MiB waits loses what it writes then; the output says
-   * how much. All is sent before the result. When the gateway takes no more (the task is over, or has
-   * 3.5 MiB), it does nothing; when the handler should stop, it waits no longer.
+   * most 60,000 bytes as JSON, and 97 levels). Texts are joined to pieces. Await it: it resolves when there
+   * is room for more. A handler that writes on while 1 MiB is unsent loses what it writes then, and the
+   * output says how much. The agent sends all of it before the result. When the gateway takes no more (the
+   * task is over, or has 3.5 MiB), it does nothing; when the handler should stop, it resolves at once.
    */
   write(piece: string | object): Promise<void>;
   /**
-   * Asks the task's clients a question, behind all it has written, and resolves with the answer. `Answer` is
-   * the caller's word; the gateway takes no answer that violates the schema. The task's time runs on
-   * meanwhile. It rejects with the signal's reason when the handler should stop, and with `ValidationError`
-   * if the gateway refuses the question, or `InvalidOptionError` if it is too large for a call. A handler
-   * that is started again and asks the same gets the answer at once. Every reader of the task sees the
-   * answer: ask for no secrets.
+   * Asks the task's clients a question, after all that the handler has written, and resolves to the answer.
+   * Nothing checks `Answer`, but the gateway takes no answer that violates the schema. The task's time runs
+   * on meanwhile. It rejects with the signal's reason when the handler should stop, with `ValidationError` if
+   * the gateway refuses the question, and with `InvalidOptionError` if the question is too large for a call.
+   * A handler that is started again and asks the same gets the answer at once. Every reader of the task sees
+   * the answer: ask for no secrets.
    */
   ask<Answer = unknown>(prompt: string, options?: QuestionOptions): Promise<Answer>;
   /** Reports the first complete reply. It becomes the result's `reply` unless the result has its own. */
   reply(text: string): void;
   /**
-   * The trace that the task belongs to (W3C Trace Context): the parent for the spans of the work. Undefined
-   * if the task was submitted without one and claimed.
+   * The trace that the task belongs to (W3C Trace Context): the parent for the spans of your work. Undefined
+   * if the task was submitted without a trace and then claimed.
    */
   readonly traceparent?: string | undefined;
-  /** The addition of tracing systems to `traceparent`. */
+  /** What tracing systems add to `traceparent`. */
   readonly tracestate?: string | undefined;
 };
 
-/** The result of a function without a return. */
+/** What a function without a return returns. */
 type Nothing = ReturnType<() => void>;
 
 /**
- * A handler returns the result, a text that becomes its `output` (for example, `'3 files changed'`), or
- * nothing. The agent sends the JSON of it, made by `JSON.stringify` when it is returned.
+ * What a handler returns: the result, a text that becomes its `output` (for example `'3 files changed'`), or
+ * nothing. The agent sends its JSON, as `JSON.stringify` makes it at that moment.
  */
 export type HandlerAnswer<Result extends JsonResult = TaskResult> =
   | Result
@@ -65,8 +65,8 @@ export type HandlerAnswer<Result extends JsonResult = TaskResult> =
   | null;
 
 /**
- * Does the work on a task. If it throws, the error's text becomes the task's `error_info`. `Payload` is the
- * agent's word: it is not checked.
+ * Does the work on a task. If it throws, the error's text becomes the task's `error_info`. Nothing checks
+ * `Payload`: it is the agent's claim.
  */
 export type Handler<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult> = (
   task: RunningTask<Payload>,
@@ -94,7 +94,7 @@ export type HandlerDeps = {
 const ERROR_CHARS_MAX = 4_000;
 const NO_RESULT = 'A handler must return an object, a text, or nothing';
 
-/** Runs the handler on a task. Never rejects: what the handler throws is an outcome. */
+/** Runs the handler on a task. Never rejects: what the handler throws is a part of the outcome. */
 export async function runHandler(
   { handler, ...deps }: HandlerDeps,
   task: RunningTask,
@@ -118,8 +118,8 @@ export async function runHandler(
 }
 
 /**
- * Returns the result that a handler's return value stands for: a copy, which later changes of the value do
- * not reach. Throws for a value that can't be a result, or of which nothing would be left.
+ * Returns the result that a handler's return value stands for: a copy, so that later changes of the value do
+ * not reach it. Throws if the value can't be a result, or if nothing of it would be left.
  */
 export function readResult(returned: HandlerAnswer<JsonResult>, firstReply: string | undefined): TaskResult {
   const first = firstReply === undefined ? {} : { reply: firstReply };
@@ -134,10 +134,10 @@ export function readResult(returned: HandlerAnswer<JsonResult>, firstReply: stri
   throw new InvalidOptionError(`${NO_RESULT}.`);
 }
 
-/** Returns the outcome of a task that failed, whatever the handler threw. */
+/** Returns the outcome of a task that failed; `reason` may be anything that a handler can throw. */
 export function describeFailure(request_id: RequestId, reason: unknown): Outcome {
   const text = describeStop(reason) ?? readText(reason);
-  // A cut may leave half of a character.
+  // The cut may leave half of a character.
   const error_info = text.slice(0, ERROR_CHARS_MAX).replace(/[\ud800-\udbff]$/, '');
   return { request_id, status: 'failed', error_info };
 }

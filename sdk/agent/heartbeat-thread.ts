@@ -1,5 +1,5 @@
 /**
- * The code of the heartbeat thread: sends an agent's heartbeats while a handler blocks the agent's own
+ * The code of the heartbeat thread: it sends an agent's heartbeats while a handler blocks the agent's own
  * thread.
  */
 import { parentPort, workerData } from 'node:worker_threads';
@@ -9,7 +9,8 @@ import type { HeartbeatMessage, HeartbeatState, HeartbeatTarget } from './heartb
 
 const { baseUrl, headers }: HeartbeatTarget = workerData;
 /**
- * The agent sends a heartbeat every interval, with some jitter. After this many intervals it must be blocked.
+ * The agent sends a heartbeat every interval, with some jitter. After this many intervals without one it must
+ * be blocked.
  */
 const OVERDUE_INTERVALS = 1.4;
 const HEARTBEAT_TIMEOUT_MS = 10_000;
@@ -17,9 +18,9 @@ const HEARTBEAT_TIMEOUT_MS = 10_000;
 const PAUSE_MS = 1_000;
 
 let state: HeartbeatState | undefined;
-/** When the gateway last responded to this thread or to the agent; monotonic milliseconds. */
+/** When the gateway last responded to this thread or to the agent, in monotonic milliseconds. */
 let contactMs = Number.NEGATIVE_INFINITY;
-/** When this thread last began to send; monotonic milliseconds. */
+/** When this thread last began to send, in monotonic milliseconds. */
 let sentMs = Number.NEGATIVE_INFINITY;
 let timer: NodeJS.Timeout | undefined;
 
@@ -58,8 +59,8 @@ async function sendHeartbeat(): Promise<void> {
     post({ kind: 'sent', cancelled_request_ids: receipt.cancelled_request_ids ?? [] });
     schedule();
   } catch {
-    // The agent logs failures of its own heartbeats when it is no longer blocked. Here a retry is all there
-    // is to do.
+    // The agent logs failures of its own heartbeats when it is no longer blocked; this thread only tries
+    // again.
     schedule(PAUSE_MS);
   }
 }

@@ -1,23 +1,23 @@
 /**
  * The heartbeat thread of an agent. While a handler blocks the event loop, the agent itself can't send
- * heartbeats, and the gateway would take it for dead. The thread sends them instead: only when the agent's
- * own heartbeat is overdue. The thread's own code is in `heartbeat-thread.ts`.
+ * heartbeats, and the gateway would take it for dead. The thread sends one whenever the agent's own is
+ * overdue. Its code is in `heartbeat-thread.ts`.
  */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { AgentRegistration, RequestId } from '../contract.ts';
 
-/** The data with which the thread sends heartbeats for the agent. It is posted again whenever it changes. */
+/** The data with which the thread sends heartbeats. The agent posts it again whenever it changes. */
 export type HeartbeatState = {
   readonly auth: string;
   readonly registration: AgentRegistration;
-  /** Names the present registration; undefined with a gateway that gives no token. */
+  /** The token of the present registration; undefined with a gateway that gives no token. */
   readonly token: string | undefined;
   readonly request_ids: readonly RequestId[] | undefined;
   readonly draining: boolean;
   readonly intervalMs: number;
-  /** How long ago the gateway last responded to the agent. The two threads share no clock that stays put. */
+  /** How long ago the gateway last responded to the agent: the two threads share no steady clock. */
   readonly sinceContactMs: number;
 };
 
@@ -38,12 +38,12 @@ export type HeartbeatMessage =
 
 export type HeartbeatThread = {
   /**
-   * Starts the thread. Resolves when it is ready or can't be started; the agent then sends its heartbeats
-   * alone.
+   * Starts the thread. Resolves when it is ready or can't be started; in that case only the agent itself
+   * sends heartbeats.
    */
   start(): Promise<void>;
   /**
-   * Posts the current state: at once, or a little later if there are many tasks and the last post was just
+   * Posts the current state: at once, or a little later if there are many tasks and it was posted just
    * before.
    */
   update(describe: () => HeartbeatState | undefined): void;
@@ -61,17 +61,17 @@ export type HeartbeatThreadDeps = {
   readonly onError: (error: unknown) => void;
 };
 
-/** A thread that takes longer to start is not used. */
+/** How long the thread may take to start; after that it is not used. */
 const READY_MS_MAX = 5_000;
 /**
- * With many tasks the state is posted no more often than this: copying all their ids each time costs too
- * much.
+ * The least time between two posts of the state with many tasks: copying all their ids costs too much to do
+ * it more often.
  */
 const UPDATE_EVERY_MS = 100;
-/** With no more tasks than these the state is posted at once: the next handler may block the event loop. */
+/** With no more tasks the state is posted at once, because the next handler may block the event loop. */
 const TASKS_POSTED_AT_ONCE = 50;
 
-/** Creates the heartbeat thread of one agent; not started. */
+/** Creates the heartbeat thread of one agent, and does not start it. */
 export function createHeartbeatThread({
   target,
   onCancelled,
@@ -131,8 +131,8 @@ export function createHeartbeatThread({
 }
 
 /**
- * Returns the file beside this one, source or compiled. In a bundle there is none, and in one that is
- * CommonJS `import.meta` is empty: then no thread starts, and a handler that blocks delays the heartbeats.
+ * Returns the file beside this one, source or compiled. A bundle has none, and in a CommonJS one
+ * `import.meta` is empty: then no thread starts, and a handler that blocks delays the heartbeats.
  */
 function findThreadFile(): URL | undefined {
   const here: string | undefined = import.meta.url;

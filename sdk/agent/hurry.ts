@@ -1,5 +1,5 @@
 /**
- * The attempts of an agent once it stops: it has little time left, and no call without a response may take
+ * The attempts of an agent that stops: it has little time left, and a call without a response must not take
  * all of it.
  */
 import { type Clock, linkSignals } from '../clock.ts';
@@ -9,12 +9,12 @@ import { type Backoff, choosePauseMs } from '../waiting.ts';
 /** `signal` ends the attempts. `hurry` fires before it, when little time is left. */
 export type Signals = { readonly signal: AbortSignal; readonly hurry: AbortSignal };
 
-/** How long an attempt waits for its response once `hurry` has fired. */
+/** How long an attempt may wait for its response once `hurry` has fired. */
 const HURRIED_MS = 2_000;
 
 /**
- * Makes one attempt, which ends when `signal` fires. Once `hurry` fires, it has two seconds left; if `hurry`
- * has fired before, it has two seconds in all. Then it rejects with a `ConnectionError`.
+ * Makes one attempt, which ends when `signal` fires. Once `hurry` fires, the attempt has two seconds left; if
+ * `hurry` fired earlier, it has two seconds in all. After them it rejects with a `ConnectionError`.
  */
 export async function attemptInTime<T>(
   clock: Clock,
@@ -42,8 +42,8 @@ export async function attemptInTime<T>(
 }
 
 /**
- * Pauses before another attempt. Ends when `hurry` fires; from then on it is the shortest pause, whatever the
- * gateway asks for.
+ * Pauses before another attempt. The pause ends when `hurry` fires; later pauses are the shortest ones,
+ * whatever the gateway asks for.
  */
 export async function pauseInTime(
   clock: Clock,

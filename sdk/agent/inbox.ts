@@ -1,7 +1,6 @@
 /**
- * How an agent receives pushes, whether as a web-standard `Request`, on a server of the caller's, or on one
- * that the agent opens itself. It responds at once, and works on the task afterwards. The status of the
- * response:
+ * How an agent receives pushes: as a web-standard `Request`, on a server of the caller's, or on one that the
+ * agent opens itself. It responds at once, and works on the task afterwards. The status of the response:
  *
  *   202  taken                              405  not a POST
  *   401  signature wrong, or too old        409  the agent has or had this task
@@ -21,13 +20,13 @@ import type { Work } from './work.ts';
 export type Inbox = {
   /** Receives a push as a web-standard request. */
   fetch(request: Request): Promise<Response>;
-  /** Receives a push on a server of `node:http`. The request's body must not have been read yet. */
+  /** Receives a push on a server of `node:http`. Nothing may have read the request's body yet. */
   listener(request: IncomingMessage, response: ServerResponse): void;
 };
 
 export type InboxDeps = {
   readonly agent_id: AgentId;
-  /** A push must be signed with one of these. If there are none, signatures are not checked. */
+  /** The secrets of which one must have signed a push. If there are none, signatures are not checked. */
   readonly pushSecrets: readonly string[];
   /** The largest body that is read. */
   readonly maxPushBytes: number;
@@ -36,7 +35,7 @@ export type InboxDeps = {
   readonly onError: (error: unknown) => void;
 };
 
-/** A push, independent of how it was received. */
+/** A push, however it was received. */
 type Push = {
   readonly method: string;
   header(name: string): string | undefined;
@@ -44,18 +43,17 @@ type Push = {
   readonly body: AsyncIterable<Uint8Array>;
 };
 
-/** The bytes of bodies that are being read at once, of all senders; two of the largest always fit. */
+/** How many bytes of unfinished bodies are held, of all senders together; two of the largest always fit. */
 const READING_BYTES_MAX = 67_108_864;
 const BUSY_SECONDS = 1;
-/** That pushes are refused is said no more often: any sender may cause it. */
+/** How often a refused push is logged at most, because any sender can cause one. */
 const REFUSAL_EVERY_MS = 60_000;
 
-/** Creates the inbox of one agent. */
 export function createInbox(deps: InboxDeps): Inbox {
   const reading = { bytes: 0 };
   const sayRefusal = createRefusals(deps);
 
-  /** Returns the status of the response. It is 500 when reading the push fails or the agent is at fault. */
+  /** Returns the status of the response: 500 if the push can't be read or the agent is at fault. */
   async function receive(push: Push): Promise<number> {
     try {
       return await receivePush(deps, push, reading, sayRefusal);
@@ -98,14 +96,14 @@ function createHeaders(status: number): Record<string, string> {
     case 405:
       return { Allow: 'POST' };
     case 413:
-      // Otherwise the sender would keep sending the rest of the body.
+      // Without it the sender would go on with the rest of the body.
       return { Connection: 'close' };
     default:
       return {};
   }
 }
 
-/** Returns what says, at most once a minute, why a push was refused. */
+/** Creates the function that logs why a push was refused, at most once a minute. */
 function createRefusals({ clock, onError }: InboxDeps): (reason: string) => void {
   let saidMs = Number.NEGATIVE_INFINITY;
   return (reason) => {
@@ -159,8 +157,8 @@ function readSentSeconds(timestamp: string | undefined): { sentSeconds?: number 
 }
 
 /**
- * Returns the whole body, or the status of the response if it is too large (413) or too much is being read at
- * once (429). `reading` counts the bytes of all bodies that are not complete yet.
+ * Returns the whole body, or the status of the response: 413 if the body is too large, 429 if too much is
+ * being read at once. `reading` counts the bytes of all unfinished bodies.
  */
 async function readBody(
   chunks: AsyncIterable<Uint8Array>,
@@ -193,7 +191,7 @@ async function* readChunks(body: ReadableStream<Uint8Array>): AsyncGenerator<Uin
       yield value;
     }
   } finally {
-    // No caller uses the result, and it may never come.
+    // Nobody uses the result, and it may never come.
     reader.cancel().catch(() => undefined);
   }
 }

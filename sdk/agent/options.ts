@@ -1,4 +1,4 @@
-/** An agent's options, their defaults from the environment, and their validation. */
+/** An agent's options, their defaults from the environment, and the checks of both. */
 import type { AgentId, FreeForm, JsonObject, JsonResult, TaskResult } from '../contract.ts';
 import { InvalidOptionError } from '../errors.ts';
 import { createId } from '../ids.ts';
@@ -10,24 +10,22 @@ import type { AgentNotice } from './log-events.ts';
 import type { ListenOptions } from './server.ts';
 import { isSigningSecret } from './signature.ts';
 
-/**
- * The properties of an agent, and how it gets its tasks. How it reaches the gateway is configured as for a
- * client.
- */
+/** What an agent is, and how it gets its tasks. How it reaches the gateway is configured as for a client. */
 export type AgentOptions<
   Payload extends JsonObject = FreeForm,
   Result extends JsonResult = TaskResult,
 > = Omit<ClientOptions, 'adminAuth' | 'logLevel' | 'logger'> & {
   /**
-   * How much the agent says. `error`: tasks that fail, with the stack. `warn`: also that the gateway can't be
-   * reached, and calls that fail. `info`: also where it is registered, with which tags and slots, and tasks
-   * that are dropped. `debug`: also every task and call. `off`: nothing. Default: `info`. `TASK_GATEWAY_LOG`
+   * How much the agent says. `error`: tasks that fail, with the stack. `warn`: also calls that fail, and that
+   * the gateway can't be reached. `info`: also tasks that are dropped, and where the agent is registered,
+   * with which tags and slots. `debug`: also every task and call. `off`: nothing. Default: `info`.
+   * `TASK_GATEWAY_LOG`
    */
   readonly logLevel?: LogLevel | undefined;
   /** Receives what the agent says. Default: lines on standard error, in colours on a terminal. */
   readonly logger?: Logger | undefined;
   /**
-   * The agent's id. It must be unique: two processes with the same id are one agent to the gateway. Default:
+   * The agent's id. It must be unique: to the gateway two processes with the same id are one agent. Default:
    * a random id, so that each start is another agent. `TASK_GATEWAY_AGENT_ID`
    */
   readonly agentId?: AgentId | undefined;
@@ -38,54 +36,55 @@ export type AgentOptions<
   /** Does the work on a task. */
   readonly handler: Handler<Payload, Result>;
   /**
-   * Ends the agent when it fires. `start`, `stop` and `runAgent`, whichever waits, reject with an
-   * `AbortError` at once, the handlers' signals fire, and the agent stops as by `stop({ drainMs: 0 })`. The
-   * error's `stopped` resolves when it has, and so does a later `stop`. To let tasks finish, call `stop`
+   * Ends the agent when it fires: whichever of `start`, `stop` and `runAgent` waits rejects at once with an
+   * `AbortError`, the handlers' signals fire, and the agent stops as by `stop({ drainMs: 0 })`. The error's
+   * `stopped` resolves when it has stopped, and so does a later `stop`. To let tasks finish, call `stop`
    * instead.
    */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Milliseconds for a handler to end after its signal has fired because its task was cancelled or timed out.
-   * After them its slot is free, and what it still does runs beside the agent's other tasks. Without it the
-   * slot stays occupied until the handler ends, and after 10 seconds `onNotice` is called with a `failure`.
+   * How many milliseconds a handler has to end, once its signal has fired because its task was cancelled or
+   * timed out. After them its slot is free, and whatever it still does runs beside the agent's other tasks.
+   * Without a limit the slot stays occupied until the handler ends; after 10 seconds `onNotice` gets a
+   * `failure`.
    */
   readonly handlerEndMs?: number | undefined;
   /**
-   * Called before a task is taken. While it returns true, the agent claims none, and its reply to a push is
-   * that it is busy (503), so that the gateway offers the task to another agent. Default: never busy.
+   * Called before a task is taken. While it returns true, the agent claims no task and answers a push that it
+   * is busy (503), so that the gateway offers the task to another agent. Default: never busy.
    */
   readonly isBusy?: (() => boolean) | undefined;
   /**
    * How the agent gets tasks. `pull`: it claims them and needs no port. A URL: the gateway pushes them there,
-   * to the server the agent opens (`listen`) or to one of yours that passes them to `agent.fetch` or
-   * `agent.listener`. Default: the address of `listen`, else `pull`.
+   * to the server that the agent opens (`listen`) or to one of yours that passes them to `agent.fetch` or
+   * `agent.listener`. Default: the address of `listen`, otherwise `pull`.
    */
   readonly endpoint?: 'pull' | (string & {}) | undefined;
   /** Opens a server for pushes at this address. */
   readonly listen?: ListenOptions | undefined;
   /**
-   * The gateway's push secret, or several: a push must be signed with one of them. It has the gateway's own
+   * The gateway's push secret, or several; one of them must have signed a push. It has the gateway's own
    * form: `whsec_` and base64, or any other text that is not empty. `TASK_GATEWAY_PUSH_SECRET`
    */
   readonly pushSecret?: string | readonly string[] | undefined;
   /**
-   * Seconds without contact, 3 or more, after which the gateway fails this agent's tasks; null for never.
+   * After so many seconds without contact, 3 or more, the gateway fails this agent's tasks; null: never.
    * Default: 120.
    */
   readonly lostAfterSeconds?: number | null | undefined;
-  /** The largest push that is taken, in bytes. Default: 3 MiB, more than any push of a gateway. */
+  /** The largest push that the agent takes, in bytes. Default: 3 MiB, more than any push of a gateway. */
   readonly maxPushBytes?: number | undefined;
   /**
-   * A file that keeps outcomes which could not be delivered, for the agent's next start. The agent also
-   * creates the folder `FILE.lock` beside it, by which a second process finds that the file is in use.
+   * A file that keeps outcomes which could not be delivered, for the agent's next start. Beside it the agent
+   * creates the folder `FILE.lock`, by which a second process finds that the file is in use.
    */
   readonly outbox?: string | undefined;
   /**
-   * Whether a thread sends heartbeats while a handler blocks the event loop. Default: true. With a `fetch` or
-   * a `clock` of your own there is no such thread, because it could not use them.
+   * Whether a thread sends heartbeats while a handler blocks the event loop. Default: true. An agent with a
+   * `fetch` or a `clock` of your own has no such thread, because it could not use them.
    */
   readonly heartbeatThread?: boolean | undefined;
-  /** Called with the agent's log events. */
+  /** Called with each notice of the agent. */
   readonly onNotice?: ((notice: AgentNotice) => void) | undefined;
 };
 
@@ -95,11 +94,11 @@ export type AgentSettings = {
   readonly maxConcurrent: number;
   readonly pushSecrets: readonly string[];
   readonly lostAfterSeconds: number | null;
-  /** The endpoint to register; undefined: the address the agent listens on. */
+  /** The endpoint to register; undefined for the address on which the agent listens. */
   readonly endpoint: string | undefined;
   readonly hasHeartbeatThread: boolean;
   readonly maxPushBytes: number;
-  /** `Infinity`: however long a handler takes. */
+  /** `Infinity` is no limit. */
   readonly handlerEndMs: number;
 };
 
@@ -111,7 +110,7 @@ export const AGENT_OPTION_NAMES = [
 ] as const;
 
 const LOST_AFTER_SECONDS = 120;
-/** The gateway's bound. */
+/** The gateway's own bound. */
 const LOST_AFTER_SECONDS_MIN = 3;
 /** More than the largest task: a payload and a result of 1 MiB each as they are written, and the rest. */
 const PUSH_BYTES_MAX = 3_145_728;
@@ -149,7 +148,7 @@ function requireAmount(name: string, value: number): number {
   throw new InvalidOptionError(`${name} must be a number of 0 or more.`);
 }
 
-/** Throws for an agent that could do nothing: plain JavaScript has no compiler to say so. */
+/** Throws for an agent that could do nothing, because plain JavaScript has no compiler to say so. */
 function requireWork({ handler, tags }: Partial<AgentOptions>): void {
   if (typeof handler !== 'function') {
     throw new InvalidOptionError('handler is missing: give the function that does the work on a task.');
@@ -162,11 +161,11 @@ function requireWork({ handler, tags }: Partial<AgentOptions>): void {
 }
 
 /**
- * Returns the push secrets. Throws for one that can't sign: with it, a push that anyone has forged would be
- * taken. The error does not quote it.
+ * Returns the push secrets. Throws for one that can't sign, because anyone could forge pushes with it. The
+ * error does not quote it.
  */
 function readPushSecrets({ pushSecret }: AgentOptions): readonly string[] {
-  // An empty variable counts: the gateway refuses it too, and without a secret nothing is verified.
+  // An empty variable counts, and is refused as by the gateway: without a secret nothing would be verified.
   const given = pushSecret ?? process.env.TASK_GATEWAY_PUSH_SECRET;
   const secrets = given === undefined ? [] : [given].flat();
   if (given !== undefined && secrets.length === 0) {

@@ -1,13 +1,13 @@
 /**
- * The outcomes an agent has not delivered yet, kept in a file so that they survive a crash of the agent and a
- * power cut.
+ * The outcomes that an agent has not delivered yet, kept in a file so that they survive a crash of the agent
+ * and a power cut.
  *
  * The file has lines of JSON: `{"keep": report}` before an outcome is first reported, `{"told": request_id}`
- * once the gateway has it or does not want it. The file is emptied when no outcome is left in it. When most
- * of it is obsolete, or a write has failed and may have left half a line, it is rewritten whole: under
- * another name, on disk before it is renamed, and the name on disk before anything is appended. A last line
- * that a crash left incomplete is ignored. Its owner alone can read it. One process at a time uses a file; a
- * lock beside it sees to that.
+ * once the gateway has it or does not want it. The agent empties the file when no outcome is left in it. It
+ * rewrites the file when most of it is obsolete, or when a write has failed and may have left half a line: it
+ * writes a new file, forces it to disk, renames it, and forces the name to disk before it appends again. A
+ * last line that a crash left incomplete is ignored. Only the file's owner can read it. A lock beside it sees
+ * to it that only one process at a time uses it.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, open, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -16,20 +16,20 @@ import type { RequestId, TaskReport } from '../contract.ts';
 import { InvalidOptionError, TaskGatewayError } from '../errors.ts';
 import { type FileLock, lockFile, resolveFile } from './file-lock.ts';
 
-/** An outcome as it is reported, with the agent that produced it. */
+/** An outcome as the agent reports it, with the agent that produced it. */
 export type KeptReport = TaskReport & { readonly status: 'success' | 'failed' };
 
 export type Outbox = {
   /**
    * Opens the file and returns the outcomes in it. Throws the errors of the file system, and
-   * `InvalidOptionError` when another process uses the file.
+   * `InvalidOptionError` if another process uses the file.
    */
   open(): Promise<readonly KeptReport[]>;
-  /** Keeps an outcome; it is on disk when this resolves. Errors are passed to `onError`, not thrown. */
+  /** Keeps an outcome. It is on disk when this resolves. Errors go to `onError`. */
   keep(report: KeptReport): Promise<void>;
-  /** Removes an outcome. Errors are passed to `onError`, not thrown. */
+  /** Removes an outcome. Errors go to `onError`. */
   remove(request_id: RequestId): Promise<void>;
-  /** Closes the file. Idempotent; errors are passed to `onError`. */
+  /** Closes the file; may be called again. Errors go to `onError`. */
   close(): Promise<void>;
 };
 
@@ -39,14 +39,14 @@ type Line = { readonly keep?: KeptReport; readonly told?: string };
 /** A file with fewer lines is not rewritten. */
 const LINES_MAX = 1_000;
 
-/** Creates the outbox over a file; without a file it keeps nothing. */
+/** Creates the outbox in a file; without a file it keeps nothing. */
 export function createOutbox(given: string | undefined, onError: (error: unknown) => void): Outbox {
   let file: string | undefined;
   const kept = new Map<string, KeptReport>();
   let handle: FileHandle | undefined;
   let lock: FileLock | undefined;
   let lines = 0;
-  /** Whether the file may lack an outcome or end within a line. */
+  /** Whether the file may lack an outcome, or may end within a line. */
   let isDamaged = false;
   let last: Promise<void> = Promise.resolve();
 
@@ -74,7 +74,7 @@ export function createOutbox(given: string | undefined, onError: (error: unknown
     isDamaged = false;
   }
 
-  /** Appends a line, or writes all that is kept anew. */
+  /** Appends a line, or writes everything that is kept anew. */
   async function write(name: string, line: Line): Promise<void> {
     if (isDamaged || (lines >= LINES_MAX && lines > 4 * kept.size)) await rewrite(name);
     else {
@@ -122,7 +122,8 @@ export function createOutbox(given: string | undefined, onError: (error: unknown
 }
 
 /**
- * Throws if the file has a second name, a hard link: through it another process would use the same outcomes.
+ * Throws if the file has a second name, a hard link, through which another process could use the same
+ * outcomes.
  */
 async function requireOneName(file: string): Promise<void> {
   const { nlink } = await stat(file).catch(() => ({ nlink: 1 }));
@@ -133,8 +134,8 @@ async function requireOneName(file: string): Promise<void> {
 }
 
 /**
- * Writes a new file that its owner alone can read, and waits until it is on disk. If a file of this name is
- * there, it is removed: it is left from a crash, or a link that must not be followed.
+ * Writes a new file that only its owner can read, and waits until it is on disk. It first removes a file of
+ * this name: a crash left that, or it is a link that must not be followed.
  */
 async function writeFile(file: string, lines: readonly Line[]): Promise<void> {
   await rm(file, { force: true });
@@ -148,7 +149,7 @@ async function writeFile(file: string, lines: readonly Line[]): Promise<void> {
   }
 }
 
-/** Waits until the names in a folder are on disk. Windows has no such call for folders. */
+/** Waits until the names in a folder are on disk. Windows has no such call. */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');
@@ -180,9 +181,9 @@ function formatLine(line: Line): string {
 }
 
 /**
- * Returns the complete lines. A last line without its end is ignored; any other that is not one of an outbox
- * is an error and is skipped, except for a good line that follows a torn one in it. Within a text of JSON
- * the quotation marks that a line begins with would be escaped.
+ * Returns the complete lines. A last line without its end is ignored. Any other line that an outbox does not
+ * write is an error and is skipped; but if it is a torn line with a good one after it, the good one counts.
+ * That one can be found because the quotation marks that begin a line would be escaped within a text of JSON.
  */
 function readLines(text: string, onError: (error: unknown) => void): readonly Line[] {
   const lines = text.split('\n').slice(0, -1);

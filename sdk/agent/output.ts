@@ -1,14 +1,15 @@
 /**
- * Writes a handler's output to the gateway: in order, one call at a time, each piece kept until the gateway
- * has it. A call without a response is repeated as it was: the gateway skips what it has stored already.
+ * Writes a handler's output to the gateway: in order, one call at a time. It keeps each piece until the
+ * gateway has it, and repeats a call without a response as it was: the gateway skips what it has stored
+ * already.
  *
  *   write() ──▶ pending ──100 ms, 4 KiB or data──▶ under way ──▶ stored
  *                                                    ▲    │
  *                                   no response, 503 ╰────╯
  *
- * Text is joined, so that one call carries what was written within 100 ms. A handler that waits for `write`
- * loses nothing: it goes on when there is room. One that does not wait loses what is beyond, and a piece says
- * how much that was.
+ * It joins texts, so that one call carries what was written within 100 ms. A handler that waits for `write`
+ * loses nothing, because `write` resolves when there is room. A handler that does not wait loses what exceeds
+ * the room, and a piece says how much.
  */
 import type { Calls } from '../calls.ts';
 import { type Clock, linkSignals, readMonotonicMs } from '../clock.ts';
@@ -22,19 +23,20 @@ import { createUnsent, type Sent, toWritten } from './unsent.ts';
 
 export type OutputWriter = {
   /**
-   * Adds a text, or data. Resolves when there is room for more, and at once if nothing more is taken or once
-   * `hurry` has fired. Rejects with `InvalidOptionError` for data that JSON can't write or that is too large.
+   * Adds a text, or data. Resolves when there is room for more; at once if the gateway takes nothing more, or
+   * once `hurry` has fired. Rejects with `InvalidOptionError` for data that JSON can't write or that is too
+   * large.
    */
   write(piece: string | object): Promise<void>;
   /**
-   * Adds a question behind all before it. Resolves when the gateway has it, and when the task is over: the
-   * claim of its answer says why. Rejects if the question itself is refused, or can't be sent because the
-   * gateway refused what was written before it.
+   * Adds a question after all that was written. Resolves when the gateway has it, and when the task is over;
+   * the claim of its answer then says why. Rejects if the gateway refuses the question, or if it can't be
+   * sent because the gateway refused what was written before it.
    */
   ask(question: Question): Promise<void>;
   /**
-   * Takes nothing more, and sends what is left. Resolves when the gateway has it, when nothing more is taken
-   * there, or when the signal fires. Once `hurry` has fired, an attempt that fails is the last one.
+   * Takes nothing more, and sends what is left. Resolves when the gateway has it, when the gateway takes
+   * nothing more, or when the signal fires. Once `hurry` has fired, an attempt that fails is the last one.
    */
   finish(signal: AbortSignal): Promise<void>;
   /** Sends nothing more, and aborts the call under way. */
@@ -48,40 +50,39 @@ export type OutputWriterDeps = {
   readonly registerAgain: (signal: AbortSignal) => Promise<void>;
   /** Whether an error says that the task is no longer this agent's to work on. */
   readonly isUnwanted: (error: unknown) => boolean;
-  /** Called when the gateway says so, or that the task is over. */
+  /** Called when the gateway says so, or says that the task is over. */
   readonly onUnwanted: () => void;
-  /** Called with why pieces are not stored: at the first failure, not at those that follow it at once. */
+  /** Called with the reason why pieces are not stored, at the first of several failures in a row. */
   readonly onFailure: (error: unknown) => void;
   /**
-   * Fires when the agent stops, and little time is left: pauses are short from then on, and so is a wait for
-   * a response.
+   * Fires when the agent stops and has little time left. From then on pauses and waits for a response are
+   * short.
    */
   readonly hurry: AbortSignal;
 };
 
-/** The task, who writes its output, and the trace that the calls belong to. */
+/** The task, who writes its output, and the trace of the calls. */
 export type OutputKey = {
   readonly request_id: RequestId;
   readonly agent_id: AgentId;
   readonly trace?: TraceOptions | undefined;
 };
 
-/** How long text waits for more. */
+/** How long a text waits for more. */
 const JOIN_MS = 100;
-/** After this many writes one waits for a turn of the event loop. */
+/** After so many writes, `write` waits for a turn of the event loop. */
 const YIELD_EVERY = 100;
 const BACKOFF = { firstMs: 500, maxMs: 8_000 };
-/** Once the handler has ended, the gateway may refuse the rest this often: the result matters more. */
+/** How often the gateway may refuse the rest once the handler has ended: the result matters more. */
 const LAST_REFUSALS_MAX = 5;
 /**
- * Its store may refuse it this often, for some 40 s: if the store is out, the result has to wait too, but a
- * store with little space takes the result.
+ * How often its store may refuse the rest, which takes some 40 s. If the store is out, the result has to wait
+ * too; but a store with little space takes the result.
  */
 const LAST_STORE_REFUSALS_MAX = 10;
-/** The statuses with which a proxy may refuse a body. With the gateway's own refusal comes a problem. */
+/** The statuses with which a proxy may refuse a body. The gateway's own refusal has a problem in its body. */
 const PROXY_STATUSES: ReadonlySet<number> = new Set([400, 415, 422]);
 
-/** Creates the writer of one task. */
 export function createOutputWriter(deps: OutputWriterDeps, key: OutputKey): OutputWriter {
   const { clock, hurry } = deps;
   const stopping = new AbortController();
@@ -139,7 +140,7 @@ export function createOutputWriter(deps: OutputWriterDeps, key: OutputKey): Outp
         if (unsent.isFull() && !isEnding && !stopping.signal.aborted && !hurry.aborted)
           await pace.waitForSpace();
       })();
-      // Who waits for it gets the error; who does not is not ended by it.
+      // Who awaits it gets the error; otherwise it is swallowed, so that it does not end the process.
       written.catch(() => undefined);
       return written;
     },
@@ -171,12 +172,12 @@ export function createOutputWriter(deps: OutputWriterDeps, key: OutputKey): Outp
   };
 }
 
-/** Creates the pace of a handler, which may write faster than its output leaves. */
+/** Creates what slows a handler down that writes faster than its output leaves. */
 function createPace() {
   const waiting = new Set<() => void>();
   let writes = 0;
   return {
-    /** Lets the rest of the process go on now and then while a handler writes in a loop. */
+    /** Lets the rest of the process work now and then while a handler writes in a loop. */
     async yieldOften(): Promise<void> {
       writes += 1;
       if (writes % YIELD_EVERY === 0) await new Promise<void>((resolve) => setImmediate(resolve));
@@ -190,12 +191,12 @@ function createPace() {
   };
 }
 
-/** If the gateway has refused what was written, and so ended the writing, throws the reason. */
+/** Throws the reason if the gateway refused what was written and so ended the writing. */
 function throwRefusal({ reason }: AbortSignal): void {
   if (reason instanceof ApiError) throw reason;
 }
 
-/** Creates the function that sends pieces until they are stored, or will never be. */
+/** Creates the function that sends pieces until they are stored, or never will be. */
 function createSendBatch(deps: OutputWriterDeps, key: OutputKey, stopping: AbortController) {
   const { signal } = stopping;
   const { calls, clock, hurry } = deps;
@@ -244,8 +245,8 @@ function createSendBatch(deps: OutputWriterDeps, key: OutputKey, stopping: Abort
 }
 
 /**
- * Whether the gateway refuses the call for good. After a 401 the secret may be about to change, and a
- * function for the secret may fail once: neither ends anything, nor does what only a proxy has seen.
+ * Whether the gateway refuses the call for good. A 401 does not count, because the secret may be about to
+ * change; nor does an error that is not the gateway's own.
  */
 export function isRefusal(error: unknown): error is ApiError {
   if (!(error instanceof ApiError) || isFromProxy(error)) return false;
@@ -256,14 +257,14 @@ function isFromProxy({ status, problem }: ApiError): boolean {
   return problem === undefined && PROXY_STATUSES.has(status);
 }
 
-/** How often the last pieces may fail like this: without end in an outage, which takes no result either. */
+/** How often the last pieces may fail so: without limit in an outage, which takes no result either. */
 function findRefusalsMax(error: unknown): number {
   if (!(error instanceof ApiError)) return Infinity;
   if (error.problem === undefined && isTransient(error.status)) return Infinity;
   return error.code === 'store_unavailable' ? LAST_STORE_REFUSALS_MAX : LAST_REFUSALS_MAX;
 }
 
-/** Whether the gateway refuses the question itself. A fault of `from` says that the writer was replaced. */
+/** Whether the gateway refuses the question itself. A fault of `from` means that the writer was replaced. */
 function isRefusedQuestion(pieces: readonly WrittenPiece[], error: unknown): error is ApiError {
   if (!(error instanceof ValidationError) || isFromProxy(error)) return false;
   if (!pieces.some((piece) => 'question' in piece)) return false;

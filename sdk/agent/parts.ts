@@ -1,4 +1,4 @@
-/** The parts of an agent, each created with only those it depends on. */
+/** The parts of an agent; each one gets only those that it depends on. */
 import { createCalls } from '../calls.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { type ClientSettings, readSettings } from '../settings.ts';
@@ -16,18 +16,17 @@ import { createReports, isUnwanted } from './reports.ts';
 import { createInboxServer } from './server.ts';
 import { createWork, type Work } from './work.ts';
 
-/** The parts of an agent. */
 export type AgentParts = ReturnType<typeof createParts>;
 
 type LogFailure = (during: AgentDuty) => (error: unknown) => void;
 
-/** Creates the parts of an agent. Nothing is open yet. */
+/** Creates the parts of an agent, and opens none. */
 export function createParts(options: AgentOptions, settings: AgentSettings) {
   const { agent_id, maxConcurrent, pushSecrets, maxPushBytes, handlerEndMs } = settings;
   const { clock = systemClock, listen, handler, isBusy } = options;
   const connection = readSettings({ ...options, logger: options.logger ?? stderrLogger });
   const { log } = connection;
-  // The events of the agent are the log that a person reads; each call is logged at `debug` only.
+  // The agent's notices are the log that a person reads; calls are logged at `debug` only.
   const calls = createCalls({ ...connection, log: (_level, ...words) => log('debug', ...words) });
   const { contact, logEvent } = createVoice(options, connection, maxConcurrent, clock);
   const logFailure: LogFailure = (during) => (error) => logEvent({ kind: 'failure', during, error });
@@ -86,7 +85,7 @@ export function createParts(options: AgentOptions, settings: AgentSettings) {
     setAddress(address: string | undefined): void {
       endpoint = settings.endpoint ?? address ?? 'pull';
     },
-    /** Unregisters the agent. A failure is logged: the agent stops in any case. */
+    /** Unregisters the agent. A failure is logged, and the agent stops all the same. */
     async unregister(signal: AbortSignal): Promise<void> {
       try {
         await calls.unregisterAgent({ agent_id, ...registration.tokenField() }, { signal, maxRetries: 1 });
@@ -98,7 +97,7 @@ export function createParts(options: AgentOptions, settings: AgentSettings) {
   };
 }
 
-/** Creates what an agent says, and what it notes of the gateway meanwhile. */
+/** Creates the log and the notices of an agent, and what they say of the gateway. */
 function createVoice(
   { tags, onNotice }: AgentOptions,
   { log, baseUrl }: ClientSettings,
@@ -113,7 +112,7 @@ function createVoice(
   return { contact, logEvent: createEventLog(contact.follow, ...readers) };
 }
 
-/** Creates the thread that sends heartbeats, which follows the agent's state and secret. */
+/** Creates the thread that sends heartbeats, and keeps it informed of the agent's state and secret. */
 function createHeartbeats(
   { baseUrl, headers, auth }: ClientSettings,
   registration: Registration,
@@ -128,7 +127,7 @@ function createHeartbeats(
   });
   let secret: string | undefined;
 
-  /** Posts the current state to the thread without delay: a handler may block the event loop next. */
+  /** Posts the current state to the thread at once, because a handler may block the event loop next. */
   function update(): void {
     thread.update(() => {
       const state = registration.describe();
@@ -140,7 +139,7 @@ function createHeartbeats(
     start: thread.start,
     stop: thread.stop,
     update,
-    /** Posts the state with the secret of this moment. */
+    /** Posts the state with the present secret. */
     async renew(): Promise<void> {
       try {
         secret = await auth.get();

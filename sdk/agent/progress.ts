@@ -5,7 +5,7 @@
 import type { Clock } from '../clock.ts';
 import { InvalidOptionError } from '../errors.ts';
 
-/** The report on a running task. */
+/** What is reported of a running task. */
 export type ProgressUpdate = { readonly progress?: number; readonly result?: { readonly reply: string } };
 
 export type ProgressSender = {
@@ -23,7 +23,7 @@ export type ProgressSenderDeps = {
   readonly sendProgress: (update: ProgressUpdate, signal: AbortSignal) => Promise<boolean>;
   /** Called once when `sendProgress` has resolved to false; nothing is sent after it. */
   readonly onUnwanted: () => void;
-  /** Called with an error for the first progress that is no number; none of these is sent. */
+  /** Called with an error for the first progress that is no number; no such progress is sent. */
   readonly onWrongProgress: (error: InvalidOptionError) => void;
 };
 
@@ -31,7 +31,6 @@ export type ProgressSenderDeps = {
 const SEND_EVERY_MS = 200;
 const WRONG_PROGRESS = 'Progress must be a number from 0 to 100. It was not sent.';
 
-/** Creates the sender of one task. */
 export function createProgressSender(deps: ProgressSenderDeps): ProgressSender {
   const closing = new AbortController();
   const { signal } = closing;

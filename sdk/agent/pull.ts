@@ -20,13 +20,13 @@ export type PullDeps = {
   readonly logEvent: LogEvent;
 };
 
-/** How long the gateway holds a claim for which it has no task. */
+/** How long the gateway may hold a claim while it has no task. */
 const CLAIM_SECONDS = 20;
 const BACKOFF = { firstMs: 500, maxMs: 10_000 };
 
 /**
- * Claims and takes tasks until the signal fires. The claim under way then goes on until `claiming` fires, and
- * its task is taken. Failed claims are logged and retried.
+ * Claims and takes tasks until the signal fires. The claim under way then goes on until `claiming` fires; its
+ * task is still taken. Failed claims are logged and retried.
  */
 export async function pullTasks(deps: PullDeps, signal: AbortSignal, claiming: AbortSignal): Promise<void> {
   const { work, registration, clock, logEvent } = deps;
@@ -39,11 +39,11 @@ export async function pullTasks(deps: PullDeps, signal: AbortSignal, claiming: A
     try {
       const request_id = await claimOne(deps, claiming);
       failures = 0;
-      // A gateway that has nothing new holds the claim. One that does not is asked no more often than this.
+      // A gateway without a new task holds the claim. One that does not is asked no more often than this.
       const isNew = request_id !== undefined && request_id !== lastId;
       lastId = request_id;
       if (!isNew) await clock.sleep(startMs + HELD_EVERY_MS - readMonotonicMs(clock), signal);
-      // Each claim names the tasks the agent has. Once it is full there is none, so a heartbeat names the
+      // Each claim names the tasks that the agent has. A full agent makes no claim, so a heartbeat names its
       // last task.
       if (work.isFull()) await registration.sendHeartbeat(signal);
     } catch (error) {
@@ -72,7 +72,7 @@ async function claimOne(
     { agent_id, wait: CLAIM_SECONDS, request_ids },
     { signal, maxRetries: 0, onResponse },
   );
-  // Once the signal has fired, the work is ending: no handler may begin.
+  // Once the signal has fired, no handler may begin.
   if (signal.aborted || !task || isSettled(task) || task.agent_id !== agent_id) return undefined;
   const result = work.take(task, readTimeLeft(task), { kind: 'claim', trace });
   return result === 'taken' ? task.request_id : undefined;

@@ -1,7 +1,7 @@
 /**
- * Asks clients for a handler. A question goes behind all the handler has written; then its answer is
- * claimed until one comes. The answer stays with the question's key: a handler that is started again and asks
- * the same gets it at once, and no person is asked twice.
+ * Asks clients for a handler. It sends the question after all that the handler has written, then claims the
+ * answer until one comes. The answer stays with the question's key: a handler that is started again and asks
+ * the same gets it at once, and nobody is asked twice.
  */
 import { createHash } from 'node:crypto';
 import type { Calls } from '../calls.ts';
@@ -12,9 +12,9 @@ import { choosePauseMs, HELD_EVERY_MS } from '../waiting.ts';
 import { isRefusal, type OutputKey, type OutputWriter, type OutputWriterDeps } from './output.ts';
 import { requireSendable } from './unsent.ts';
 
-/** The answers to a question, and its name. */
+/** The options of a question. */
 export type QuestionOptions = {
-  /** The answers that it takes: an object of at most 20 fields. Absent: any JSON value. */
+  /** What an answer must be: an object of at most 20 fields. Absent: any JSON value. */
   readonly schema?: AnswerSchema | undefined;
   /**
    * Names the question within the task, 1 to 256 characters. Default: made of prompt and schema, and of how
@@ -23,10 +23,10 @@ export type QuestionOptions = {
   readonly key?: string | undefined;
 };
 
-/** Asks, and resolves with the answer; rejects with the reason when the signal fires. */
+/** Asks, and resolves to the answer; rejects with the signal's reason when it fires. */
 export type AskQuestion = (question: Question, signal: AbortSignal) => Promise<unknown>;
 
-/** How long the gateway holds a claim for which it has no answer. */
+/** How long the gateway may hold a claim while it has no answer. */
 const CLAIM_SECONDS = 20;
 const BACKOFF = { firstMs: 500, maxMs: 10_000 };
 
@@ -50,14 +50,14 @@ export function createAsk(askQuestion: AskQuestion, signal: AbortSignal) {
         requireSendable({ question }, 'A question, with its schema,');
         return (await askQuestion(question, linked.signal)) as Answer;
       })();
-      // Who waits for it gets the error; who does not is not ended by it.
+      // Who awaits it gets the error; otherwise it is swallowed, so that it does not end the process.
       asked.catch(() => undefined);
       return asked;
     },
   };
 }
 
-/** Prompt and schema as JSON, as they are now. */
+/** Returns prompt and schema as JSON, so that later changes of the schema do not matter. */
 function writeContent(prompt: string, schema: AnswerSchema | undefined): string {
   if (typeof prompt !== 'string' || prompt === '') {
     throw new InvalidOptionError('The prompt of a question must be a text that is not empty.');
@@ -69,7 +69,7 @@ function writeContent(prompt: string, schema: AnswerSchema | undefined): string 
   }
 }
 
-/** Creates the function that asks the questions of one task over the gateway. */
+/** Creates the function that asks the gateway one task's questions. */
 export function createAskQuestion(
   deps: Omit<OutputWriterDeps, 'calls'> & {
     readonly calls: Pick<Calls, 'claimAnswer'>;
@@ -91,7 +91,7 @@ export function createAskQuestion(
         const claimed = await calls.claimAnswer(claim, { signal, maxRetries: 0, ...trace });
         if (claimed) return claimed.answer;
         failures = 0;
-        // A gateway holds a claim. One that does not is asked no more often than this.
+        // The gateway should hold a claim. If it does not, it is asked no more often than this.
         await clock.sleep(startMs + HELD_EVERY_MS - readMonotonicMs(clock), signal);
       } catch (error) {
         if (error instanceof AbortError) throw signal.reason ?? error;

@@ -1,37 +1,36 @@
 /**
- * The tasks that an agent had in its hands lately, so that a push which is repeated, by the gateway or by
- * someone who has recorded it, does not start the work again.
+ * The tasks that an agent had lately. If the gateway repeats a push, or someone who has recorded it does, the
+ * work does not start again.
  *
- * A delivered task never comes again. A dropped one may: when it was moved away and back. Such a push is a
- * new one, with a later `webhook-timestamp` than every push of the task that this agent has seen; a push
+ * A delivered task never comes again. A dropped one may, when it was moved away and back. That is a new push,
+ * whose `webhook-timestamp` is later than that of every push of the task that this agent has seen; a push
  * that is not later was recorded.
  */
 import type { RequestId } from '../contract.ts';
 import type { TraceOptions } from '../transport.ts';
 
 export type RecentTasks = {
-  /** Notes a push: `sentSeconds` is its `webhook-timestamp`, undefined if it has none. */
+  /** Notes a push. `sentSeconds` is its `webhook-timestamp`, undefined if it has none. */
   see(request_id: RequestId, sentSeconds: number | undefined): void;
   /** Remembers that the agent has no more work on a task, because it was delivered or dropped. */
   add(request_id: RequestId, end: 'delivered' | 'dropped'): void;
-  /** Whether a task that arrives now is over for this agent. A claimed one has just been assigned to it. */
+  /** Whether a task that arrives now is over for this agent. A claimed one never is: it was just assigned. */
   isOver(request_id: RequestId, arrival: Arrival): boolean;
 };
 
-/** How a task came: claimed, or by a push with this `webhook-timestamp`; and the trace that came with it. */
+/** How a task came: by a claim or by a push with this `webhook-timestamp`; and the trace that it had. */
 export type Arrival = { readonly trace?: TraceOptions } & (
   | { readonly kind: 'claim' }
   | { readonly kind: 'push'; readonly sentSeconds?: number }
 );
 
 /**
- * How many tasks are remembered; beyond that the oldest are forgotten. A signed push is rejected by its age
- * after 300 s, so this recognises all recordings of an agent that ends up to 33 tasks a second. Its memory
- * grows with the number of tasks: about 200 bytes each.
+ * How many tasks are remembered; beyond that the oldest are forgotten. A signed push that is older than 300 s
+ * is rejected anyway, so this recognises every recording if the agent ends at most 33 tasks a second. Each
+ * task takes about 200 bytes of memory.
  */
 const TASKS_MAX = 10_000;
 
-/** Creates the memory of one agent. */
 export function createRecentTasks(): RecentTasks {
   const ends = new Map<RequestId, 'delivered' | 'dropped'>();
   const lastSent = new Map<RequestId, number>();

@@ -1,6 +1,6 @@
 /**
- * An agent's registration: it registers with the gateway and sends heartbeats as often as the gateway asks,
- * also while it drains. The responses name tasks that the agent should stop working on. When the gateway no
+ * An agent's registration. The agent registers with the gateway and sends heartbeats as often as the gateway
+ * asks, even while it drains. The responses name tasks that it should stop working on. When the gateway no
  * longer knows the agent, it registers again.
  */
 import type { Calls } from '../calls.ts';
@@ -15,31 +15,31 @@ import { REQUEST_IDS_MAX, type Work } from './work.ts';
 export type Registration = {
   /**
    * Registers, with as many attempts as it takes; simultaneous calls share one registration. Throws what a
-   * retry can't solve (a wrong secret, wrong fields). When the signal fires, it makes no further attempt: the
-   * one under way still has five seconds, because a gateway that receives it would have the agent.
+   * retry can't solve (a wrong secret, wrong fields). When the signal fires, it makes no further attempt. The
+   * one under way still has five seconds: if the gateway received it, it would have the agent.
    */
   register(signal: AbortSignal): Promise<void>;
-  /** As `register`, but logs errors instead of throwing them. */
+  /** Registers like `register`, but logs errors instead of throwing them. */
   registerAgain(signal: AbortSignal): Promise<void>;
   /** Sends one heartbeat. Logs errors instead of throwing them. */
   sendHeartbeat(signal: AbortSignal): Promise<void>;
   /** Sends heartbeats until the signal fires. */
   keepSendingHeartbeats(signal: AbortSignal): Promise<void>;
-  /** Takes the agent's state of a response: logs that the administrator drains it, or has ended that. */
+  /** Takes the agent's state from a response, and logs if the administrator drains it or has ended that. */
   noteState(agentState: string | null | undefined): void;
-  /** From the next heartbeat on, the gateway is asked to assign no more tasks. */
+  /** From the next heartbeat on, asks the gateway to assign no more tasks. */
   drain(): void;
-  /** From now on the agent does not register. Resolves when no registration is under way any more. */
+  /** From now on the agent does not register. Resolves once no registration is under way. */
   close(): Promise<void>;
   /** Whether the gateway has the agent's registration. `maybe`: one was sent, and no response came. */
   registered(): 'yes' | 'maybe' | 'no';
   /**
-   * Returns what the heartbeat thread needs; undefined before the gateway has first responded to the agent.
+   * Returns what the heartbeat thread needs; undefined until the gateway has first responded to the agent.
    */
   describe(): Omit<HeartbeatState, 'auth'> | undefined;
   /** Sets the token of a registration that the heartbeat thread has made. */
   setToken(token: string): void;
-  /** Returns the field that names the present registration; empty for a gateway that gives no token. */
+  /** Returns the field that names the present registration; no field with a gateway that gives no token. */
   tokenField(): { registration?: string };
 };
 
@@ -47,37 +47,36 @@ export type RegistrationDeps = {
   readonly calls: Pick<Calls, 'registerAgent' | 'heartbeatAgent'>;
   readonly clock: Clock;
   readonly work: () => Pick<Work, 'request_ids' | 'drop'>;
-  /** Returns the body without `request_ids`, which are added to each registration. */
+  /** Returns the body without `request_ids`; each registration adds these. */
   readonly describeAgent: () => AgentRegistration;
   readonly logEvent: LogEvent;
   /** Called whenever the gateway has responded to a registration or a heartbeat. */
   readonly onContact: () => void;
 };
 
-/** The gateway's last response, and whether the agent drains, or is drained by the administrator. */
+/** The gateway's last response, whether the agent drains, and whether the administrator drains it. */
 type RegistrationState = {
   intervalMs: number;
   draining: boolean;
   isDrained: boolean;
   contactMs: number | undefined;
-  /** Whether a registration was sent that may have reached the gateway. */
+  /** Whether a registration that may have reached the gateway was sent. */
   isSent: boolean;
   isClosed: boolean;
-  /** Names the present registration; undefined before it, and with a gateway that gives no token. */
+  /** The token of the present registration; undefined before it, and with a gateway that gives no token. */
   token: string | undefined;
   /** Whether another process has registered since. */
   isReplaced: boolean;
 };
 
-/** The interval until the gateway has named one. */
+/** The interval until the gateway names one. */
 const INTERVAL_FIRST_SECONDS = 15;
-/** Whatever a gateway names, heartbeats are this far apart: no loop, and not silence either. */
+/** The bounds of the interval, whatever the gateway names: neither a tight loop nor silence. */
 const INTERVAL_SECONDS = { least: 1, most: 3_600 };
 const BACKOFF = { firstMs: 1_000, maxMs: 10_000 };
 /** How long the registration under way has left when the agent stops. */
 const LAST_ATTEMPT_MS = 5_000;
 const HEARTBEAT_TIMEOUT_MS = 10_000;
-/** Creates the registration of one agent. */
 export function createRegistration(deps: RegistrationDeps): Registration {
   const { calls, clock, logEvent } = deps;
   const state: RegistrationState = {
@@ -109,14 +108,14 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       );
       recordContact(deps, state, receipt);
       noteState(deps, state, receipt.state);
-      // A registration of its own that was under way may be the later one.
+      // It may have been replaced by a registration of its own that was under way.
       const isReplaced = receipt.replaced === true && token === state.token && registering === undefined;
       if (isReplaced && !state.isReplaced) logEvent({ kind: 'replaced', agent_id });
       state.isReplaced = isReplaced;
     } catch (error) {
       if (error instanceof AbortError) return;
       logEvent({ kind: 'failure', during: 'heartbeat', error });
-      // A draining agent that the gateway no longer knows does not need to come back.
+      // A draining agent need not come back when the gateway no longer knows it.
       if (error instanceof NotFoundError && !state.draining) await registerAgain(signal);
     }
   }
@@ -124,7 +123,7 @@ export function createRegistration(deps: RegistrationDeps): Registration {
   async function registerAgain(signal: AbortSignal): Promise<void> {
     try {
       await register(signal);
-      // A registration asks for tasks again, which a draining agent must take back.
+      // The registration asked for tasks again; a draining agent takes that back with a heartbeat.
       if (state.draining && !signal.aborted) await sendHeartbeat(signal);
     } catch (error) {
       logEvent({ kind: 'failure', during: 'register', error });
@@ -192,7 +191,7 @@ async function registerUntilAccepted(
       state.intervalMs = readInterval(receipt.heartbeat_interval) * 1_000;
       recordContact(deps, state, receipt);
       logEvent({ kind: 'registered', agent_id, endpoint });
-      // An attempt that got no response may be the registration that was replaced.
+      // The registration that was replaced may be its own, from an attempt that got no response.
       if (receipt.replaced === true && failures === 0) logEvent({ kind: 'replaces', agent_id });
       state.isReplaced = false;
       noteState(deps, state, receipt.state);
@@ -235,8 +234,8 @@ function delayAbort(clock: Clock, signal: AbortSignal, delayMs: number) {
 }
 
 /**
- * Returns the field that names the tasks the agent works on. It has none when there are too many: the gateway
- * relies on its own records then.
+ * Returns the field that names the tasks that the agent works on. If there are too many, it returns no field,
+ * and the gateway relies on its own records.
  */
 function nameTasks({ work }: RegistrationDeps): { request_ids?: RequestId[] } {
   const request_ids = [...work().request_ids()];
@@ -247,7 +246,7 @@ function tokenField({ token }: RegistrationState): { registration?: string } {
   return token === undefined ? {} : { registration: token };
 }
 
-/** Records that the gateway has responded, and drops the tasks it no longer wants done. */
+/** Records that the gateway has responded, and drops the tasks that it no longer wants done. */
 function recordContact(
   { clock, work, onContact }: RegistrationDeps,
   state: RegistrationState,
@@ -258,7 +257,7 @@ function recordContact(
   onContact();
 }
 
-/** An agent that drains by itself is `draining` anyway: then nothing is known of the administrator. */
+/** An agent that drains by itself is `draining` anyway, which says nothing about the administrator. */
 function noteState(
   { describeAgent, logEvent }: RegistrationDeps,
   state: RegistrationState,

@@ -1,6 +1,6 @@
 /**
- * An agent's reports on its tasks. An outcome is sent until the gateway has responded to it: a repeat is
- * harmless, a lost outcome is not. Progress is sent once, and a failure to send it is ignored.
+ * An agent's reports on its tasks. It sends an outcome until the gateway has responded to it, because a
+ * repeat is harmless and a lost outcome is not. It sends a progress once, and ignores a failure.
  */
 import type { Calls } from '../calls.ts';
 import type { Clock } from '../clock.ts';
@@ -14,16 +14,16 @@ import type { KeptReport } from './outbox.ts';
 import type { ProgressUpdate } from './progress.ts';
 
 /**
- * `unwanted`: the gateway does not want the outcome. `unfinished`: the signal fired before it took it, or it
- * failed at it time after time.
+ * `unwanted`: the gateway does not want the outcome. `unfinished`: the signal fired before the gateway took
+ * it, or the gateway failed at it too often.
  */
 type DeliveryResult = 'delivered' | 'unwanted' | 'unfinished';
 
 export type Reports = {
   /**
-   * Reports an outcome until the gateway has responded or the signal fires. When `hurry` fires, the next
-   * attempt is made at once, one without a response is soon repeated, and what the gateway asks for no longer
-   * counts: little time is left.
+   * Reports an outcome until the gateway has responded or the signal fires. When `hurry` fires, little time
+   * is left: the next attempt is made at once, one without a response is soon repeated, and pauses that the
+   * gateway asks for no longer count.
    */
   deliver(
     report: KeptReport,
@@ -50,20 +50,20 @@ export type ReportsDeps = {
 
 const BACKOFF = { firstMs: 1_000, maxMs: 30_000 };
 /**
- * If the gateway fails this often in a row, in about eight minutes, the slot takes another task: this one may
- * be damaged there. An outbox has the outcome for the next start.
+ * If the gateway fails so often in a row, which takes about eight minutes, the slot is freed for another
+ * task: the gateway's record of this one may be damaged. An outbox keeps the outcome for the next start.
  */
 const FAULTS_MAX = 20;
-/** With these the gateway rejects the report itself: the same one would be rejected again. */
+/** The statuses by which the gateway rejects the report itself: it would reject the same one again. */
 const REJECTED_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
-/** Creates the reports of one agent. */
 export function createReports(deps: ReportsDeps): Reports {
   const { calls, clock, agent_id, logEvent } = deps;
 
   /**
-   * Makes one attempt. `rejected`: the same report would be rejected again. `fault`: the gateway failed at
-   * it. A number: another attempt may succeed; the gateway asks for a pause of this many milliseconds.
+   * Makes one attempt. `rejected`: the gateway would reject the same report again. `fault`: the gateway
+   * failed at it. A number: another attempt may succeed, after the pause of so many milliseconds that the
+   * gateway asks for.
    */
   async function deliverOnce(
     report: KeptReport,
@@ -72,7 +72,7 @@ export function createReports(deps: ReportsDeps): Reports {
   ): Promise<'delivered' | 'unwanted' | 'rejected' | 'fault' | number> {
     const { request_id, status, error_info = null } = report;
     try {
-      // The pauses are made here, where `hurry` ends them.
+      // The calls make no retries: the pauses are made here, where `hurry` ends them.
       const { accepted } = await attemptInTime(clock, signals, (signal) =>
         calls.reportResult(report, { signal, maxRetries: 0, ...trace }),
       );
@@ -103,8 +103,8 @@ export function createReports(deps: ReportsDeps): Reports {
         faults = result === 'fault' ? faults + 1 : 0;
         if (result === 'delivered' || result === 'unwanted') return result;
         if (result === 'rejected') {
-          // A rejected result must still end the task: it is reported as failed. If that is rejected too,
-          // give up.
+          // If the gateway rejects a result, the task must still end, so it is reported as failed. If that is
+          // rejected too, give up.
           if (report.status === 'failed') return 'unwanted';
           const reason = 'the gateway refused the result: see the log of the agent';
           report = { ...describeFailure(report.request_id, reason), agent_id: report.agent_id };

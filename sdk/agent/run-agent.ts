@@ -1,11 +1,11 @@
-/** Runs an agent as a whole process, until a signal ends it. */
+/** Runs an agent as a whole process, until a signal of the process ends it. */
 import type { FreeForm, JsonObject, JsonResult, TaskResult } from '../contract.ts';
 import { runCallback } from '../log.ts';
 import { type Agent, createAgent, type StopOptions, untilStopped } from './agent.ts';
 import { createEventLog, type LogEvent } from './log-events.ts';
 import type { AgentOptions } from './options.ts';
 
-/** Which signals stop the agent, and how long stopping may take. */
+/** Which signals of the process stop the agent, and how long that may take. */
 export type RunAgentOptions = StopOptions & {
   /** The signals that stop the agent. Default: SIGTERM and SIGINT. */
   readonly signals?: readonly NodeJS.Signals[] | undefined;
@@ -14,13 +14,12 @@ export type RunAgentOptions = StopOptions & {
 };
 
 /**
- * Runs an agent until a signal comes, then stops it in two stages, as `Agent.stop` does. A second signal cuts
- * both stages short. Resolves when the agent has stopped and has nothing open any more, also if the caller
- * stopped it. Throws what `createAgent` and `Agent.start` throw, and an `AbortError` at once when the
- * caller's own `signal` fires.
- * A rejected promise that no code handles ends neither the process nor the other tasks: it is printed, and
- * `onNotice` is called with a `failure`. Where the process itself listens for `unhandledRejection`,
- * that is left to its listener.
+ * Runs an agent until a signal of the process comes, then stops it in two stages, as `Agent.stop` does. A
+ * second signal cuts both stages short. Resolves when the agent has stopped and has nothing open any more,
+ * even if the caller stopped it. Throws what `createAgent` and `Agent.start` throw, and an `AbortError` at
+ * once when the caller's own `signal` fires. A rejected promise that no code handles ends neither the process
+ * nor the other tasks: it is printed, and `onNotice` gets a `failure`. If the process itself listens for
+ * `unhandledRejection`, only its listener decides.
  */
 export async function runAgent<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
   options: AgentOptions<Payload, Result>,
@@ -47,7 +46,7 @@ export async function runAgent<Payload extends JsonObject = FreeForm, Result ext
     };
   });
   onAgent?.(agent);
-  // Awaited only once the agent has started.
+  // It is awaited only once the agent has started; until then a rejection must not end the process.
   stopped.catch(() => undefined);
   const stopCatching = catchRejections(createEventLog(options.onNotice));
   for (const one of signals) process.on(one, stop);
@@ -59,13 +58,13 @@ export async function runAgent<Payload extends JsonObject = FreeForm, Result ext
     await agent.start();
     await untilStopped(signal, stopAgent, () => stopped);
   } finally {
-    // An agent that was aborted still stops, and until then obeys the signals of the process.
+    // An aborted agent still has to stop; until then it obeys the signals of the process.
     if (signal?.aborted) agent.stop().then(release, release);
     else release();
   }
 }
 
-/** Logs rejections that no code handles, unless the process does something else about them. */
+/** Logs rejections that no code handles, unless the process itself handles them. */
 function catchRejections(logEvent: LogEvent): () => void {
   if (process.listenerCount('unhandledRejection') > 0) return () => undefined;
   const report = (error: unknown): void => {

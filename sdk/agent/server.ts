@@ -13,15 +13,15 @@ export type ListenOptions = {
 };
 
 export type InboxServer = {
-  /** Starts listening. Returns the URL of the endpoint, which the gateway can use if it can reach `host`. */
+  /** Starts listening. Returns the URL of the endpoint; the gateway can use it if it can reach `host`. */
   open(): Promise<string>;
-  /** Stops listening and cuts open connections. Idempotent. */
+  /** Stops listening and cuts open connections. May be called again. */
   close(): Promise<void>;
 };
 
 const REQUEST_MS_MAX = 30_000;
 
-/** Creates the server. It responds with 404 on all paths but the endpoint's. */
+/** Creates the server. It responds with 404 on every path but the endpoint's. */
 export function createInboxServer(
   { host = '127.0.0.1', port = 0, path = '/' }: ListenOptions,
   { inbox, onError }: { readonly inbox: Inbox; readonly onError: (error: unknown) => void },

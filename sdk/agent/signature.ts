@@ -3,25 +3,24 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** The signature headers and the body of a push, as received. */
 export type SignedPush = {
-  /** `webhook-id`. */
+  /** The header `webhook-id`. */
   readonly id: string | undefined;
-  /** `webhook-timestamp`: Unix epoch seconds. */
+  /** The header `webhook-timestamp`: Unix epoch seconds. */
   readonly timestamp: string | undefined;
-  /** `webhook-signature`: one or more `v1,` signatures separated by spaces. */
+  /** The header `webhook-signature`: one or more `v1,` signatures, separated by spaces. */
   readonly signature: string | undefined;
   /** The body's bytes, unchanged. */
   readonly body: Uint8Array;
 };
 
-/** A push whose timestamp differs more than this from the current time is rejected: it may be a replay. */
+/** A push whose timestamp is further than this from now is rejected, because it may be a replay. */
 const TOLERANCE_MS = 300_000;
 const SECRET_PREFIX = 'whsec_';
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 
 /**
- * Whether a secret can sign, by the gateway's own rule: behind `whsec_` there must be base64 that is not
- * empty; any other text will do but the empty one. Anything else would be read as the empty key, which
- * everyone has.
+ * Whether a secret can sign, by the gateway's own rule: `whsec_` and base64 that is not empty, or any other
+ * text that is not empty. Anything else would count as the empty key, which everyone has.
  */
 export function isSigningSecret(secret: string): boolean {
   if (typeof secret !== 'string' || secret === '') return false;
@@ -30,14 +29,14 @@ export function isSigningSecret(secret: string): boolean {
 
 /**
  * Whether one of the signatures was made with one of the secrets, and the timestamp is at most five minutes
- * from `nowMs` (Unix epoch milliseconds). A secret that begins with `whsec_` is base64 behind that prefix;
- * any other is used as UTF-8 text. A secret that can't sign, such as an empty one, verifies nothing.
+ * from `nowMs` (Unix epoch milliseconds). A secret that begins with `whsec_` is base64 after that prefix; any
+ * other is used as UTF-8 text. A secret that can't sign, such as an empty one, verifies nothing.
  */
 export function isAuthentic(push: SignedPush, secrets: readonly string[], nowMs: number): boolean {
   return findRefusal(push, secrets, nowMs) === null;
 }
 
-/** Why a push is not authentic, in words for the agent's log; null if it is. */
+/** Returns why a push is not authentic, for the agent's log; null if it is. */
 export function findRefusal(push: SignedPush, secrets: readonly string[], nowMs: number): string | null {
   const { id, timestamp, signature, body } = push;
   if (!id || !timestamp || !signature || !/^\d{1,12}$/.test(timestamp)) return 'it is not signed';

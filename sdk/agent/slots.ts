@@ -1,26 +1,25 @@
-/** An agent's slots: which tasks occupy them, and how to wait until one is free. */
+/** An agent's slots: which tasks occupy them, and a wait until one is free. */
 import { linkSignals } from '../clock.ts';
 import type { RequestId } from '../contract.ts';
 
-/** The slots, each occupied by an entry of the owner's type. */
+/** The slots of an agent, each occupied by an entry of the owner's type. */
 export type Slots<Entry> = {
   get(request_id: RequestId): Entry | undefined;
-  /** Returns the entries in all occupied slots. */
   list(): readonly Entry[];
   occupy(entry: Entry): void;
   /**
-   * Frees the slot of an entry. If a handler still works on it, the handler does not occupy a slot any more;
-   * until it has ended, the entry is busy.
+   * Frees the slot of an entry. If its handler has not ended yet, the task counts as busy until `ended`
+   * resolves.
    */
   free(entry: Entry, ended?: Promise<void>): void;
-  /** Whether a task has a slot, or something still works on it. */
+  /** Whether a task has a slot, or a handler still works on it. */
   isBusy(request_id: RequestId): boolean;
   isFull(): boolean;
-  /** Resolves when the condition, checked whenever a slot becomes free, holds, or when the signal fires. */
+  /** Resolves when the signal fires or the condition holds, which it checks whenever a slot becomes free. */
   waitUntil(isMet: () => boolean, signal: AbortSignal): Promise<void>;
 };
 
-/** Creates the slots of one agent. `onChange` is called when one was occupied or freed. */
+/** Creates the slots of one agent. It calls `onChange` when a slot becomes occupied or free. */
 export function createSlots<Entry extends { readonly request_id: RequestId }>(
   count: number,
   onChange: () => void,

@@ -7,9 +7,9 @@
  *      └──abandon──▶ abandoned ──handler has ended──▶ slot free
  *
  * Dropped: the gateway no longer wants the task done, or its time is over. The handler's signal fires, and
- * its outcome is not reported. Abandoned: the agent stops and reports the task as failed without waiting for
- * its handler any longer. In both cases the slot stays occupied until the handler itself has ended, or until
- * its limit is over.
+ * its outcome is not reported. Abandoned: the agent stops, and reports the task as failed without waiting any
+ * longer for its handler. In both cases the slot stays occupied until the handler itself has ended, or its
+ * limit is over.
  */
 import { linkSignals } from '../clock.ts';
 import type { AgentId, RequestId, RunningTask, Task } from '../contract.ts';
@@ -25,8 +25,8 @@ import type { AskQuestion } from './questions.ts';
 import type { Reports } from './reports.ts';
 
 /**
- * Identifies a run's task. `agent_id` is this agent's, except for an outcome that another agent left in the
- * outbox. `trace` came with the task and goes with its reports; an outcome in the outbox has none.
+ * Identifies a run's task. `agent_id` is this agent's, unless another agent left the outcome in the outbox.
+ * `trace` came with the task and goes with its reports; an outcome in the outbox has none.
  */
 export type TaskRunKey = {
   readonly request_id: RequestId;
@@ -35,16 +35,16 @@ export type TaskRunKey = {
 };
 
 export type TaskRun = TaskRunKey & {
-  /** Whether the handler has ended, so that only the outcome has to be delivered. */
+  /** Whether the handler has ended, so that only its outcome has to be delivered. */
   hasOutcome(): boolean;
   isDropped(): boolean;
   isAbandoned(): boolean;
   /**
-   * Runs the handler, for `timeLeftMs` at most, and keeps its outcome in the outbox. Resolves when the
-   * handler has ended, or when its limit is over.
+   * Runs the handler, for at most `timeLeftMs`, and keeps its outcome in the outbox. Resolves when the
+   * handler has ended, or its limit is over.
    */
   work(task: RunningTask, timeLeftMs: number): Promise<void>;
-  /** Resolves when the handler has ended, at once if it never began. */
+  /** Resolves when the handler has ended; at once if it never began. */
   waitForHandler(): Promise<void>;
   /**
    * Sends the rest of the output, and reports the outcome until the gateway has it or does not want it.
@@ -53,13 +53,13 @@ export type TaskRun = TaskRunKey & {
    */
   deliver(): Promise<'delivered' | 'dropped' | 'unfinished'>;
   /**
-   * Stops the work on a task that the gateway no longer wants done. While its outcome is reported, it may
-   * have ended by that very report: the response decides.
+   * Stops the work on a task that the gateway no longer wants done. If its outcome is just being reported,
+   * that report may be what ended it, so the response decides.
    */
   drop(): void;
   /**
-   * Fires the handler's signal if it still runs; its outcome is reported all the same. One that waits for its
-   * next attempt is reported at once.
+   * Fires the handler's signal if it still runs; its outcome is reported all the same. An outcome that waits
+   * for its next attempt is reported at once.
    */
   interrupt(): void;
   /** Reports the task as failed, until the signal fires. */
@@ -82,14 +82,12 @@ export type TaskRunDeps = HandlerLimitDeps & {
   readonly onChange: () => void;
 };
 
-/** The longest time for a task, whatever its `timeout` says. */
+/** The longest time that a task gets, whatever its `timeout` says. */
 const TASK_MAX_MS = 604_800_000;
 const UNWANTED = 'the gateway no longer wants it done: cancelled, settled, or assigned to another agent';
 const STOPPED = 'the agent was stopped before the task was done';
 
-/**
- * Creates the run of one task; `restored` is the outcome of a task whose handler ended in an earlier process.
- */
+/** Creates the run of one task. `restored` is its outcome, if its handler ended in an earlier process. */
 export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Outcome): TaskRun {
   const { reports, outbox, clock, logEvent } = deps;
   const { request_id, agent_id, trace } = key;
@@ -132,7 +130,7 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
       const timer = linkSignals(working.signal);
       const timeout = new WorkStoppedError('task_timeout', TIMEOUT_TEXT);
       void clock.sleep(timeLeftMs, timer.signal).then(() => timer.signal.aborted || drop(timeout));
-      // The response to the push is sent first: a handler may block the thread as soon as it starts.
+      // Lets the response to the push leave first: a handler may block the thread as soon as it starts.
       await new Promise<void>((resolve) => setImmediate(resolve));
       if (!isDropped) {
         const onFailed = (error: unknown): void => {
@@ -158,7 +156,7 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
       const report = outcome && !isDropped ? { ...outcome, agent_id } : undefined;
       isReporting = true;
       const result = report && (await reports.deliver(report, delivering.signal, hurrying.signal, trace));
-      // If a report could not be delivered before the agent stopped, it stays in the outbox for the next
+      // An outcome that could not be delivered before the agent stopped stays in the outbox for the next
       // start.
       if (result !== 'unfinished' || isDropped) await outbox.remove(request_id);
       if (result === 'delivered') return 'delivered';
@@ -192,7 +190,7 @@ function createHandlerDeps(
 
 /**
  * Returns the milliseconds that are left for a task: as the gateway counts them (the header `task-remaining`,
- * in seconds), else its whole `timeout`, which needs no agreement about the time of day.
+ * in seconds), otherwise its whole `timeout`. Neither needs agreement about the time of day.
  */
 export function readTimeLeft({ timeout }: Pick<Task, 'timeout'>, header?: string): number {
   const seconds = header?.trim() ? Number(header) : Number.NaN;

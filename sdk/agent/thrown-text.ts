@@ -1,12 +1,12 @@
 /**
- * Texts of what was thrown, whatever that is: for `error_info`, and with its stack for the agent's person.
- * None of these functions throws, though a value without a prototype, a proxy or a getter may throw when it
- * is looked at.
+ * Texts of whatever was thrown: for `error_info`, and with its stack for the person who runs the agent. None
+ * of these functions throws, although a value without a prototype, a proxy or a getter may throw when it is
+ * looked at.
  */
 
 const CAUSES_MAX = 4;
 const STACK_CHARS_MAX = 8_000;
-/** Control characters but the line break and the tab, and what sets the direction of text. */
+/** Control characters except the line break and the tab, and characters that set the direction of text. */
 const OBEYED = /(?![\n\t])\p{Control}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
 /** Returns the message of a plain error, otherwise what `String` makes of it. */
@@ -17,7 +17,7 @@ export function readText(thrown: unknown): string {
   return typeof text === 'string' ? text : 'something was thrown that has no text';
 }
 
-/** Returns the stack of an error and those of its causes; of anything else its text. */
+/** Returns the stacks of an error and its causes; of anything else its text. */
 export function readStack(thrown: unknown): string {
   const parts: string[] = [];
   let one = thrown;
@@ -30,7 +30,7 @@ export function readStack(thrown: unknown): string {
   return parts.join('\n').slice(0, STACK_CHARS_MAX);
 }
 
-/** Escapes what a terminal obeys (`\u001b`); line breaks and tabs stay. */
+/** Escapes what a terminal obeys (`\u001b`), and keeps line breaks and tabs. */
 export function escapeControls(text: string): string {
   return text.replaceAll(OBEYED, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

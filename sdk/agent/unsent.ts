@@ -1,23 +1,23 @@
 /**
- * The pieces of an output before the gateway has them, in their order: texts that are joined, data and
- * questions. They are bounded; a text says how much was lost.
+ * The pieces of an output that the gateway does not have yet, in their order: joined texts, data and
+ * questions. Their number is bounded; a text says how much was lost.
  */
 import type { Question, WrittenPiece } from '../contract.ts';
 import { type ApiError, InvalidOptionError } from '../errors.ts';
 
-/** A text of this many characters is a piece. As JSON none is larger than a call, whatever it holds. */
+/** A text of this many characters is a complete piece. Whatever it holds, its JSON fits in one call. */
 const TEXT_CHARS_MAX = 4_096;
-/** The bytes of one call's pieces as JSON, and so of data or a question. The gateway takes 64 KiB. */
+/** How many bytes of JSON the pieces of one call may have, and so a data. The gateway takes 64 KiB. */
 const CALL_BYTES_MAX = 60_000;
 const CALL_PIECES_MAX = 100;
-/** The levels of one piece. The gateway takes a body of 100, of which the body and its `pieces` are two. */
+/** How many levels one piece may have. The gateway takes 100; the body and its `pieces` are two of them. */
 const PIECE_DEPTH_MAX = 98;
 /** How many characters may be unsent before `write` waits. */
 const UNSENT_MAX = 1_048_576;
 
 /**
- * A piece that is not stored yet, with its characters: a text, which may grow until it is sent, data, or a
- * question and who waits for it.
+ * A piece that is not stored yet, with the number of its characters: a text, which may grow until it is sent,
+ * data, or a question and who waits for it.
  */
 export type Unsent = {
   text: string | undefined;
@@ -28,12 +28,12 @@ export type Unsent = {
 };
 
 /**
- * `full`: the output has reached its limit, and takes questions alone. `over`: nothing more is taken. An
- * error: the gateway refuses the question.
+ * `full`: the output has reached its limit, and takes only questions. `over`: the gateway takes nothing more.
+ * An error: the gateway refuses the question.
  */
 export type Sent = 'stored' | 'full' | 'over' | ApiError;
 
-/** Creates the pieces that are not stored yet, in their order. */
+/** Creates the list of the pieces that are not stored yet. */
 export function createUnsent() {
   const pending: Unsent[] = [];
   let chars = 0;
@@ -57,12 +57,12 @@ export function createUnsent() {
   return {
     isEmpty: () => pending.length === 0,
     isFull: () => chars >= UNSENT_MAX,
-    /** Whether all that waits is one text, to which more may come. */
+    /** Whether the only piece that waits is a text, which may still grow. */
     canGrow(): boolean {
       const [first] = pending;
       return pending.length === 1 && first?.text !== undefined && first.chars < TEXT_CHARS_MAX;
     },
-    /** Adds a text or data, or counts what is lost where there is too much. */
+    /** Adds a text or data; if there is too much, counts what is lost. */
     add(piece: string | object): void {
       const data = typeof piece === 'string' ? undefined : copyData(piece);
       const isLost = chars >= UNSENT_MAX;
@@ -82,8 +82,8 @@ export function createUnsent() {
       chars = 0;
     },
     /**
-     * Removes those that fit in one call; they count until they are dropped. A question has a call of its
-     * own: if the gateway refuses it, all else is stored.
+     * Removes the pieces that fit in one call; they count until they are dropped. A question has a call of
+     * its own, so that its refusal harms nothing else.
      */
     takeBatch(): readonly Unsent[] {
       let bytes = 0;
@@ -94,7 +94,7 @@ export function createUnsent() {
       });
       return pending.splice(0, tooMany === -1 ? pending.length : tooMany);
     },
-    /** Counts pieces no longer, and adds behind the others how much was lost meanwhile. */
+    /** Stops counting these pieces, and adds at the end how much was lost meanwhile. */
     drop(batch: readonly Unsent[]): void {
       for (const one of batch) chars -= one.chars;
       if (chars >= UNSENT_MAX) return;
@@ -118,13 +118,13 @@ function countBytes(piece: WrittenPiece): number {
   return new TextEncoder().encode(JSON.stringify(piece)).length;
 }
 
-/** The beginning of a text, of about this many characters: never half of a character of two. */
+/** Returns the beginning of a text, of about this many characters, and never splits a character in two. */
 function cutText(text: string, chars: number): string {
   const code = text.charCodeAt(chars - 1);
   return text.slice(0, code >= 0xd800 && code < 0xdc00 ? chars + 1 : chars);
 }
 
-/** A copy of the data, which later changes of it do not reach. */
+/** Returns a copy of the data, so that later changes do not reach it. */
 export function copyData(value: object): { readonly data: unknown; readonly chars: number } {
   let json: string | undefined;
   try {
@@ -146,7 +146,7 @@ export function requireSendable(piece: WrittenPiece, what: string): void {
   );
 }
 
-/** Whether a value has more levels of objects and arrays than these. Goes no deeper itself. */
+/** Whether a value has more levels of objects and arrays than `levels`. Does not descend further itself. */
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1));

@@ -1,8 +1,8 @@
 /**
- * The tasks an agent works on: which it takes, which it has done, and how it stops.
+ * The tasks that an agent works on: which it takes, which it has done, and how it stops.
  *
- * A task occupies a slot from `take` until its outcome is delivered or no longer wanted and its handler has
- * ended. Tasks that are over are remembered, so that a repeated push does not start the work again.
+ * A task occupies a slot from `take` until its handler has ended and its outcome is delivered or no longer
+ * wanted. The agent remembers tasks that are over, so that a repeated push does not start the work again.
  */
 import type { AgentId, RequestId, RunningTask } from '../contract.ts';
 import { runCallback } from '../log.ts';
@@ -11,7 +11,7 @@ import { type Arrival, createRecentTasks, type RecentTasks } from './recent-task
 import { createSlots, type Slots } from './slots.ts';
 import { createTaskRun, type TaskRun, type TaskRunDeps } from './task-run.ts';
 
-/** One request can name no more tasks than these. */
+/** How many tasks one request can name. */
 export const REQUEST_IDS_MAX = 1_000;
 
 /**
@@ -21,26 +21,26 @@ export const REQUEST_IDS_MAX = 1_000;
 type TakeResult = 'taken' | 'duplicate' | 'full' | 'closed';
 
 export type Work = {
-  /** Begins to work on a task, which is dropped after `timeLeftMs`. */
+  /** Begins to work on a task, and drops it after `timeLeftMs`. */
   take(task: RunningTask, timeLeftMs: number, arrival: Arrival): TakeResult;
-  /** From now on pushes are taken, unless `close` was called. */
+  /** Takes pushes from now on, unless `close` was called. */
   open(): void;
   /** Occupies slots with outcomes of an earlier process; `deliverRestored` delivers them. */
   restore(reports: readonly KeptReport[]): void;
   deliverRestored(): void;
   /** Returns this agent's tasks that are neither delivered nor dropped. */
   request_ids(): readonly RequestId[];
-  /** Stops the work on tasks that the gateway no longer wants done. Unknown ids are ignored. */
+  /** Stops the work on tasks that the gateway no longer wants done. Ignores unknown ids. */
   drop(request_ids: readonly RequestId[]): void;
   isFull(): boolean;
   /** Resolves when a slot is free and the agent is not busy, or when the signal fires. */
   waitForSlot(signal: AbortSignal): Promise<void>;
   /**
-   * From now on no push is taken, also after another `open`; what a claim under way brings still is.
-   * Restored outcomes that are not being delivered stay in the outbox.
+   * Takes no push from now on, even after another `open`, but still what a claim under way brings. Restored
+   * outcomes that are not being delivered stay in the outbox.
    */
   close(): void;
-  /** Resolves when all slots are free or the signal fires. */
+  /** Resolves when all slots are free, or when the signal fires. */
   waitUntilDone(signal: AbortSignal): Promise<void>;
   /** Fires the signals of the handlers that still run. Their outcomes are reported all the same. */
   interrupt(): void;
@@ -54,16 +54,15 @@ export type Work = {
 export type WorkDeps = TaskRunDeps & {
   readonly agent_id: AgentId;
   readonly maxConcurrent: number;
-  /** Whether no task can be taken although a slot is free; called before each one. */
+  /** Whether the agent can take no task although a slot is free; called before each one. */
   readonly isBusy?: (() => boolean) | undefined;
   /** Called when `request_ids` has changed. */
   readonly onChange: () => void;
 };
 
-/** How often a busy agent that claims is asked again. */
+/** How often an agent that claims calls `isBusy` while that returns true. */
 const BUSY_EVERY_MS = 500;
 
-/** Creates the work of one agent. */
 export function createWork(deps: WorkDeps): Work {
   const { agent_id, maxConcurrent, logEvent, onChange } = deps;
   const slots = createSlots<TaskRun>(maxConcurrent, onChange);
@@ -71,7 +70,7 @@ export function createWork(deps: WorkDeps): Work {
   let restored: readonly TaskRun[] = [];
   let state: 'new' | 'open' | 'closed' = 'new';
 
-  /** Runs one task to its end. Whatever fails, the slot becomes free and nothing is left without an end. */
+  /** Runs one task to its end. Whatever fails, its slot becomes free and every promise settles. */
   async function finish(run: TaskRun, work: Promise<void>): Promise<void> {
     try {
       await work;
@@ -88,11 +87,11 @@ export function createWork(deps: WorkDeps): Work {
     take(task, timeLeftMs, arrival) {
       const { request_id } = task;
       if (isDuplicate(slots.get(request_id), recent, request_id, arrival)) return 'duplicate';
-      // No claim begins before the agent is open; the last one may outlast it, and its task is taken.
+      // No claim begins before the agent is open. The last claim may outlast it, and its task is still taken.
       if (arrival.kind === 'push' && state !== 'open') return 'closed';
-      // A dropped task that is assigned again has to wait until its first handler has ended.
+      // A dropped task that is assigned again waits until its first handler has ended.
       if (slots.isBusy(request_id) || slots.isFull()) return 'full';
-      // The agent asked for this task by a claim: it would come again only after 15 s.
+      // Only pushes are refused: the agent asked for a claimed task, which would come again only after 15 s.
       if (arrival.kind === 'push' && checkBusy(deps)) return 'full';
       const run = createTaskRun(deps, { request_id, agent_id, trace: arrival.trace });
       slots.occupy(run);
@@ -146,7 +145,7 @@ export function createWork(deps: WorkDeps): Work {
   };
 }
 
-/** Whether the agent is busy. A callback that throws does not keep it from working. */
+/** Whether the agent is busy. If the callback throws, it is not. */
 function checkBusy({ isBusy }: Pick<WorkDeps, 'isBusy'>): boolean {
   let busy = false;
   runCallback('isBusy', () => {

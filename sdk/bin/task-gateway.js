@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-/*
- * The command `task-gateway`. This file is not compiled: npm links a command only if its file is there, and
- * in a fresh checkout nothing is built yet when npm does that.
+/**
+ * The command `task-gateway`. This file is not compiled: npm links a command only if its file exists, and in
+ * a fresh checkout npm does that before anything is built.
  */
 import { existsSync } from 'node:fs';
 

@@ -1,10 +1,10 @@
 /**
- * Runs one task and prints its output; on standard error how it goes, and whether the gateway can be reached.
- * Ctrl-C cancels the task.
+ * Runs one task and prints its output. Standard error shows how the task goes, and whether the gateway can be
+ * reached. Ctrl-C cancels the task.
  *
  *     TASK_GATEWAY_URL=http://127.0.0.1:8080 TASK_GATEWAY_AUTH=… node client.js shout 'hello'
  *
- * Instead of the text it takes a payload as JSON, and behind it the type of the task.
+ * Instead of the text it takes a payload as JSON; a further argument is the type of the task.
  */
 import { AbortError, createClient, TaskFailedError, TaskGatewayError } from '@task-gateway/sdk';
 

@@ -1,7 +1,7 @@
 /**
- * A fastify server: a page starts a task, sees its words and its progress as they come, answers its agent's
+ * A fastify server. A page starts a task, sees its words and its progress as they come, answers its agent's
  * questions and may cancel it. A page that is loaded again goes on with the same task, because the server
- * only follows it: nothing ends the task but its agent, its timeout, and the button.
+ * only follows it: only its agent, its timeout or the button ends the task.
  *
  *     npm install fastify
  *     TASK_GATEWAY_URL=http://127.0.0.1:8080 TASK_GATEWAY_AUTH=… PORT=3000 node fastify-live.ts
@@ -28,7 +28,7 @@ app.post<OfTask & { Body: { key: string; answer: unknown } }>('/tasks/:id/answer
 app.delete<OfTask>('/tasks/:id', ({ params }) => client.cancelTask(params.id));
 
 app.get<OfTask>('/tasks/:id/live', async (request, reply) => {
-  // An EventSource whose connection broke comes again with the number of the last piece that it has.
+  // When an EventSource reconnects, it sends the number of the last piece that it has.
   const last = request.headers['last-event-id'] ?? '0';
   if (last === 'end') return await reply.code(204).send();
   const { raw: response } = reply.hijack();
@@ -45,12 +45,12 @@ app.get<OfTask>('/tasks/:id/live', async (request, reply) => {
       onProgress: ({ status, progress }) => send('progress', { status, progress }),
       onOutput({ n, text, reset }) {
         if (text !== undefined) send('words', text, n);
-        // The agent began anew: what came before is void.
+        // The agent began anew: drop the pieces before this one.
         if (reset) send('reset', null, n);
       },
       onQuestion(question, { signal }) {
         send('question', question);
-        // The page answers by a request of its own; another client may be faster.
+        // The page sends its answer in a request of its own; another client may be faster.
         signal.addEventListener('abort', () => send('answered', question.key));
       },
     });

@@ -1,7 +1,7 @@
 /**
  * An agent around a language model with an OpenAI-compatible endpoint (OpenAI, Ollama, vLLM, llama.cpp …). It
- * writes the words as they come, reports the first sentence as the reply, and stops the model when the task
- * is cancelled or times out.
+ * writes the words as they come, sends the first sentence as the reply, and stops the model when the task is
+ * cancelled or times out.
  *
  *     TASK_GATEWAY_URL=http://127.0.0.1:8080 TASK_GATEWAY_AUTH=… \
  *       LLM_URL=http://127.0.0.1:11434/v1 LLM_MODEL=llama3.2 LLM_KEY=… node llm-agent.ts
@@ -22,7 +22,7 @@ await runAgent<{ prompt: string }, { output: string; model: string }>({
       output += words;
       await write(words);
       const [sentence] = /^.*?[.!?。！？]/s.exec(output) ?? [];
-      // The first one counts; it can be read while the rest is written.
+      // Only the first reply counts; clients can read it while the rest is written.
       if (sentence) reply(sentence);
     }
     return { output, model: LLM_MODEL };
@@ -37,7 +37,7 @@ async function* complete(prompt: string, signal: AbortSignal): AsyncGenerator<st
     body: JSON.stringify({ model: LLM_MODEL, stream: true, messages: [{ role: 'user', content: prompt }] }),
     signal,
   });
-  // The error becomes the task's error_info: its reader learns what the model's server said.
+  // The error becomes the task's error_info, so its reader learns what the model's server said.
   if (!response.ok || !response.body) {
     throw new Error(`The model responded with ${response.status}: ${(await response.text()).slice(0, 500)}`);
   }

@@ -11,7 +11,7 @@ await runAgent({
   tags: ['shout'],
   maxConcurrent: 4,
   endpoint: 'pull',
-  // Outcomes that could not be reported before the process ended are reported at its next start.
+  // At its next start the agent reports the results that it could not report before it ended.
   outbox: process.env.OUTBOX,
   async handler({ payload }, { signal, progress, reply }) {
     reply('On it.');

@@ -1,5 +1,5 @@
 /**
- * An agent to which the gateway pushes tasks, signed. It shares a server with the rest of the process.
+ * An agent that receives tasks as signed pushes. It shares a server with the rest of the process.
  *
  *     TASK_GATEWAY_URL=http://127.0.0.1:8080 TASK_GATEWAY_AUTH=… TASK_GATEWAY_PUSH_SECRET=whsec_… \
  *       PORT=9000 node push-agent.js

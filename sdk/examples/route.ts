@@ -1,6 +1,6 @@
 /**
- * A route handler with the web's own Request and Response, as Next.js, Hono, Deno and Bun take it: it runs a
- * task for its caller, and cancels the task when the caller goes away.
+ * A route handler with the web's own Request and Response, for Next.js, Hono, Deno and Bun. It runs a task
+ * for its caller, and cancels the task when the caller goes away.
  *
  * Next.js: save it as app/api/shout/route.ts. Hono: app.post('/api/shout', ({ req }) => POST(req.raw)).
  */
@@ -12,7 +12,7 @@ import {
   TaskGatewayError,
 } from '@task-gateway/sdk';
 
-/** One client for all requests: their runs share one event stream. TASK_GATEWAY_URL, TASK_GATEWAY_AUTH. */
+/** One client for all requests, so that their runs share one event stream. */
 const client = createClient({ logLevel: 'warn' });
 
 export async function POST(request: Request): Promise<Response> {
@@ -30,7 +30,7 @@ export async function POST(request: Request): Promise<Response> {
   }
 }
 
-/** The caller gets no text of an error that is about this server. */
+/** Tells the caller nothing about this server's own errors. */
 function describe(error: unknown): Response {
   // The caller has gone, and reads no response.
   if (error instanceof AbortError) return new Response(null, { status: 499 });

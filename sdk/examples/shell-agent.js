@@ -1,7 +1,7 @@
 /**
- * An agent that runs a command: it gets a task's payload on standard input as JSON, its standard output is
- * the output, and if it fails its standard error is the reason. It is killed when the task is cancelled or
- * times out.
+ * An agent that runs a command. The command gets the task's payload on standard input as JSON; its standard
+ * output becomes the output, and if it fails, its standard error the reason. The agent kills it when the task
+ * is cancelled or times out.
  *
  *     TASK_GATEWAY_URL=http://127.0.0.1:8080 TASK_GATEWAY_AUTH=… node shell-agent.js wc wc -c
  */
@@ -19,7 +19,7 @@ await runAgent({
   agentId: `example-shell-${tag}`,
   tags: [tag],
   async handler({ payload }, { signal }) {
-    // There is no shell in between: the payload is data, never a part of the command.
+    // No shell stands in between: the payload is data, never a part of the command.
     const child = spawn(command, args, { signal });
     const exited = new Promise((resolve, reject) => {
       child.once('close', resolve);

@@ -1,14 +1,14 @@
 /**
  * Follows a stream of events, of a session or of a task, across reconnections. It reconnects with
- * `Last-Event-ID`, so that no event is lost and duplicates are rare, and yields the events together with the
- * changes of the connection.
+ * `Last-Event-ID`, so that no event is lost and duplicates are rare. It yields the events, and the changes of
+ * the connection.
  *
  *   connecting ──response head──▶ open ──close, error, silence──▶ down ──delay──▶ connecting
  *        ├──no response, 5xx, 429──────────────────────────────────▲
  *        └──204: nothing follows──▶ the feed ends
  *
- * Failures that a retry can't solve (any other 4xx, a response that is not an event stream) end the feed with
- * a typed error. When the reader leaves its loop or the signal fires, the connection is closed.
+ * A failure that a retry can't solve (any other 4xx, a response that is not an event stream) ends the feed
+ * with a typed error. When the reader leaves its loop or the signal fires, the feed closes the connection.
  */
 import { parseJson } from '../bodies.ts';
 import { type Clock, linkSignals, readMonotonicMs } from '../clock.ts';
@@ -28,13 +28,13 @@ export type FeedNotice =
    * Some events were deleted before they could be read. To learn what was missed, get the tasks themselves.
    */
   | { readonly kind: 'gap' }
-  /** The connection was lost or could not be opened. The next attempt follows after `retryInMs`. */
+  /** The connection broke or could not be opened. The next attempt follows after `retryInMs`. */
   | { readonly kind: 'down'; readonly error: TaskGatewayError; readonly retryInMs: number };
 
 /**
- * Opens one connection: resolves when the response's head has arrived, to null if nothing follows; rejects
- * with an error of the SDK. The signal belongs to this connection; it fires when the feed stops reading, and
- * closes it.
+ * Opens one connection. Resolves when the head of the response has arrived, to null if nothing follows;
+ * rejects with an error of the SDK. The signal belongs to this connection: it fires when the feed stops
+ * reading, and closes the connection.
  */
 export type OpenStream = (
   lastEventId: string | undefined,
@@ -42,19 +42,18 @@ export type OpenStream = (
 ) => Promise<ReadableStream<Uint8Array> | null>;
 
 /**
- * The position of a reader in a stream's events. It moves as events are read; a later feed may continue from
- * it.
+ * A reader's position in a stream. It moves as the reader reads events; a later feed may continue from it.
  */
 export type Cursor = { lastEventId: string | undefined };
 
 export type FeedDeps<Event> = {
   readonly openStream: OpenStream;
-  /** Returns the event, or undefined for kinds that a later version of the gateway may send. */
+  /** Returns the event, or undefined for a kind that only a later gateway sends. */
   readonly readEvent: (data: unknown) => Event | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly cursor: Cursor;
-  /** If a read takes as many milliseconds, the connection counts as lost. The gateway pings every 15 s. */
+  /** When a read takes so many milliseconds, the connection counts as lost. The gateway pings every 15 s. */
   readonly idleMs: number;
   /** The largest event that is read. */
   readonly maxResponseBytes: number;
@@ -63,14 +62,14 @@ export type FeedDeps<Event> = {
 
 /** The default: four times the interval of the gateway's pings. */
 export const IDLE_MS = 60_000;
-/** The first delay, until the server sends another one (`retry:`). */
+/** The first delay, unless the server has sent another one (`retry:`). */
 const RETRY_FIRST_MS = 2_000;
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 30_000;
-/** A connection that lasted this long, or brought an event, was no failure. */
+/** A connection that lasted this long, or brought an event, does not count as a failure. */
 const LASTING_MS = 5_000;
 
-/** Follows the feed until the signal fires (it then ends without an error) or a final error is thrown. */
+/** Follows the feed until the signal fires, which ends it without an error, or it throws a final error. */
 export async function* followFeed<Event>(
   deps: FeedDeps<Event>,
 ): AsyncGenerator<FeedItem<Event>, void, undefined> {
@@ -113,7 +112,7 @@ export async function* followFeed<Event>(
       (error instanceof ApiError ? error.retryAfterMs : undefined) ?? baseMs,
     );
     failures += 1;
-    // One line when it breaks and one when it is back; what fails in between is for those who look closer.
+    // Warns once when the stream breaks; `info` also has each failure until it is back.
     log(isDown ? 'info' : 'warn', `the event stream is down: ${error.message}`, {
       retryInMs: Math.round(retryInMs),
     });
@@ -123,12 +122,13 @@ export async function* followFeed<Event>(
   }
 }
 
-/** The event whose data was no JSON last, by its id; null while there is none. */
+/** The id of the last event whose data was no JSON; null while there was none. */
 type Unreadable = { id: string | undefined | null };
 
 /**
- * Returns what the feed yields for a frame, if anything. Moves the cursor behind an event. Data that is no
- * JSON counts as a cut: throws, and the cursor stays before the event. If it comes so again, it is left out.
+ * Returns what the feed yields for a frame, if anything, and moves the cursor behind an event. Data that is
+ * no JSON counts as a cut: it throws, and the cursor stays before the event. If the same data comes again,
+ * the event is skipped.
  */
 function readItem<Event>(
   frame: Frame | { readonly kind: 'open' },
@@ -187,7 +187,7 @@ async function* readConnection(
     void waitForSilence(clock, idleMs, lastChunk, signal).then(() => linked.abort());
     yield { kind: 'open' };
     for (;;) {
-      // While the caller works on what it got, nothing is read: the gateway is not silent then.
+      // While the caller works on a chunk, nothing is read. That time is no silence of the gateway.
       Object.assign(lastChunk, { atMs: readMonotonicMs(clock), isAwaited: true });
       const chunk = await reader.read().catch((cause: unknown) => {
         throw createBreakError(cause, readMonotonicMs(clock) - lastChunk.atMs >= idleMs ? idleMs : undefined);
@@ -201,10 +201,10 @@ async function* readConnection(
   }
 }
 
-/** Since when a chunk is awaited, or was last. */
+/** When the last chunk arrived or the wait for the next one began, and whether one is awaited now. */
 type LastChunk = { atMs: number; isAwaited: boolean };
 
-/** Resolves when no chunk has arrived for `idleMs` although one was awaited, or the signal fired. */
+/** Resolves when no chunk has arrived for `idleMs` although one was awaited, or when the signal has fired. */
 async function waitForSilence(
   clock: Clock,
   idleMs: number,

@@ -1,7 +1,7 @@
 /**
- * Parses the bytes of an event stream (server-sent events, as the HTML standard defines them) into frames.
- * Pure: bytes in, frames out. It accepts every kind of line end, a byte-order mark, and characters or line
- * ends split between chunks. An event that no empty line completes is never returned.
+ * Parses the bytes of an event stream (server-sent events, as the HTML standard defines them) into frames. It
+ * accepts every kind of line end, a byte-order mark, and characters or line ends split between chunks. An
+ * event that no empty line completes is never returned.
  *
  * Why not the package eventsource-parser: it reads text, not bytes, and version 3.1.1 fails 4 of the 25 wire
  * cases in test/sdk/frames.test.ts. It holds back a CR that ends a chunk until the next chunk arrives ("lines
@@ -16,18 +16,18 @@ import { createForeignError } from '../errors.ts';
 export type Frame =
   | {
       readonly kind: 'event';
-      /** The id sent with this event; undefined if it had none. */
+      /** The id sent with this event; undefined without one. */
       readonly id: string | undefined;
-      /** Its type; undefined if it had none. */
+      /** The event's type; undefined without one. */
       readonly type: string | undefined;
       readonly data: string;
     }
-  /** An id without an event: a later connection resumes behind it. */
+  /** An id without an event. A later connection resumes behind it. */
   | { readonly kind: 'id'; readonly id: string }
   | { readonly kind: 'comment'; readonly text: string }
   | { readonly kind: 'retry'; readonly retryMs: number };
 
-/** Takes the next chunk of bytes and returns the frames it completes. */
+/** Takes the next chunk of bytes and returns the frames that it completes. */
 export type FrameReader = (chunk: Uint8Array) => readonly Frame[];
 
 /**
@@ -59,8 +59,8 @@ export function createFrameReader(frameCharsMax = RESPONSE_BYTES_MAX): FrameRead
 /**
  * Decodes UTF-8, removes one leading byte-order mark, and splits the text into complete lines. The platform's
  * decoder is set to keep the mark, because Node's removes two when the first one is split between chunks. CR,
- * LF and CRLF each end a line. A CR ends it at once, even at the end of a chunk: an LF that opens the next
- * chunk belongs to it.
+ * LF and CRLF each end a line. A CR ends it at once, even at the end of a chunk; an LF that opens the next
+ * chunk then belongs to that CR.
  */
 function createLineSplitter(): (chunk: Uint8Array) => { lines: readonly string[]; restChars: number } {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -109,7 +109,7 @@ function createLineReader(): { readLine(line: string): Frame | undefined; countC
       } else if (name === 'event') {
         type = value;
       } else if (name === 'id') {
-        // The standard ignores an id with NUL, which fits in no header.
+        // The standard ignores an id with NUL, which no header can carry.
         if (!value.includes('\0')) id = value;
       } else if (name === 'retry' && /^\d+$/.test(value)) {
         return { kind: 'retry', retryMs: Number(value) };

@@ -1,7 +1,7 @@
 /**
- * The output of a task, read by the numbers of its pieces: each once, in order, to the end. A stream brings
- * the stored pieces and then new ones, and how the task stands; where there is none, pages bring the pieces
- * that are stored.
+ * Reads a task's output by the numbers of its pieces: each once, in order, to the end. A stream brings the
+ * stored pieces, then new ones, and the task's status. Where the gateway has no such stream, pages bring the
+ * stored pieces.
  */
 import type { OutputEnd, OutputPiece, OutputStatus, RequestId } from '../contract.ts';
 import { ApiError, requireNumber } from '../errors.ts';
@@ -18,13 +18,13 @@ import type { StreamWatch } from './watch.ts';
 
 /** The options of a reader of an output. */
 export type ReadOutputOptions = Omit<SubscribeOptions, 'lastEventId'> & {
-  /** Start behind the piece of this number: 0, the default, is the beginning. */
+  /** Starts behind the piece of this number; 0, the default, is the beginning. */
   readonly after?: number | undefined;
-  /** Whether to wait for what is written later. Default: true. */
+  /** Whether to wait for pieces that are written later. Default: true. */
   readonly follow?: boolean | undefined;
   /**
-   * Whether the loop also gets `{ status, progress }`, while it follows: first, and whenever the task stands
-   * otherwise. Default: false, so that each item has a number.
+   * Whether the loop, while it follows, also gets `{ status, progress }`: first of all, and at each change.
+   * Default: false, so that each item has a number.
    */
   readonly withStatus?: boolean | undefined;
 };
@@ -52,7 +52,6 @@ const isPage = createGuard<OutputPage>({
   complete: isBoolean,
 });
 
-/** Reads an output: `TaskGatewayClient.readOutput`. */
 export async function* readOutput(
   deps: StreamDeps,
   request_id: RequestId,
@@ -69,7 +68,7 @@ export async function* readOutput(
   }
 }
 
-/** Follows an output as `followFeed` does, to its end. A piece that is sent again is left out. */
+/** Follows an output as `followFeed` does, to its end. Skips a piece that is sent again. */
 async function* followOutput(
   deps: StreamDeps,
   request_id: RequestId,
@@ -95,7 +94,7 @@ async function* followOutput(
   }
 }
 
-/** Reads what is stored behind a number, and the end if the task has ended. */
+/** Reads the stored pieces behind a number, and the end if the task has ended. */
 async function* readPages(
   { send, ask, readsBy }: StreamDeps,
   request_id: RequestId,
@@ -118,20 +117,20 @@ async function* readPages(
   }
 }
 
-/** The output of a task as a run reads it. */
+/** The output of a task, for its run. */
 export type RunOutput = {
   /**
-   * Reads what the stream has not brought, from pages; with retries if it is the last time. Never rejects:
-   * the task itself matters more.
+   * Reads from pages what the stream has not brought; with retries if it is the last time. Never rejects,
+   * because the task itself matters more.
    */
   readRest(isLast: boolean): Promise<void>;
 };
 
-/** The options of a run, and who gets what its task's stream brings. */
+/** The options of a run, and the functions that take what the task's stream brings. */
 export type RunOutputOptions = {
-  /** Gets what the stream says of itself, and asks for the task when it may have changed. */
+  /** Learns the state of the stream, and is asked to check the task when it may have changed. */
   readonly watch: Pick<StreamWatch, 'onItem' | 'requestCheck'>;
-  /** The number of the last piece that `onOutput` had before; 0 without one. */
+  /** The number of the last piece that `onOutput` got earlier; 0 without one. */
   readonly after: number;
   /** Whether to follow the task's stream. */
   readonly follows: boolean;
@@ -140,7 +139,7 @@ export type RunOutputOptions = {
   readonly onStatus: (status: OutputStatus) => void;
   /** Sends an answer of `onQuestion`. */
   readonly answerTask: LaterCalls['answerTask'];
-  /** Called with what ends the run: what `onQuestion` threw, or why its answer is refused. */
+  /** Called with the error that ends the run: what `onQuestion` threw, or why its answer was refused. */
   readonly onFailed: (error: unknown) => void;
   readonly call: CallOptions;
   /** Ends the reading. */
@@ -164,10 +163,10 @@ export function createRunOutput(
       readBehind: (n) => readPages(deps, request_id, n, reading),
       sendAnswer: (key, answer) => options.answerTask(request_id, { key, answer }, reading),
     });
-  // A question that waits for its answer may stand before what the caller has.
+  // A question that still waits for its answer may stand before the pieces that the caller has.
   let last = questions ? 0 : after;
   let hasEnded = false;
-  /** Whether the gateway has no outputs: it knows the specification alone. */
+  /** Whether the gateway has no outputs, because it follows only the specification. */
   let hasNone = false;
 
   function take(piece: OutputPiece): void {
@@ -189,7 +188,7 @@ export function createRunOutput(
       }
       watch.onItem({ kind: 'event', event: { request_id } });
     } catch {
-      // The run polls, and says why if that fails too.
+      // The run polls; if that fails too, it says why.
     }
     watch.onItem({ kind: 'ended' });
   }

@@ -1,6 +1,6 @@
 /**
- * The questions of a run's task, answered by its caller: each is asked once, however often it is read, after
- * a reconnection or of an agent that began anew. One with an answer is not asked.
+ * Asks the caller of a run the questions of its task: each once, even if the stream repeats it after a
+ * reconnection or the agent begins anew. A question that has an answer is not asked.
  */
 import { type Clock, linkSignals } from '../clock.ts';
 import type { OutputPiece, Question } from '../contract.ts';
@@ -8,8 +8,8 @@ import { ApiError, ConnectionError } from '../errors.ts';
 import { checkTransient, choosePauseMs } from '../waiting.ts';
 
 /**
- * Returns the answer to a question, or undefined to leave it to others. `signal` fires when none is needed
- * any more: another client has answered, or the run has ended.
+ * Returns the answer to a question, or undefined to leave it to others. `signal` fires when no answer is
+ * needed any more, because another client has answered or the run has ended.
  */
 export type OnQuestion = (question: Question, options: { readonly signal: AbortSignal }) => unknown;
 
@@ -19,7 +19,7 @@ export type RunQuestionsDeps = {
   /** Reads the stored pieces behind a number. */
   readonly readBehind: (n: number) => AsyncIterable<OutputPiece>;
   readonly sendAnswer: (key: string, answer: unknown) => Promise<unknown>;
-  /** Called with what the callback threw, or why its answer is refused. */
+  /** Called with what the callback threw, or why its answer was refused. */
   readonly onFailed: (error: unknown) => void;
   /** Fires when the run ends. */
   readonly signal: AbortSignal;
@@ -27,21 +27,21 @@ export type RunQuestionsDeps = {
 
 type Asked = {
   readonly content: string;
-  /** Whether the agent waits: a piece behind the question may withdraw or answer it. */
+  /** Whether the agent still waits. A later piece may withdraw the question or answer it. */
   isOpen: boolean;
   readonly stop: AbortController['abort'];
   readonly signal: AbortSignal;
-  /** The callback's answer, once it was called. */
+  /** The callback's answer, once it has been called. */
   answer?: Promise<unknown>;
 };
 
 const BACKOFF = { firstMs: 500, maxMs: 10_000 };
 
-/** Creates what takes the pieces of a run's output. */
+/** Creates a function that takes the pieces of a run's output and asks their questions. */
 export function createRunQuestions(deps: RunQuestionsDeps): { take(piece: OutputPiece): void } {
   const { clock, onQuestion, signal } = deps;
   const asked = new Map<string, Asked>();
-  /** The checks of those before: questions are asked in their order. */
+  /** The checks of earlier questions, so that the caller is asked in order. */
   let checks: Promise<unknown> = Promise.resolve();
 
   function forget(key: string): void {
@@ -56,7 +56,7 @@ export function createRunQuestions(deps: RunQuestionsDeps): { take(piece: Output
     return { content, isOpen: true, stop, signal: own };
   }
 
-  /** Repeats a call until it succeeds, or fails in a way that another attempt does not mend. */
+  /** Repeats a call until it succeeds, or fails in a way that another attempt does not solve. */
   async function insist<Value>(call: () => Promise<Value>): Promise<Value> {
     for (let failures = 0; ; failures += 1) {
       try {
@@ -68,7 +68,7 @@ export function createRunQuestions(deps: RunQuestionsDeps): { take(piece: Output
     }
   }
 
-  /** Whether a stored piece behind a question says that it waits for no answer. */
+  /** Whether a stored piece behind a question answers it or withdraws it. */
   async function isAnswered(n: number, key: string): Promise<boolean> {
     for await (const { answer, reset, end } of deps.readBehind(n)) {
       if (answer?.key === key || reset || end) return true;
@@ -97,7 +97,7 @@ export function createRunQuestions(deps: RunQuestionsDeps): { take(piece: Output
     take({ n, question, answer, reset, end }) {
       if (answer) forget(answer.key);
       for (const [key, one] of asked) {
-        // An agent that begins anew may ask the same: then the caller is not asked again.
+        // An agent that begins anew may ask the same question, and the caller is not asked again.
         if (reset) one.isOpen = false;
         if (end) forget(key);
       }
@@ -113,7 +113,7 @@ export function createRunQuestions(deps: RunQuestionsDeps): { take(piece: Output
   };
 }
 
-/** For `JSON.stringify`: the order of keys makes no difference to what is asked. */
+/** A replacer for `JSON.stringify`: two questions are the same whatever the order of their keys. */
 function sortKeys(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,6 +1,6 @@
 /**
- * Opens the gateway's streams, and reads the events of one session. Each connection is opened with one
- * attempt; the feed that reads it makes the next one.
+ * Opens the gateway's streams, and reads the events of one session. It opens a connection with one attempt;
+ * the feed that reads it makes the next one.
  */
 import type { Ask } from '../admin-calls.ts';
 import type { SessionId, TaskDone } from '../contract.ts';
@@ -13,24 +13,24 @@ import { type CallOptions, createResponseError, openOnce, requireResult } from '
 import { type FeedDeps, type FeedItem, followFeed, IDLE_MS, type OpenStream } from './follow.ts';
 import type { Reading, SubscribeOptions } from './subscription.ts';
 
-/** How a client opens streams and reads pages, with the same settings as its calls. */
+/** The settings with which a client opens streams and reads pages; its calls have the same. */
 export type StreamDeps = CallsDeps & { readonly ask: Ask; readonly send: ReturnType<typeof createSend> };
 
-/** The request of one feed. */
+/** What the feed of one session or task is asked for. */
 export type Following = Pick<FeedDeps<unknown>, 'cursor' | 'signal'> &
   Pick<CallOptions, 'timeoutMs' | 'headers'> & { readonly idleMs?: number | undefined };
 
-/** The request of a feed, by which secret it is made, and what its events are. */
+/** What a feed requests, which secret it sends, and how its events are read. */
 type StreamTarget<Event> = Pick<FeedDeps<Event>, 'readEvent'> & {
   readonly path: Parameters<Ask>[1];
   readonly params: NonNullable<Parameters<Ask>[2]['params']>;
   readonly readsBy: CallsDeps['readsBy'];
 };
 
-/** The number of events among which duplicates are recognised. */
+/** Among this many of the last events duplicates are recognised. */
 const SEEN_MAX = 10_000;
 
-/** Reads a session as `followSession` does, without events that were read before. */
+/** Reads a session as `followSession` does, and skips events that were read before. */
 export async function* readSession(
   deps: StreamDeps,
   session: SessionId,
@@ -43,7 +43,7 @@ export async function* readSession(
   }
 }
 
-/** Follows a session as `followFeed` does, and throws also what the calls throw and `not_an_event_stream`. */
+/** Follows a session as `followFeed` does. Throws what the calls throw, and `not_an_event_stream`. */
 export function followSession(
   deps: StreamDeps,
   session: SessionId,
@@ -62,7 +62,7 @@ export function followSession(
   );
 }
 
-/** Follows any stream of the gateway, as `followSession` does one. */
+/** Follows any stream of the gateway, not only a session's. */
 export function followStream<Event>(
   deps: StreamDeps,
   { readEvent, ...target }: StreamTarget<Event>,
@@ -90,10 +90,10 @@ function createOpenStream(
           headers: { ...headers },
           parseAs: 'stream',
           fetch(request) {
-            // Set last, they replace headers of the caller's in any spelling.
+            // Set last, so that they replace headers of the caller's in any spelling.
             request.headers.set('accept', 'text/event-stream');
             request.headers.set(readsBy, isAdmin ? secret : `Bearer ${secret}`);
-            // An id that fits in no header is not from a gateway. Without one the stream starts from the
+            // An id that no header can carry is not from a gateway. Without an id the stream starts from the
             // first stored event.
             if (lastEventId && /^[\x20-\x7e]+$/.test(lastEventId)) {
               request.headers.set('last-event-id', lastEventId);
@@ -112,12 +112,12 @@ function createOpenStream(
     });
 }
 
-/** Whether a content type is that of event streams: in any case, with or without parameters. */
+/** Whether a content type is that of event streams, in any case and with or without parameters. */
 function isEventStream(type: string | null): boolean {
   return /^\s*text\/event-stream\s*(;|$)/i.test(type ?? '');
 }
 
-/** Creates a check for whether an id is new, which remembers the last `SEEN_MAX` ids. */
+/** Creates a check for whether an id is new. It remembers the last `SEEN_MAX` ids. */
 function createDuplicateFilter(): (id: string) => boolean {
   const seen = new Set<string>();
   return (id) => {

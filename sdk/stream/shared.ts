@@ -1,20 +1,20 @@
 /**
- * The event streams shared by the runs of a client: one connection for each session, however many runs listen
- * to it. The first listener opens it and the last one closes it; a later one resumes behind the last event
- * read.
+ * The event streams that the runs of a client share: one connection for each session, however many runs
+ * listen to it. The first listener opens it and the last one closes it. A later listener resumes behind the
+ * last event read.
  */
 import type { TaskDone } from '../contract.ts';
 import type { Cursor, FeedItem, FeedNotice } from './follow.ts';
 
-/** Called with all items of a feed, and with `ended` when the feed threw its final error. */
+/** Called with all items of a feed, and with `ended` when the feed throws its final error. */
 export type FeedListener = (
   item: FeedItem<Pick<TaskDone, 'request_id'>> | { readonly kind: 'ended' },
 ) => void;
 
 export type SharedFeeds = {
   /**
-   * Listens to a session. Calls the listener at once with the last `open` or `down`, if there was one: the
-   * next may be far off. Returns how to stop.
+   * Listens to a session; returns a function that stops listening. If there was an `open` or `down`, it calls
+   * the listener with the last one at once, because the next may be far off.
    */
   listen(session: string, listener: FeedListener): () => void;
 };
@@ -29,14 +29,14 @@ type SharedFeed = {
 /** The number of sessions whose cursors are kept. */
 const CURSORS_MAX = 100;
 
-/** Creates the shared feeds; `follow` follows one session. */
+/** Creates the shared feeds; `follow` opens the feed of one session. */
 export function createSharedFeeds(
   follow: (session: string, cursor: Cursor, signal: AbortSignal) => AsyncIterable<FeedItem<TaskDone>>,
 ): SharedFeeds {
   const feeds = new Map<string, SharedFeed>();
   const cursors = new Map<string, Cursor>();
 
-  /** Returns the session's cursor and marks it as the one used last. */
+  /** Returns the session's cursor, and marks it as the one used last. */
   function getCursor(session: string): Cursor {
     const cursor = cursors.get(session) ?? { lastEventId: undefined };
     cursors.delete(session);

@@ -8,7 +8,7 @@ import type { Cursor, FeedNotice } from './follow.ts';
 export type SubscribeOptions = {
   /** Aborts the subscription: the loop throws an `AbortError`. */
   readonly signal?: AbortSignal | undefined;
-  /** Start behind this event. Without it, all stored events come first. */
+  /** Starts behind this event. Without it, all stored events come first. */
   readonly lastEventId?: EventId | undefined;
   /**
    * Called when the connection opens or breaks, and when events were deleted before they could be read. If it
@@ -17,27 +17,24 @@ export type SubscribeOptions = {
   readonly onNotice?: ((notice: FeedNotice) => void) | undefined;
   /** Milliseconds without a byte after which the connection counts as lost. Default: 60,000. */
   readonly idleMs?: number | undefined;
-  /** The timeout of one attempt to connect, in milliseconds. Default: the client's. */
+  /** How long one attempt to connect may take, in milliseconds. Default: the client's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
   /** Headers sent with the request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 };
 
 /**
- * The items of a stream, for one `for await` loop. It connects when the loop starts and reconnects by
- * itself. It ends, and closes its connection, when the loop is left, `close()` is called or the signal fires.
+ * The items of a stream, for one `for await` loop. It connects when the loop starts and reconnects by itself.
+ * When the loop is left, `close()` is called or the signal fires, it ends and closes its connection.
  */
 type Subscription<Item> = AsyncIterable<Item> & {
-  /** Ends the loop without an error, also while it waits. Idempotent. */
+  /** Ends the loop without an error, even while it waits. May be called again. */
   close(): void;
 };
 
-/**
- * The events of a session. An event that is sent again after a reconnection is skipped if it is among the
- * last 10,000.
- */
+/** The events of a session. If a reconnection repeats one of the last 10,000 events, it is skipped. */
 export type EventSubscription = Subscription<TaskDone> & {
-  /** The id of the last event read, from which a later subscription may continue. */
+  /** The id of the last event read. A later subscription may continue from it. */
   readonly lastEventId: EventId | undefined;
 };
 
@@ -45,8 +42,8 @@ export type EventSubscription = Subscription<TaskDone> & {
 export type Reading = { readonly cursor: Cursor; readonly signal: AbortSignal };
 
 /**
- * Creates a subscription to what `read` loads and reads. Its loop throws the typed error of a final response
- * (401, 422 …), `AbortError`, or `chunk_not_loaded`.
+ * Creates a subscription to what `read` loads and reads. Its loop throws an `AbortError`, `chunk_not_loaded`,
+ * or the typed error of a final response (401, 422 …).
  */
 export function createSubscription<Item>(
   { signal, lastEventId }: Pick<SubscribeOptions, 'signal' | 'lastEventId'>,

@@ -1,12 +1,12 @@
-/** Watches a session's stream for one task, and decides when a run gets the task. */
+/** Watches a session's stream for one task, and decides when its run gets the task. */
 import { type Clock, linkSignals, readMonotonicMs } from '../clock.ts';
 import type { RequestId } from '../contract.ts';
 import { HELD_EVERY_MS } from '../waiting.ts';
 import type { FeedListener } from './shared.ts';
 
 /**
- * So many checks that the stream asks for are made at once. A stream that asks for more of one task is not a
- * gateway's, and gets one each second.
+ * The stream may ask for this many checks of a task at once. Further ones wait for a second each: a stream
+ * that asks for so many is not a gateway's.
  */
 const QUICK_CHECKS = 5;
 
@@ -17,18 +17,18 @@ export type StreamWatch = {
    * Resolves when the stream is open or known to be down, when `maxMs` has passed or when the signal fires.
    */
   waitForOpen(maxMs: number): Promise<void>;
-  /** Names the task whose events matter. One that came before counts too. */
+  /** Names the task whose events matter. An event that came before counts too. */
   watchTask(request_id: RequestId): void;
   isOpen(): boolean;
   /** Whether an event has said that the task reached a terminal state. */
   hasEnded(): boolean;
   /** Makes the next `waitForCheck` resolve at once. */
   requestCheck(): void;
-  /** Resolves when the task should be fetched, when `maxMs` has passed or when the signal fires. */
+  /** Resolves when the run should get the task, when `maxMs` has passed or when the signal fires. */
   waitForCheck(maxMs: number): Promise<void>;
 };
 
-/** Creates a watch; without a stream it begins as one whose stream is down. */
+/** Creates a watch. Without a stream it behaves as if the stream were down. */
 export function createStreamWatch(
   clock: Clock,
   signal: AbortSignal | undefined,
@@ -43,7 +43,7 @@ export function createStreamWatch(
   let quickChecks = QUICK_CHECKS;
   let wake: () => void = () => undefined;
 
-  /** Waits until the condition, checked at each item of the feed, holds or `maxMs` has passed. */
+  /** Waits until `maxMs` has passed or the condition holds, which it checks at each item of the feed. */
   async function waitUntil(isMet: () => boolean, maxMs: number): Promise<void> {
     const linked = linkSignals(signal);
     wake = () => {

@@ -1,4 +1,4 @@
-/** Runs a handler without a gateway or an agent, for tests of the handler. */
+/** Runs a handler for a test, without a gateway or an agent. */
 
 import { describeFailure, type Handler, readResult } from '../agent/handler.ts';
 import { createAsk } from '../agent/questions.ts';
@@ -6,34 +6,32 @@ import { copyData } from '../agent/unsent.ts';
 import type { FreeForm, JsonObject, JsonResult, Question, RunningTask, TaskResult } from '../contract.ts';
 import { InvalidOptionError } from '../errors.ts';
 
-/** The task a handler is given, and its signal. All fields have defaults. */
+/** The task that a handler gets, and its signal. All fields have defaults. */
 export type HandlerInput<Payload extends JsonObject = FreeForm> = Partial<
   Pick<RunningTask<Payload>, 'request_id' | 'task_type' | 'task_tags' | 'payload' | 'timeout'>
 > & {
   /** The handler's signal. Default: one that never fires. */
   readonly signal?: AbortSignal | undefined;
-  /** The answers to the handler's questions, in the order in which it asks. */
+  /** The answers to the handler's questions, in the order in which it asks them. */
   readonly answers?: readonly unknown[] | undefined;
 };
 
-/** The outcome of a handler, as the gateway would receive it. */
+/** What the handler did, as the gateway would receive it. */
 export type HandlerOutcome<Result extends JsonResult = TaskResult> = {
-  /**
-   * All progress values in order, including those that an agent would skip because they follow too quickly.
-   */
+  /** All progress values in order, even those that an agent would skip because they follow too quickly. */
   readonly progress: readonly number[];
   /** The first reply, if there was one. */
   readonly reply: string | undefined;
   /** The texts and data that the handler wrote, in order. */
   readonly output: readonly unknown[];
-  /** The handler's questions, in order. A key asked again has its answer already, as with a gateway. */
+  /** The handler's questions, in order. If it asks a key again, it gets the same answer again. */
   readonly questions: readonly Question[];
 } & (
   | { readonly status: 'success'; readonly result: Result; readonly error_info: null }
   | { readonly status: 'failed'; readonly result: null; readonly error_info: string; readonly error: unknown }
 );
 
-/** Runs the handler on one task. Never rejects: what the handler throws is an outcome. */
+/** Runs the handler on one task. Never rejects: what the handler throws is a part of the outcome. */
 export async function runHandler<
   Payload extends JsonObject = FreeForm,
   Result extends JsonResult = TaskResult,

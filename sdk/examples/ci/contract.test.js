@@ -1,6 +1,6 @@
 /**
- * Contract tests for `workflow.yml`: the same calls against a mock of the document and against a gateway.
- * The mock remembers nothing; what needs that is left out against it.
+ * Contract tests for `workflow.yml`: the same calls against a mock of the document and against a gateway. The
+ * mock remembers nothing, so against it the tests leave out what depends on stored tasks.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
