@@ -1,8 +1,8 @@
 /**
- * The types of the gateway's HTTP contract under the names the SDK uses. Fields keep the names they have on
- * the wire. The fields of a task in each state are more precise here than in the generated schemas, and so is
- * the kind of thing an id names (`id-kinds.ts`). For example, only a task with the status `success` has a
- * `result` that is not null.
+ * The types of the gateway's HTTP contract, under the names that the SDK uses; fields keep their names of the
+ * wire. The fields of a task in each state are more precise here than in the generated schemas: for example,
+ * only a task with the status `success` has a `result` that is not null. So is the kind of thing that an id
+ * names (`id-kinds.ts`).
  */
 import type { components } from '@task-gateway/contract';
 import type { AgentId, RequestId, WithIds } from './id-kinds.ts';
@@ -13,7 +13,7 @@ type Schemas = WithIds<components['schemas']>;
 type Responses = components['responses'];
 
 /**
- * An object that JSON can write, typed as you like, also by an interface. An array, a Map, a promise or a
+ * An object that JSON can write, typed as you like, even by an interface. An array, a Map, a promise or a
  * function is not one.
  */
 export type JsonObject = object & {
@@ -23,22 +23,23 @@ export type JsonObject = object & {
 };
 /** An object whose content is unknown. */
 export type FreeForm = Schemas['FreeForm'];
-/** A result, typed as you like; `reply` and `output` are texts if it has them. */
+/** A result, typed as you like. If it has `reply` or `output`, these are texts. */
 export type JsonResult = JsonObject & {
   readonly reply?: string | undefined;
   readonly output?: string | undefined;
 };
 
-/** A text that a later gateway may have more of. */
+/** A union of texts to which a later gateway may add others. */
 type Known<Text extends string> = Text | (string & {});
 
 /** The fields of a task in any state. */
 type TaskInfo<Payload> = Omit<Schemas['TaskInfo'], 'payload' | 'result'> & {
-  /** As submitted. Its type is the caller's word: it is not checked. */
+  /** The payload as submitted. Nothing checks its type: it is the caller's claim. */
   readonly payload: Payload;
   /**
-   * How the task ended, if it has: `failed` if its agent reported it, `timeout` if its time was over. It is
-   * not enumerable: the task as JSON has the fields of the wire alone. `getTask` and `runTask` set it.
+   * How the task ended, if it has: for example `failed` if its agent reported that, `timeout` if its time was
+   * over. `getTask` and `runTask` set it. It is not enumerable, so that the task's JSON has only the fields
+   * of the wire.
    */
   readonly outcome?: TaskOutcome;
 };
@@ -89,15 +90,15 @@ export type TaskSubmission<Payload = FreeForm> = Omit<
   readonly payload: Payload;
 };
 /**
- * The event of a task that reached a terminal state; the only kind of event. `status` determines the other
- * fields.
+ * The event of a task that reached a terminal state; there is no other kind of event. `status` determines the
+ * other fields.
  */
 export type TaskDone = Schemas['TaskDone'] & (Success<TaskResult> | Failure);
-/** How a task ended. A later gateway may have more. */
+/** How a task ended. A later gateway may have more outcomes. */
 export type TaskOutcome = Known<'success' | 'failed' | 'cancelled' | 'timeout' | 'no_agent' | 'agent_lost'>;
-/** One thing that happened to a task. The last one of a task that ended is its outcome. */
+/** One thing that happened to a task. The last one of an ended task is its outcome. */
 export type HistoryEntry = Schemas['HistoryEntry'];
-/** Why an agent gets a task or does not. A later gateway may have more. */
+/** Why an agent gets a task or does not. A later gateway may have more reasons. */
 export type MatchReason = Known<
   'eligible' | 'no_shared_tag' | 'full' | 'draining' | 'offline' | 'refused_this_task' | 'has_this_task'
 >;
@@ -112,19 +113,19 @@ export type TaskExplanation = Omit<Schemas['TaskExplanation'], 'match'> & {
   readonly outcome: TaskOutcome | null;
   readonly match: TaskMatch | null;
 };
-/** The match of tags, without a task. */
+/** Which agents qualify for tags, without a task. */
 export type MatchPreview = Omit<Schemas['MatchPreview'], 'match'> & { readonly match: TaskMatch };
-/** The tags to preview the match of. The client adds the secret. */
+/** The tags for a preview of a match. The client adds the secret. */
 export type MatchQuery = {
-  /** The tags to match, as a task would have them. */
+  /** The tags, as a task would have them. */
   readonly task_tags: readonly string[];
 };
 /** The response to a cancellation. */
 export type CancelReceipt = Schemas['CancelReceipt'];
 
-/** The tasks of an agent, as it names them when it registers, sends a heartbeat or claims. */
+/** The tasks that an agent names when it registers, sends a heartbeat or claims. */
 type CurrentTasks = {
-  /** The tasks the agent has accepted and not yet reported; acknowledges those assigned to it. */
+  /** The tasks that the agent has accepted and not yet reported. Naming one acknowledges its assignment. */
   readonly request_ids?: readonly RequestId[];
 };
 /** The body of a registration. The client adds the secret. */
@@ -139,18 +140,16 @@ export type RegistrationReceipt = Schemas['RegistrationReceipt'];
 export type AgentHeartbeat = Omit<Schemas['AgentHeartbeat'], 'auth' | 'request_ids'> & CurrentTasks;
 /** The response to a heartbeat: the agent's state, and which of its tasks it should stop working on. */
 export type HeartbeatReceipt = Schemas['HeartbeatReceipt'];
-/**
- * The body of a claim, by which an agent without an inbound port asks for a task. The client adds the secret.
- */
+/** The body of a claim: an agent without a port asks for a task. The client adds the secret. */
 export type TaskClaim = Omit<Schemas['TaskClaim'], 'auth' | 'request_ids'> & CurrentTasks;
 /** The body of an agent's report on a task: progress, success or failure. The client adds the secret. */
 export type TaskReport = Omit<Schemas['TaskReport'], 'auth' | 'result'> & {
-  /** On `success` the result; null or absent is stored as `{}`. On `failed` it is dropped. */
+  /** The result, on `success`; null or absent is stored as `{}`. On `failed` it is dropped. */
   readonly result?: JsonResult | null;
 };
 /** The response to a report. `accepted` says whether the report changed the task. */
 export type ReportReceipt = Schemas['ReportReceipt'];
-/** A field of an answer: what a person gives there. */
+/** A field of an answer, and what a person may give there. */
 export type AnswerField = Readonly<Omit<Schemas['AnswerField'], 'enum'>> & {
   readonly enum?: readonly string[];
 };
@@ -167,7 +166,7 @@ export type AnswerSchema = {
 export type Question = Readonly<Omit<Schemas['Question'], 'schema'>> & { readonly schema?: AnswerSchema };
 /** The answer to the question of this key. */
 export type QuestionAnswer = Schemas['QuestionAnswer'];
-/** The response to an answer: it is stored. */
+/** The response to an answer, once it is stored. */
 export type AnswerReceipt = Schemas['AnswerReceipt'];
 /** The body by which an agent asks for an answer. The client adds the secret. */
 export type AnswerClaim = Omit<Schemas['AnswerClaim'], 'auth'>;
@@ -181,11 +180,14 @@ export type OutputWrite = Omit<Schemas['OutputWrite'], 'auth' | 'pieces'> & {
   /** The pieces, in their order: at most 100. */
   readonly pieces: readonly WrittenPiece[];
 };
-/** The response to a write. If `accepted` is false, nothing more is taken of this writer. */
+/** The response to a write. If `accepted` is false, the gateway takes nothing more from this writer. */
 export type OutputReceipt = Schemas['OutputReceipt'];
-/** Pieces that no reader gets. A later gateway may have more. */
+/** Why no reader gets some pieces. A later gateway may have more reasons. */
 export type MissingOutput = Known<'truncated' | 'removed'>;
-/** A piece in a task's output. `n` counts its pieces from 1; of the other fields it has those of its kind. */
+/**
+ * A piece of a task's output. `n` counts the task's pieces from 1; the other fields are those of the piece's
+ * kind.
+ */
 type Piece<Own> = { readonly n: number } & Own & {
     readonly [Field in Exclude<
       'text' | 'data' | 'question' | 'answer' | 'reset' | 'end',
@@ -196,20 +198,20 @@ type Piece<Own> = { readonly n: number } & Own & {
 export type TextPiece = Piece<{ readonly text: string }>;
 /** Data that the agent wrote. */
 export type DataPiece = Piece<{ readonly data: unknown }>;
-/** A question of the agent: it waits for an answer. */
+/** A question of the agent, which waits for an answer. */
 export type QuestionPiece = Piece<{ readonly question: Question }>;
-/** An answer: the question of its key is open no longer. */
+/** An answer: the question with its key is no longer open. */
 export type AnswerPiece = Piece<{ readonly answer: QuestionAnswer }>;
-/** The work began anew, at this agent: what came before is void. */
+/** The work began anew, at this agent. Drop the pieces before this one. */
 export type ResetPiece = Piece<{ readonly reset: true; readonly agent_id: AgentId }>;
-/** The end, one number above the last piece: how the task ended, and whether pieces are missing. */
+/** The end, one number above the last piece. It says how the task ended, and whether pieces are missing. */
 export type OutputEnd = Piece<{
   readonly end: true;
   readonly status: 'success' | 'failed';
   readonly outcome: TaskOutcome;
   readonly missing: MissingOutput | null;
 }>;
-/** How an open task stands. It is no piece: it has no number. */
+/** How an open task stands. It is no piece and has no number. */
 export type OutputStatus = Omit<Piece<{ readonly status: TaskStatus; readonly progress: number }>, 'n'> & {
   readonly n?: undefined;
 };
@@ -242,19 +244,19 @@ export type TaskCounts = Schemas['TaskCounts'];
 /** Which tasks to cancel. */
 export type CancelFilter = Schemas['CancelFilter'];
 /**
- * A cancellation of many tasks: exactly one of `filter` and `request_ids`. Tasks submitted at
- * `created_before` (epoch seconds) or later are left alone.
+ * A cancellation of many tasks, by either `filter` or `request_ids`. Tasks submitted at `created_before`
+ * (epoch seconds) or later are left alone.
  */
 export type TaskCancellation = Omit<Schemas['TaskCancellation'], 'dry_run' | 'request_ids'> & {
   readonly request_ids?: readonly RequestId[] | null;
-  /** Counts what would be cancelled, and cancels nothing. */
+  /** Only counts what would be cancelled. */
   readonly dry_run?: boolean;
 };
-/** The result of one call of a cancellation. `next_cursor` is null when it has looked at all. */
+/** The result of one call of a cancellation. `next_cursor` is null once all tasks have been looked at. */
 export type CancellationReceipt = Schemas['CancellationReceipt'];
 /** An agent in the administrator's list. */
 export type ListedAgent = Schemas['Agent'];
-/** All agents, or a page of them. `counts` are those of all agents. */
+/** All agents, or a page of them. `counts` covers all agents. */
 export type AgentPage = Schemas['AgentPage'];
 /** An agent with its tasks and the last pushes to it. */
 export type AgentDetail = Schemas['AgentDetail'];

@@ -1,6 +1,6 @@
 /**
- * Says which agents a waiting task could go to, for the spinner of `run` and `task wait`. Only with the admin
- * secret, which the agents' listing needs; without it the spinner names the tags alone.
+ * Tells the spinner of `run` and `task wait` which agents a waiting task could go to. That needs the agents'
+ * listing, and so the admin secret; without it the spinner only names the tags.
  */
 import { readMonotonicMs, systemClock } from '../clock.ts';
 import type { ListedAgent, Task } from '../contract.ts';
@@ -12,7 +12,7 @@ const LIST_TIMEOUT_MS = 5_000;
 
 /**
  * Creates a function to call with the task at each poll. While the task is pending, the spinner shows its
- * agents, at most 5 s old. A listing that fails shows nothing: the wait itself goes on.
+ * agents, at most 5 s old. If a listing fails, the spinner shows no agents and the wait goes on.
  */
 export function createAgentsWatch(
   { client, adminAuth }: Pick<Connection, 'client' | 'adminAuth'>,
@@ -30,7 +30,7 @@ export function createAgentsWatch(
   };
 }
 
-/** Describes the agents with one of the tags: how many there are, and why none of them takes the task. */
+/** Describes the agents that have one of the tags: how many they are, and why none takes the task. */
 export function describeAgents(agents: readonly ListedAgent[], task_tags: readonly string[]): string {
   const tagged = agents.filter(({ agent_tags }) => agent_tags.some((tag) => task_tags.includes(tag)));
   if (tagged.length === 0) return 'no agent has it';

@@ -11,8 +11,8 @@ export function canAsk({ stdin, terminal }: Pick<CommandContext, 'stdin' | 'term
 }
 
 /**
- * Asks until each field is right. Resolves to undefined when the signal fires, and if the person ends the
- * input (Ctrl-D): the question stays open.
+ * Asks until each field is right. Resolves to undefined when the signal fires, and when the person ends the
+ * input (Ctrl-D); the question then stays open.
  */
 export async function askPerson(
   { terminal, stdin }: Pick<CommandContext, 'stdin' | 'terminal'>,
@@ -34,7 +34,7 @@ export async function askPerson(
   return Object.fromEntries(answer);
 }
 
-/** Asks for one field; its value is undefined if it was left out. */
+/** Asks for one field. Its value is undefined if the person left it out. */
 async function askField(
   { terminal, stdin }: { readonly terminal: Terminal; readonly stdin: Stdin },
   name: string,
@@ -66,10 +66,10 @@ function* describeField(field: AnswerField & { readonly isRequired: boolean }): 
   else if (!field.isRequired) yield 'may stay empty';
 }
 
-/** Reads a line; undefined at the end of the input, and when the signal fires. */
+/** Reads a line; undefined at the end of the input, or when the signal fires. */
 async function readLine(stdin: Stdin, signal: AbortSignal): Promise<string | undefined> {
   if (signal.aborted) return undefined;
-  // The input of a terminal is a stream; its driver edits the line, so that Ctrl-C still ends the command.
+  // The input of a terminal is a stream. Its driver edits the line, so that Ctrl-C still ends the command.
   const lines = createInterface({ input: stdin as Stdin & NodeJS.ReadableStream, terminal: false });
   const close = (): void => lines.close();
   signal.addEventListener('abort', close);

@@ -9,10 +9,10 @@ const FILE_BYTES_MAX = 65_536;
 const NAMED = /^\s*((?:TASK_)?GATEWAY_AUTH|(?:TASK_GATEWAY_)?ADMIN_AUTH)\s*=\s*(.*?)\s*$/;
 
 /**
- * Reads a file of secrets, which may be the gateway's own. It holds either the gateway secret on one line, or
- * lines `GATEWAY_AUTH=…` and `ADMIN_AUTH=…`, also with the prefix of the client's variables. Beside these,
- * lines of other variables are ignored, as are empty ones and those that start with `#`. Throws usage errors,
- * in which `source` names the file. Of two secrets on a line the first is used, which is the newest.
+ * Reads a file of secrets, which may be the gateway's own. The file holds the gateway secret on one line, or
+ * lines `GATEWAY_AUTH=…` and `ADMIN_AUTH=…`, also with the prefix of the client's variables. Beside such
+ * lines, other variables, empty lines and those that start with `#` are ignored. Of two secrets on a line the
+ * first one counts, which is the newer. Throws usage errors, in which `source` names the file.
  */
 export function readAuthFile(path: string, source: string): AuthFile {
   const text = decodeText(readBytes(path, source), source);

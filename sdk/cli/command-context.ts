@@ -5,7 +5,7 @@ import type { Interrupts } from './interrupts.ts';
 import type { OutputFormat } from './terminal/output.ts';
 import type { Environment, Terminal } from './terminal/terminal.ts';
 
-/** Standard input, as bytes; `isTTY` if a person types it. */
+/** Standard input, as bytes. `isTTY` says that a person types it. */
 export type Stdin = AsyncIterable<Uint8Array> & { readonly isTTY?: boolean };
 
 export type CommandContext = {
@@ -16,14 +16,14 @@ export type CommandContext = {
 };
 
 /**
- * Connects to the gateway that the options, the environment and the configuration file name. `needsAdmin`:
- * the command is of no use without the admin secret. Throws usage errors.
+ * Connects to the gateway that the options, the environment and the configuration file name. With
+ * `needsAdmin` the command is useless without the admin secret. Throws usage errors.
  */
 export function connectCommand(context: CommandContext, command: Command, needsAdmin = false): Connection {
   return connect(command.optsWithGlobals<GlobalOptions>(), context.env, context.terminal, needsAdmin);
 }
 
-/** Returns the output format of a command; the default is `table`. */
+/** Returns the output format of a command, by default `table`. */
 export function getOutputFormat(command: Command): OutputFormat {
   return command.optsWithGlobals<GlobalOptions>().output ?? 'table';
 }

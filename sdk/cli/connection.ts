@@ -1,7 +1,7 @@
 /**
- * Finds out which gateway to call and with which secrets. Options have priority over the file of
- * `--auth-file`, that over a context that is named, that over the environment, and that over the current
- * context. An address of another source never gets the secrets of a context.
+ * Finds out which gateway to call and with which secrets. Options come before the file of `--auth-file`, that
+ * before a context named for this command, that before the environment, and that before the current context.
+ * An address from another source never gets a context's secrets.
  */
 import { createClient, type TaskGatewayClient } from '../client.ts';
 import { AuthenticationError } from '../errors.ts';
@@ -25,15 +25,15 @@ export type GlobalOptions = {
   readonly debug?: true;
 };
 
-/** The address of a gateway and the secrets for it. */
+/** The address of a gateway, and the secrets for it. */
 export type Target = {
   readonly url: string;
   readonly auth: string;
-  /** The admin secret; undefined if none was given. */
+  /** The admin secret; undefined without one. */
   readonly adminAuth: string | undefined;
-  /** No gateway secret was given, so `auth` is the public default. */
+  /** Whether no gateway secret was given, so that `auth` is the public default. */
   readonly isDefaultAuth: boolean;
-  /** Whether the headers of `TASK_GATEWAY_HEADERS` are for this gateway. */
+  /** Whether the headers of `TASK_GATEWAY_HEADERS` are meant for this gateway. */
   readonly hasHeaders: boolean;
 };
 
@@ -44,27 +44,27 @@ export type Connection = Target & {
 };
 
 /**
- * The SDK's own log is off because it writes to standard output; `fetch` logs requests if `--debug` is set.
+ * The SDK's own log is off, because it writes to standard output. With `--debug`, `fetch` logs the requests.
  */
 type SdkOptions = {
   readonly baseUrl: string;
   readonly auth: string;
   readonly fetch: (request: Request, init?: RequestInit) => Promise<Response>;
   readonly logLevel: 'off';
-  /** Those of the environment, if they are for this gateway. */
+  /** The headers of the environment, if they are meant for this gateway. */
   readonly headers: Readonly<Record<string, string>>;
 };
 
 export const DEFAULT_URL = 'http://127.0.0.1:8080';
 /** The secret of a gateway started without one. Such a gateway listens only on the loopback interface. */
 export const DEFAULT_AUTH = 'task-gateway-default-secret';
-/** Few retries, because a person waits for the command: they add at most about 1.5 s. */
+/** How often a call is repeated: seldom, because a person waits. It adds at most about 1.5 s. */
 const RETRIES_MAX = 2;
 const ADMIN_OPTIONS = 'TASK_GATEWAY_ADMIN_AUTH, --auth-file or --admin-auth';
 
 /**
- * Returns the gateway to call and its secrets. A command that prints the admin secret runs only if that is
- * needed. Throws usage errors; their texts contain no secret.
+ * Returns the gateway to call and its secrets. If a command prints the admin secret, it runs only if that
+ * secret is needed. Throws usage errors; their texts contain no secret.
  */
 export function readTarget(options: GlobalOptions, env: Environment, needsAdmin = true): Target {
   if (options.auth !== undefined && options.authFile !== undefined) {
@@ -72,7 +72,7 @@ export function readTarget(options: GlobalOptions, env: Environment, needsAdmin 
   }
   const file = options.authFile === undefined ? {} : readAuthFile(options.authFile, '--auth-file');
   const selected = selectContext(options, env);
-  // A context that is named replaces the variables: they may belong to another gateway.
+  // A named context replaces the variables, because they may belong to another gateway.
   const variables = selected?.isNamed ? {} : env;
   const readSecret = (kind: SecretKind): string | undefined =>
     selected && readContextSecret(selected.name, selected.context, kind, env);
@@ -93,11 +93,11 @@ export function readTarget(options: GlobalOptions, env: Environment, needsAdmin 
 type SelectedContext = {
   readonly name: string;
   readonly context: GatewayContext;
-  /** It was named for this command, and is not just the current one. */
+  /** Whether it was named for this command, and is not just the current one. */
   readonly isNamed: boolean;
 };
 
-/** Returns the context that counts, if one does. */
+/** Returns the context that counts, if any. */
 function selectContext(options: GlobalOptions, env: Environment): SelectedContext | undefined {
   const { context: option, url } = options;
   if (option !== undefined && url !== undefined) throw createUsageError('Give --context or --url, not both.');
@@ -111,7 +111,7 @@ function selectContext(options: GlobalOptions, env: Environment): SelectedContex
 }
 
 /**
- * Creates the client of a command, and lets the terminal redact the secrets. Sends nothing. Throws usage
+ * Creates the client of a command, and makes the terminal redact the secrets. Sends nothing. Throws usage
  * errors for an address or a secret that can't work.
  */
 export function connect(
@@ -142,15 +142,14 @@ export function connect(
   return { ...target, sdkOptions, client };
 }
 
-/**
- * The values of extra headers are secrets too: they may be credentials for a proxy in front of the gateway.
- */
+/** Returns the values of extra headers. They are secrets too, because they may be credentials for a proxy. */
 function listHeaderValues(lines: string): readonly string[] {
   return lines.split('\n').map((line) => line.slice(line.indexOf(':') + 1).trim());
 }
 
 /**
- * Runs a call that needs the admin secret. Throws a `CommandError` that names it if it is missing or wrong.
+ * Makes a call that needs the admin secret. If the secret is missing or wrong, throws a `CommandError` that
+ * says so.
  */
 export async function callAsAdmin<Result>(
   { adminAuth }: Pick<Target, 'adminAuth'>,

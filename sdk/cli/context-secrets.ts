@@ -5,13 +5,13 @@ import type { GatewayContext } from './contexts.ts';
 import { createUsageError } from './exit-codes.ts';
 import type { Environment } from './terminal/terminal.ts';
 
-/** Which secret: the gateway's or the administrator's. */
+/** The gateway's secret, or the administrator's. */
 export type SecretKind = 'auth' | 'admin_auth';
 
-/** A command may ask a person for a passphrase. */
+/** The command may ask a person for a passphrase. */
 const COMMAND_TIMEOUT_MS = 120_000;
 
-/** The variables that hold secrets of these contexts. */
+/** Returns the variables that hold secrets of these contexts. */
 export function listSecretNames(contexts: readonly GatewayContext[]): readonly string[] {
   return contexts.flatMap(({ auth_env, admin_auth_env }) =>
     [auth_env, admin_auth_env].filter((name) => name !== undefined),
@@ -54,7 +54,7 @@ function readVariable(name: string, variable: string, env: Environment): string 
   throw createUsageError(`Context "${name}" takes a secret from ${variable}, which is not set.`);
 }
 
-/** The command may use the terminal; the first line of its output is the secret. */
+/** Returns the first line that the command prints. The command may use the terminal. */
 function runSecretCommand(name: string, command: string, env: Environment): string {
   const { status, stdout, error } = spawnSync('/bin/sh', ['-c', command], {
     env: { ...env },

@@ -1,6 +1,6 @@
 /**
  * The configuration file: named contexts, each with the address of a gateway and where its secrets come from.
- * The file is its owner's alone. The secrets of a context go to the address of that context and to no other.
+ * Only its owner can read it. The secrets of a context go to the address of that context and to no other.
  */
 import {
   closeSync,
@@ -19,8 +19,8 @@ import { CommandError, createUsageError, messageOf } from './exit-codes.ts';
 import type { Environment } from './terminal/terminal.ts';
 
 /**
- * A gateway. Of the sources of a secret at most one is set: the secret itself, the name of a variable, or a
- * command that prints it. `auth_file` can hold both secrets, as with --auth-file.
+ * A gateway. Each secret has at most one source: the secret itself, the name of a variable, or a command that
+ * prints it. `auth_file` can hold both secrets, as with --auth-file.
  */
 export type GatewayContext = {
   readonly url: string;
@@ -35,7 +35,7 @@ export type GatewayContext = {
 
 /** The content of the file. */
 export type ContextFile = {
-  /** The context that counts where nothing else names a gateway. */
+  /** The context that counts if nothing else names a gateway. */
   readonly current: string | null;
   readonly contexts: Readonly<Record<string, GatewayContext>>;
 };
@@ -46,13 +46,13 @@ const FIELDS: ReadonlySet<string> = new Set([
   ...['admin_auth', 'admin_auth_env', 'admin_auth_command'],
 ]);
 const FILE_BYTES_MAX = 1_048_576;
-/** A command that changes the file takes milliseconds; this long another one waits for it. */
+/** How long a command waits for another that changes the file, which takes milliseconds. */
 const LOCK_MS_MAX = 5_000;
 const LOCK_EVERY_MS = 10;
-/** Names are typed and completed, and stand in tables. */
+/** People type names, shells complete them, and tables show them. */
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N}._-]{0,63}$/u;
 
-/** Returns where the file is: TASK_GATEWAY_CONFIG, or below the user's folder for configuration. */
+/** Returns the file's path: TASK_GATEWAY_CONFIG, or one below the user's folder for configuration. */
 export function findContextPath(env: Environment): string | undefined {
   if (env.TASK_GATEWAY_CONFIG) return env.TASK_GATEWAY_CONFIG;
   const base = env.XDG_CONFIG_HOME || env.APPDATA || (env.HOME ? join(env.HOME, '.config') : undefined);
@@ -110,8 +110,8 @@ function parseFile(text: string, path: string): ContextFile {
 }
 
 /**
- * Replaces the file as a whole by what `change` returns for it. It, and a folder created for it, are their
- * owner's alone. Commands that do so at once wait for each other: the draft beside the file is their lock.
+ * Replaces the whole file by what `change` returns for it. Only its owner can read it, or a folder created
+ * for it. Commands that do so at the same time wait for each other: the draft beside the file is their lock.
  */
 export function changeContexts(env: Environment, change: (before: ContextFile) => ContextFile): void {
   const given = findContextPath(env);
@@ -138,7 +138,7 @@ export function changeContexts(env: Environment, change: (before: ContextFile) =
   }
 }
 
-/** Creates the draft, which only one process can. */
+/** Creates the draft, which only one process can do. */
 function openDraft(path: string): number {
   for (let waitedMs = 0; ; waitedMs += LOCK_EVERY_MS) {
     try {
@@ -155,7 +155,7 @@ function openDraft(path: string): number {
   }
 }
 
-/** A link stays a link: the file it names is replaced. */
+/** Follows a link, so that the file that it names is replaced and the link stays. */
 function resolveLink(path: string): string {
   try {
     return realpathSync(path);

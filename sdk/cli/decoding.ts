@@ -6,8 +6,8 @@ import { createUsageError, messageOf } from './exit-codes.ts';
 const UTF8_ADVICE = 'Save it as UTF-8 (in PowerShell: Out-File -Encoding utf8).';
 
 /**
- * Decodes UTF-8, with or without a byte-order mark. Throws a usage error for any other encoding; `source`
- * names the origin of the bytes in it.
+ * Decodes UTF-8, with or without a byte-order mark. For any other encoding throws a usage error, in which
+ * `source` says where the bytes come from.
  */
 export function decodeText(bytes: Uint8Array, source: string): string {
   if (isUtf16(bytes)) throw createUsageError(`${source} is UTF-16, not UTF-8. ${UTF8_ADVICE}`);
@@ -19,7 +19,7 @@ export function decodeText(bytes: Uint8Array, source: string): string {
 }
 
 /**
- * Reads a file that is small: no more than this many bytes, whatever it is and however much comes of it.
+ * Reads a small file. It reads no more than this many bytes, whatever the file is and however much it yields.
  * Throws a usage error for a larger one, and the errors of the file system; `source` names the file.
  */
 export function readSmallFile(path: string, bytesMax: number, source: string): Uint8Array {
@@ -38,8 +38,8 @@ export function readSmallFile(path: string, bytesMax: number, source: string): U
 }
 
 /**
- * Detects UTF-16 by its byte-order mark, or by the zero byte beside the ASCII character that JSON starts
- * with.
+ * Detects UTF-16 by its byte-order mark, or by the zero byte beside the ASCII character with which JSON
+ * starts.
  */
 function isUtf16(bytes: Uint8Array): boolean {
   const [first, second] = bytes;
@@ -48,8 +48,8 @@ function isUtf16(bytes: Uint8Array): boolean {
 }
 
 /**
- * Parses JSON without changing it: refuses a number that JavaScript would round or overflow. Throws an error
- * with a message of one line.
+ * Parses JSON unchanged: refuses a number that JavaScript would round or overflow. Throws an error with a
+ * message of one line.
  */
 export function parseJson(text: string): unknown {
   const value = parseValue(text);

@@ -1,4 +1,4 @@
-/** The exit codes of the command, and which one an error leads to, with a message that says what to do. */
+/** The exit codes of the command. Says which one an error leads to, with a message that says what to do. */
 import {
   AbortError,
   ApiError,
@@ -12,10 +12,9 @@ import {
 import { NoAgentAvailableError, TaskFailedError } from '../task-errors.ts';
 
 /**
- * All exit codes, one for each failure that a script may want to handle. The table in CLI.md lists the same.
+ * All exit codes, one for each failure that a script may want to handle. The table in CLI.md has the same.
  */
 export const EXIT_CODES = {
-  /** Success. */
   ok: 0,
   /** A failure without a code of its own, such as a lost connection or an error of the gateway. */
   other: 1,
@@ -25,7 +24,6 @@ export const EXIT_CODES = {
   waitTimeout: 3,
   /** A secret is missing or wrong. */
   auth: 4,
-  /** The task failed. */
   taskFailed: 5,
   /** The task failed because no agent was available. */
   noAgent: 6,
@@ -33,11 +31,11 @@ export const EXIT_CODES = {
   notFound: 7,
   /** Ctrl-C. */
   interrupted: 130,
-  /** Nothing reads the output of a command whose exit code says how a task ended. */
+  /** Nothing reads the output, of a command whose exit code says how a task ended. */
   readerGone: 141,
 } as const;
 
-/** Ends the command with an exit code; the message is written to standard error. */
+/** Ends the command with an exit code; its message is written to standard error. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: number;
@@ -65,10 +63,10 @@ export function messageOf(error: unknown): string {
 export type Failure = { readonly exitCode: number; readonly text: string; readonly hint?: string };
 
 const AUTH_ADVICE = 'Give the right one with TASK_GATEWAY_AUTH, --auth-file or --auth.';
-/** Names of a variable that many programs obey, and that Node ignores without another one. */
+/** The variables of a proxy that many programs obey. Node ignores them unless another one is set. */
 const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'];
 
-/** The advice when no gateway was reached. */
+/** Returns the advice if no gateway was reached. */
 export function adviseAddress(): string {
   const advice = 'Start the gateway, or give its address with --url or TASK_GATEWAY_URL.';
   const proxy = PROXIES.find((name) => process.env[name]);
@@ -99,7 +97,8 @@ export function describeError(error: unknown): Failure {
 }
 
 /**
- * Creates the error for a failed task; the hint of the gateway comes under it, in place of general advice.
+ * Creates the error for a failed task. If the gateway has a hint, it stands below the message, in place of
+ * general advice.
  */
 export function createTaskFailure(error: TaskFailedError, hint: string): CommandError {
   if (hint === '') {
@@ -121,7 +120,7 @@ function describeTaskFailure(error: TaskFailedError): Failure {
   return { exitCode: EXIT_CODES.taskFailed, text: error.message };
 }
 
-/** The platform's errors for a server that speaks something else, by the start of their code. */
+/** The platform's errors for a server that speaks another protocol, by the start of their code. */
 const FOREIGN_PROTOCOLS: readonly (readonly [code: RegExp, text: string])[] = [
   [/^HPE_/, 'What listens at this address does not speak HTTP, so it is not a Task Gateway.'],
   [/^(ERR_SSL|EPROTO)/, 'What listens at this address does not speak TLS: http:// may be right.'],
@@ -135,7 +134,7 @@ function describeConnectionError(error: ConnectionError): string {
   return foreign ? `${foreign[1]} ${CHECK_URL}` : `${translateMessage(error)} ${adviseAddress()}`;
 }
 
-/** The platform's code of a failure, such as ECONNREFUSED; empty if it has none. */
+/** Returns the platform's code of a failure, such as ECONNREFUSED; empty without one. */
 function findCode(cause: unknown): string {
   for (let error = cause; error instanceof Error; error = error.cause) {
     if ('code' in error && typeof error.code === 'string') return error.code;
@@ -145,7 +144,7 @@ function findCode(cause: unknown): string {
   return '';
 }
 
-/** A gateway says what is wrong in every error response. A proxy in front of it may fail in its own way. */
+/** A gateway says in every error what is wrong. A proxy in front of it may fail in its own way. */
 function isForeign({ status, problem }: ApiError): boolean {
   return problem === undefined && ![408, 429, 502, 503, 504].includes(status);
 }
@@ -174,7 +173,7 @@ function describeApiError(error: ApiError): Failure {
   return { exitCode: EXIT_CODES.other, text };
 }
 
-/** The message as a sentence, with the SDK's option names replaced by those of the command line. */
+/** Returns the message as a sentence, in which the SDK's options have the names of the command line. */
 function translateMessage(error: TaskGatewayError): string {
   const text = error.message
     .replaceAll(/\bbaseUrl\b/g, '--url')

@@ -7,21 +7,22 @@
  *     running ──1st──▶ stopping ──2nd──▶ exit at once
  *                          └── 2nd, after allowSecond() ──▶ stopping faster ──3rd──▶ exit at once
  *
- * Until a command has asked for a signal, the system ends the process at the first one: while files of
- * secrets and contexts are read, and programs that print secrets run, no code of this process could act.
+ * Until a command has asked for a signal, the system ends the process at the first one. Before that the
+ * process reads files of secrets and contexts and runs programs that print secrets, and its code could not
+ * act.
  */
 import { EXIT_CODES } from './exit-codes.ts';
 
 export type Interrupts = {
-  /** Aborts at the first signal. */
+  /** Fires at the first signal. */
   readonly first: AbortSignal;
-  /** Aborts at the second signal, if `allowSecond` was called before it. */
+  /** Fires at the second signal, if `allowSecond` was called before it. */
   readonly second: AbortSignal;
-  /** Lets the command handle the second signal too; the third then ends the process. Idempotent. */
+  /** Lets the command handle the second signal too; the third then ends the process. May be called again. */
   allowSecond(): void;
-  /** Lets the command stop as at a signal when nothing reads its output any more. Idempotent. */
+  /** Makes a reader of the output that goes away stop the command like a signal. May be called again. */
   needReader(): void;
-  /** Nothing reads the output any more. Returns whether the command needs a reader, and so stops. */
+  /** Notes that nothing reads the output any more. Returns whether the command therefore stops. */
   loseReader(): boolean;
   /** The exit code for the latest signal: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP, else 141. */
   exitCode(): number;
@@ -29,7 +30,7 @@ export type Interrupts = {
 
 type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGPIPE';
 
-/** The part of `process` in use here. */
+/** The part of `process` that this file uses. */
 export type SignalSource = { on(signal: SignalName, listener: () => void): unknown };
 
 const SIGNAL_EXIT_CODES: Readonly<Record<SignalName, number>> = {
@@ -41,17 +42,17 @@ const SIGNAL_EXIT_CODES: Readonly<Record<SignalName, number>> = {
 
 export type InterruptOptions = {
   readonly hasTerminal?: boolean;
-  /** The process id of the parent, where its end must end this process too. */
+  /** Returns the parent's process id, if the end of the parent must end this process too. */
   readonly readParent?: () => number;
 };
 
-/** How often the parent is looked at. */
+/** How often the parent is checked. */
 const PARENT_CHECK_MS = 500;
 
 /**
- * Listens for the signals from the first use on. `exitNow` is called with the exit code when the process must
- * end at once. SIGHUP counts if there is a terminal that may have been closed. Without one it is ignored, as
- * `nohup` asks: Node does not keep that setting of `nohup` itself.
+ * Listens for the signals from the first use on. When the process must end at once, calls `exitNow` with the
+ * exit code. SIGHUP counts if there is a terminal that may have been closed. Without one it is ignored, as
+ * `nohup` asks, because Node does not keep the setting of `nohup`.
  */
 export function createInterrupts(
   source: SignalSource,
@@ -111,7 +112,7 @@ export function createInterrupts(
       needsReader = true;
     },
     loseReader() {
-      // Each further write fails too.
+      // Each further write fails too, and must not count again.
       if (needsReader && received === 0) handleSignal('SIGPIPE');
       return needsReader;
     },

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The entry of the command `task-gateway`. It only checks the version of Node, and must itself run on old
- * versions: those would otherwise fail with a syntax error somewhere in the rest.
+ * The entry of the command `task-gateway`. It only checks the version of Node. It must itself run on old
+ * versions, which would otherwise fail with a syntax error somewhere in the rest.
  */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 

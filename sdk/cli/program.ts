@@ -43,7 +43,7 @@ Examples:
   $ ${NAME} agent exec --tag hello -- jq -r '"Hello, " + .name'
   $ ${NAME} run greet name=Ada --tag hello`;
 
-/** Builds the command line. Parses nothing yet. */
+/** Builds the command line, and parses nothing yet. */
 export function createProgram(context: CommandContext): Command {
   const { terminal } = context;
   const program: Command = new Command(NAME)
@@ -82,8 +82,8 @@ export function createProgram(context: CommandContext): Command {
 }
 
 /**
- * Puts a message of the parser on one line, without option values: a mistyped option may have a secret as
- * value. `suggestion` is a sentence that replaces the parser's own.
+ * Puts a message of the parser on one line, without the values of options: a mistyped option may have a
+ * secret as its value. `suggestion` is a sentence that replaces the parser's own.
  */
 export function explainUsage(text: string, suggestion = ''): string {
   const line = (suggestion ? text.replace(/\(Did you mean [^)]*\)/, '') : text)
@@ -94,7 +94,7 @@ export function explainUsage(text: string, suggestion = ''): string {
   return `${safe}${/[.)]$/.test(safe) ? '' : '.'}${suggestion && ` ${suggestion}`} See --help.`;
 }
 
-/** Names the commands of groups that are called as an unknown command is: `get` is `task get`. */
+/** Names the commands of groups that have the name of an unknown command: `get` is `task get`. */
 function suggestGroups(program: Command, text: string): string {
   const [, name] = /unknown command '([^']*)'/.exec(text) ?? [];
   const found = program.commands.flatMap((group) =>
@@ -103,7 +103,7 @@ function suggestGroups(program: Command, text: string): string {
   return found.length === 0 ? '' : `Did you mean ${found.join(' or ')}?`;
 }
 
-/** Parses the arguments and runs the command. Returns the exit code; errors have been logged by then. */
+/** Parses the arguments and runs the command. Returns the exit code; it has logged all errors by then. */
 export async function runProgram(context: CommandContext, words: readonly string[]): Promise<number> {
   const { terminal } = context;
   const program = createProgram(context);
@@ -124,7 +124,7 @@ export async function runProgram(context: CommandContext, words: readonly string
 /** Runs the command of this process, then exits. */
 export async function main(): Promise<void> {
   const { stdout, stderr, stdin, env } = process;
-  // The reader of standard output may close it early, as `head` does: mostly that is not a failure.
+  // The reader of standard output may close it early, as `head` does. Mostly that is not a failure.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') process.exit(EXIT_CODES.other);
     if (!interrupts.loseReader()) process.exit(EXIT_CODES.ok);
@@ -142,7 +142,7 @@ export async function main(): Promise<void> {
     ...(isBelowNpm && { readParent: () => process.ppid }),
   });
   const exitCode = await runProgram({ terminal, env, stdin, interrupts }, process.argv.slice(2));
-  // Writes complete in order, so this one completes after all earlier ones.
+  // Writes complete in order, so this empty one completes after all earlier ones.
   await terminal.print('').catch(() => undefined);
   process.exit(exitCode);
 }

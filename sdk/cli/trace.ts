@@ -4,12 +4,10 @@ import type { Fetch } from '../transport.ts';
 import { messageOf } from './exit-codes.ts';
 import { describeBody, describeHeaders } from './terminal/redaction.ts';
 
-/** No more of a body is read for the log; the caller of `fetch` has limits of its own. */
+/** How much of a body is read for the log; the caller of `fetch` has its own limits. */
 const READ_BYTES_MAX = 1_048_576;
 
-/**
- * Wraps a `fetch` so that it logs what it sends and receives. Of the responses, only JSON bodies are read.
- */
+/** Wraps a `fetch` so that it logs what it sends and receives. Of the responses it reads only JSON bodies. */
 export function createTracingFetch(fetch: Fetch, log: (line: string) => void): Fetch {
   return async (request, init) => {
     const startMs = readMonotonicMs(systemClock);

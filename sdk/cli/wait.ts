@@ -7,23 +7,23 @@ import { isSettled } from '../settled.ts';
 import { CommandError, EXIT_CODES } from './exit-codes.ts';
 import { startTimer } from './timers.ts';
 
-/** How long the gateway holds a poll open; shorter if the progress is shown. */
+/** How long the gateway holds a poll; less if the progress is shown. */
 const POLL_SECONDS = 20;
 const PROGRESS_POLL_SECONDS = 1;
-/** The least time between the starts of two polls, for a gateway that does not hold them open. */
+/** The least time between the starts of two polls, for a gateway that does not hold them. */
 const POLL_INTERVAL_MS = 1_000;
 /** More retries than usual, so that a wait survives a restart of the gateway. */
 const RETRIES_MAX = 6;
 /**
- * How long after the end of the wait the last poll may still take: the gateway holds it until then, and a
- * wait of 0 s has no other.
+ * How long the last poll may take after the end of the wait: until then the gateway holds it, and a wait of 0
+ * s makes no other.
  */
 const LAST_POLL_MAX_MS = 2_000;
 
 export type WaitOptions = {
   /** The longest wait in seconds; absent: no limit. */
   readonly waitSeconds?: number | undefined;
-  /** Called with the task at every poll. If it is absent, polls are less frequent. */
+  /** Called with the task at every poll. Without it, polls are less frequent. */
   readonly onPoll?: ((task: Task) => void) | undefined;
   readonly signal: AbortSignal;
 };

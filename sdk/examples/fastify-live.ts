@@ -1,7 +1,7 @@
 /**
  * A fastify server. A page starts a task, sees its words and its progress as they come, answers its agent's
  * questions and may cancel it. A page that is loaded again goes on with the same task, because the server
- * only follows it: only its agent, its timeout or the button ends the task.
+ * only follows it; only its agent, its timeout or the button ends the task.
  *
  *     npm install fastify
  *     TASK_GATEWAY_URL=http://127.0.0.1:8080 TASK_GATEWAY_AUTH=… PORT=3000 node fastify-live.ts

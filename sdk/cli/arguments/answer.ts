@@ -1,10 +1,10 @@
-/** Reads the answer to a question: from arguments, each typed by the question's schema, and from lines. */
+/** Reads the answer to a question from arguments, each typed by the question's schema, or from lines. */
 import type { AnswerField, AnswerSchema, Question } from '../../contract.ts';
 import { findChangedNumber } from '../../numbers.ts';
 import { parseJson } from '../decoding.ts';
 import { createUsageError, messageOf } from '../exit-codes.ts';
 
-/** The value that a text stands for, or what is wrong with it. */
+/** The value that a text stands for, or a text that says what is wrong with it. */
 export type ReadField = { readonly value: unknown } | { readonly fault: string };
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
@@ -42,14 +42,14 @@ function readNumber({ type, minimum, maximum }: AnswerField, text: string): Read
   return { value };
 }
 
-/** Reads `--json`. Throws a usage error. */
+/** Reads the JSON of `--json`. Throws a usage error. */
 export function readJsonAnswer(text: string): unknown {
   return readJson(text, '--json');
 }
 
 /**
- * Builds an answer of `key=value`, typed by the schema, and of `key:=json`. Throws usage errors; what the
- * gateway checks besides, it says itself.
+ * Builds an answer of `key=value`, typed by the schema, and of `key:=json`. Throws usage errors; the gateway
+ * checks the rest and says itself what is wrong.
  */
 export function readAnswer(
   parts: readonly string[],
@@ -79,7 +79,7 @@ function readJson(text: string, source: string): unknown {
   }
 }
 
-/** The command that answers a question, with the fields that it must have. */
+/** Returns the command that answers a question, with the fields that the answer must have. */
 export function describeCommand(request_id: string, { key, schema }: Question): string {
   const fields = schema
     ? Object.keys(schema.properties).filter((name) => schema.required?.includes(name))

@@ -1,5 +1,5 @@
 /**
- * Parsers for the values of options. All throw the parser's error, with a text that says what to give
+ * Parsers for the values of options. All throw the parser's own error, with a text that says what to give
  * instead.
  */
 import { InvalidArgumentError } from 'commander';
@@ -38,7 +38,7 @@ function parseNumber(text: string, isAllowed: (value: number) => boolean, advice
   throw new InvalidArgumentError(advice);
 }
 
-/** Adds a value to those given before, for an option that may be repeated. */
+/** Adds a value to the earlier ones, for an option that may be repeated. */
 export function collectValue(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
 }

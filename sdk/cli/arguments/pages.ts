@@ -1,11 +1,11 @@
-/** The pause between pages of a list: none behind a page that holds something. */
+/** The pause before the next page of a list. After a page that holds something there is none. */
 import { systemClock } from '../../clock.ts';
 import { type Backoff, choosePauseMs } from '../../waiting.ts';
 
 /** A gateway that looks for few among many sends some empty pages. Other servers may send only those. */
 const EMPTY: Backoff = { firstMs: 10, maxMs: 250 };
 
-/** Creates the pause of one list. It is given how much each page held, and ends when the signal fires. */
+/** Creates the pause of one list. It takes how much the last page held, and ends when the signal fires. */
 export function createPagePause(signal: AbortSignal): (held: number) => Promise<void> {
   let empty = 0;
   return async (held) => {

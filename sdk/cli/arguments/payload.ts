@@ -82,7 +82,7 @@ function describeKind(value: unknown): string {
   return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
 }
 
-/** Creates the sources of a real command. If a person must type the payload, `log` receives a prompt. */
+/** Creates the sources of a real command. If a person must type the payload, `log` gets a prompt. */
 export function createSources(stdin: Stdin, log: (line: string) => void): PayloadSources {
   return {
     readFile: (path) => readFile(path),

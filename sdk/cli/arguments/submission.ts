@@ -11,16 +11,16 @@ import { createSources, readPayload } from './payload.ts';
 export type SubmissionOptions = {
   readonly tag?: readonly string[];
   readonly session?: string;
-  /** Seconds. */
+  /** In seconds. */
   readonly timeout?: number;
-  /** Seconds. */
+  /** In seconds. */
   readonly queueTimeout?: number;
   readonly idempotencyKey?: string;
 };
 
 /**
- * Adds the arguments and options to a command, and returns the command. `queueDefault` says how long a task
- * waits for an agent without --queue-timeout.
+ * Adds the arguments and options to a command, and returns it. `queueDefault` says in the help how long a
+ * task waits for an agent without --queue-timeout.
  */
 export function addSubmissionOptions(command: Command, queueDefault: string): Command {
   return command
@@ -42,7 +42,8 @@ export function addSubmissionOptions(command: Command, queueDefault: string): Co
 }
 
 /**
- * Builds the task to submit; reads files and standard input. Throws usage errors, and `AbortError` on Ctrl-C.
+ * Builds the task to submit, from arguments, files and standard input. Throws usage errors, and `AbortError`
+ * on Ctrl-C.
  */
 export async function readSubmission(
   { terminal, stdin, interrupts }: CommandContext,
@@ -55,7 +56,7 @@ export async function readSubmission(
   const sources = createSources(stdin, (line) => terminal.log(line));
   const payload = await readPayload(parts, {
     ...sources,
-    // Ctrl-C must work while the command waits for standard input.
+    // Ctrl-C must still work while the command waits for standard input.
     readStdin() {
       const aborted = rejectOnAbort(interrupts.first, () => new AbortError(interrupts.first.reason));
       return Promise.race([sources.readStdin(), aborted]);

@@ -1,15 +1,14 @@
 /**
- * Lists what can complete a command line, from the definitions of the commands. The completion scripts call
- * it.
+ * Lists what can complete a command line, by the definitions of the commands. The completion scripts call it.
  */
 import type { Command, Option } from 'commander';
 
-/** A word that can be inserted, and a short explanation of it, which may be empty. */
+/** A word that can be inserted, with a short explanation, which may be empty. */
 export type Suggestion = { readonly word: string; readonly meaning: string };
 
 /**
- * Returns what can replace the last word, which may be empty or incomplete. Returns nothing where any value
- * is possible; the shell then offers files.
+ * Returns the words that can replace the last one, which may be empty or incomplete. Returns none where any
+ * value is possible; the shell then offers files.
  */
 export function listSuggestions(program: Command, words: readonly string[]): readonly Suggestion[] {
   const current = words.at(-1) ?? '';
@@ -21,7 +20,7 @@ export function listSuggestions(program: Command, words: readonly string[]): rea
 
 type ParsedWords = {
   readonly command: Command;
-  /** The last word is an option that still needs its value. */
+  /** The last word, if it is an option that still needs its value. */
   readonly openOption: Option | undefined;
   /** How many arguments of the command were given. */
   readonly argumentCount: number;

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { TaskQuery } from '../../admin-calls.ts';
 import type { CancelFilter } from '../../contract.ts';
 
-/** Tasks must match all that is given. Times are epoch seconds. */
+/** A task must match all filters that are given. Times are epoch seconds. */
 export type TaskFilters = {
   readonly status?: NonNullable<TaskQuery['status']>;
   readonly outcome?: NonNullable<TaskQuery['outcome']>;
@@ -30,7 +30,6 @@ export const FILTER_HELP = `
 A time is in seconds since 1970, as in 2026-11-22T18:30:00Z, or an age: 30s, 15m, 2h, 7d. Several statuses or outcomes are
 separated by commas. Tasks match if they match all filters.`;
 
-/** Adds an option for each filter. */
 export function addFilterOptions(command: Command): Command {
   return command
     .addOption(
@@ -60,7 +59,7 @@ export function addFilterOptions(command: Command): Command {
     .option('--error <text>', 'only tasks that failed with this error, numbers and ids aside', cutError);
 }
 
-/** The filters as the gateway has them. */
+/** Returns the filters as the gateway takes them. */
 export function toTaskQuery(given: TaskFilters): TaskQuery {
   const { after, before, endedAfter, waitingForAnswer, ...filters } = given;
   return {
@@ -86,7 +85,7 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   agent: String,
 };
 
-/** Parses `key=value` and adds it to those before, for an option that may be repeated. */
+/** Parses `key=value` and adds it to the earlier filters, for an option that may be repeated. */
 export function collectFilter(text: string, before: TaskFilters = {}): TaskFilters {
   const [, key = '', value = ''] = /^(\w+)=(.+)$/s.exec(text) ?? [];
   const parse = Object.hasOwn(PARSERS, key) ? PARSERS[key] : undefined;
@@ -95,13 +94,13 @@ export function collectFilter(text: string, before: TaskFilters = {}): TaskFilte
       `Give KEY=VALUE with one of these keys: ${Object.keys(PARSERS).join(', ')}.`,
     );
   }
-  // As an option of this name is read.
+  // The option of the same filter reads its value.
   const name = key.replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase());
   if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`Give ${key} once.`);
   return { ...before, [name]: parse(value) };
 }
 
-/** The filters of a cancellation, whose latest time is apart from them. */
+/** Returns the filters of a cancellation, where the latest time is a field of its own. */
 export function toCancelFilter(filters: TaskFilters): CancelFilter {
   const { created_before: _before, ...filter } = toTaskQuery(filters);
   return filter as CancelFilter;
@@ -123,7 +122,7 @@ function parseWords<Word extends string>(text: string, words: readonly Word[]): 
   });
 }
 
-/** The gateway compares the beginnings of errors. */
+/** The gateway compares only the beginnings of errors. */
 function cutError(text: string): string {
   if (text !== '') return [...text].slice(0, ERROR_CHARS_MAX).join('');
   throw new InvalidArgumentError('Give the error, or what it begins with up to 200 characters.');
@@ -141,7 +140,7 @@ function parseIdEnd(text: string): string {
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
-/** Parses a moment or an age into epoch seconds. */
+/** Parses a time or an age into epoch seconds. */
 function parseTime(text: string): number {
   const [, count, unit = ''] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? [];
   if (count !== undefined) return Date.now() / 1_000 - Number(count) * (UNIT_SECONDS[unit] ?? 1);
@@ -151,7 +150,7 @@ function parseTime(text: string): number {
   throw new InvalidArgumentError('Give a time like 2026-11-22T18:30:00Z, or an age like 15m, 2h or 7d.');
 }
 
-/** In milliseconds; NaN for a day that its month does not have: the platform would take it as a later one. */
+/** Returns milliseconds; NaN for a day that its month lacks, which the platform would take as a later one. */
 function parseMoment(text: string): number {
   const day = text.slice(0, 10);
   const isDay = String(new Date(`${day}T00:00Z`).toJSON()).startsWith(day);

@@ -1,26 +1,26 @@
 /**
- * Short ids of tasks: the last characters of an id, as `task list` shows them in a narrow terminal. Only who
- * may list the tasks can use them.
+ * Short ids of tasks: the last characters of an id, as `task list` shows them in a narrow terminal. Only
+ * somebody who may list tasks can use them.
  */
 import { AuthenticationError, NotFoundError } from '../../errors.ts';
 import type { Connection } from '../connection.ts';
 import { createUsageError } from '../exit-codes.ts';
 
 const SHORT_CHARS = 8;
-/** A text of this many characters is a whole id. */
+/** How many characters a whole id has. */
 const WHOLE_CHARS = 36;
-/** This many ids are named where several end so. */
+/** How many ids an error names, if several end the same. */
 const NAMED_MAX = 10;
 
-/** Returns the last characters of an id. They are random, so they distinguish tasks of the same moment. */
+/** Returns the last characters of an id, which are random: even tasks of the same moment differ in them. */
 export function shortenId(request_id: string): string {
   return request_id.length < WHOLE_CHARS ? request_id : request_id.slice(-SHORT_CHARS);
 }
 
 /**
- * Returns the id of the only task whose id ends with the text: the gateway finds it by that. Returns the text
- * itself if it is a whole id, if there is no such task, or without the right admin secret. Throws a usage
- * error if there are several such tasks.
+ * Returns the id of the only task whose id ends with the text; the gateway finds it. Returns the text itself
+ * if it is a whole id, if there is no such task, or without the right admin secret. Throws a usage error if
+ * there are several such tasks.
  */
 export async function resolveTaskId(
   { client, adminAuth }: Pick<Connection, 'client' | 'adminAuth'>,

@@ -1,6 +1,6 @@
 /**
- * The log of `agent exec`: its tasks, and its failures. When a failure repeats itself in the same words, it
- * is logged once a minute, with how often it happened.
+ * The log of `agent exec`: its tasks, and its failures. A failure that repeats itself in the same words is
+ * logged once a minute, with how often it happened.
  */
 import { describeDrain, describeSupply } from '../../agent/agent-log.ts';
 import { isOutage } from '../../agent/gateway-contact.ts';
@@ -13,13 +13,13 @@ import { logTaskLine } from './child-handler.ts';
 
 export type AgentLog = {
   readonly logNotice: (notice: AgentNotice) => void;
-  /** Whether the gateway has ever accepted the agent's registration. */
+  /** Whether the gateway has accepted a registration of the agent yet. */
   isReached(): boolean;
-  /** The latest failure, as a sentence; without one, that there was no response. */
+  /** Returns the latest failure as a sentence; without one, a sentence that there was no response. */
   lastFailure(): string;
 };
 
-/** The registration of an agent, beside its id and endpoint. */
+/** What the agent registers, besides its id and endpoint. */
 export type AgentDescription = {
   /** The gateway's address. */
   readonly url: string;
@@ -32,7 +32,6 @@ type Failures = { readonly text: string; readonly loggedMs: number; unlogged: nu
 const REPEAT_EVERY_MS = 60_000;
 const STOP_ADVICE = 'Press Ctrl-C to stop.';
 
-/** Creates the log of one agent. */
 export function createAgentLog(terminal: Terminal, { url, tags, slots }: AgentDescription): AgentLog {
   const failuresOf = new Map<string, Failures>();
   let isReached = false;

@@ -1,6 +1,6 @@
 /**
- * The handler of `agent exec`: runs the program for a task, and turns how it exits into the outcome of the
- * task.
+ * The handler of `agent exec`: it runs the program for a task, and makes the task's outcome of the program's
+ * exit.
  */
 import type { Handler } from '../../agent/index.ts';
 import type { TaskGatewayClient } from '../../client.ts';
@@ -15,7 +15,7 @@ import { checkFreeFiles } from './executables.ts';
 import { startGroupWatch } from './group-watch.ts';
 import { END_BYTES, LEFT_OUT } from './kept-output.ts';
 
-/** `text`: standard output is the `output` of the result. `json`: standard output is the whole result. */
+/** `text`: standard output is the result's `output`. `json`: standard output is the whole result. */
 export type ResultKind = 'text' | 'json';
 
 export type ChildHandlerOptions = {
@@ -31,34 +31,33 @@ export type ChildHandlerOptions = {
   /** Finds percentages in what the program writes. */
   readonly progress: RegExp | undefined;
   readonly outputBytesMax: number;
-  /** Names of variables that hold secrets, besides those of this command. */
+  /** The names of variables that hold secrets, besides those of this command. */
   readonly secretNames: readonly string[];
 };
 
 export type ChildHandler = {
   readonly handler: Handler;
-  /** Whether the system has no files for another program, or for one whose task is taken already. */
+  /** Whether the system lacks files for another program, also for one whose task is taken already. */
   isBusy(): boolean;
   /** Resolves once no program runs any more. */
   waitForRuns(): Promise<void>;
 };
 
-/** The most of an output as JSON: a report has at most 1 MiB, with all else that is in it. */
+/** The most that an output may have as JSON: a report has at most 1 MiB, with all else that is in it. */
 export const OUTPUT_BYTES_MAX = 1_000_000;
 /** Variables that the program must not inherit. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   ...['TASK_GATEWAY_AUTH', 'TASK_GATEWAY_ADMIN_AUTH', 'TASK_GATEWAY_PUSH_SECRET', 'TASK_GATEWAY_HEADERS'],
 ]);
-/** One program and the calls for its task may open this many at once. */
+/** How many files one program and the calls for its task may open at once. */
 const FILES_PER_TASK = 12;
-/** The end of an id, which differs between tasks; the start is a time. */
+/** How much of an id is shown. Its end differs between tasks; its start is a time. */
 const ID_CHARS_SHOWN = 6;
 
-/** Creates the handler. */
 export function createChildHandler(options: ChildHandlerOptions): ChildHandler {
   const { terminal, client, command } = options;
   const running = new Set<Promise<unknown>>();
-  /** The tasks whose programs can't be started at the moment. */
+  /** The tasks whose programs can't be started at present. */
   const starved = new Set<string>();
   const secretNames = new Set([...SECRET_NAMES, ...options.secretNames]);
   const inherited = Object.fromEntries(
@@ -123,8 +122,8 @@ export function createChildHandler(options: ChildHandlerOptions): ChildHandler {
 }
 
 /**
- * The signal fires with the agent's, and when the task ends: a heartbeat would say so too, but later. `say`
- * is called once, with what happened to the task.
+ * Creates a signal that fires with the agent's, and when the task ends; a heartbeat would tell that too, but
+ * later. Calls `say` once with what happened to the task.
  */
 function watchOutcome(
   client: TaskGatewayClient,
@@ -145,7 +144,7 @@ function watchOutcome(
       explain(last);
       ended.abort();
     },
-    // If the task can't be polled, the heartbeat still ends the run.
+    // If the task can't be polled, a heartbeat still ends the run.
     () => undefined,
   );
   signal.addEventListener(
@@ -158,7 +157,7 @@ function watchOutcome(
   return { signal: any, stop: () => stopped.abort() };
 }
 
-/** Why the work on a task stops, from the task as it is now. */
+/** Returns why the work on a task stops, by the task as it is now. */
 function describeStop({ status, error_info, agent_id }: Task, own: string | null): string {
   if (status === 'success') return 'done by another agent';
   if (status === 'failed') return error_info ?? 'failed';
@@ -201,7 +200,7 @@ export function readResult(
   return { ...value };
 }
 
-/** Returns the text. If its JSON is too large, the middle is cut out, and the last 64 KiB stay. */
+/** Returns the text. If its JSON is too large, cuts its middle out and keeps the last 64 KiB. */
 function cutToFit(text: string): string {
   const fits = (one: string): boolean => Buffer.byteLength(JSON.stringify(one)) <= OUTPUT_BYTES_MAX;
   if (fits(text)) return text;
@@ -224,7 +223,7 @@ function parseResult(text: string, program: string): unknown {
   }
 }
 
-/** Logs a line about a task, with the end of its id in front. */
+/** Logs a line about a task, after the end of its id. */
 export function logTaskLine(terminal: Terminal, request_id: string, text: string): void {
   const label = request_id.slice(-ID_CHARS_SHOWN);
   terminal.log(`${terminal.err.paint('dim', `[${label}]`)} ${text}`);

@@ -1,7 +1,7 @@
 /**
  * Runs a program as a child process. It gets a process group of its own, so that all processes it starts end
- * with it. Its output is kept up to a limit. While the system has no files or processes left for it, its
- * start is tried again.
+ * with it. Its output is kept up to a limit. If the system has no files or processes left, the start is tried
+ * again until it has.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
@@ -17,32 +17,33 @@ import {
 } from './progress-markers.ts';
 
 export type ChildOptions = {
-  /** Written to the program's standard input. */
+  /** What the program gets on standard input. */
   readonly input: string;
   readonly env: NodeJS.ProcessEnv;
   /** Ends the program: its process group gets SIGTERM, and SIGKILL after `killAfterMs`. */
   readonly signal: AbortSignal;
   readonly killAfterMs: number;
-  /** Standard output is cut to this many bytes. */
+  /** How many bytes of standard output are kept. */
   readonly outputBytesMax: number;
-  /** Called with the percentage of each progress marker, and with what `progress` finds. */
+  /** Called with the percentage of each progress marker, and of each match of `progress`. */
   readonly onProgress: (percent: number) => void;
   /** Finds percentages in the output. */
   readonly progress?: RegExp | undefined;
   /**
-   * Called with what the program writes to standard output: if that is more than the gateway takes, with the
-   * beginning, and at last with the end. While the promise of the last call is pending, no more is read.
+   * Called with what the program writes to standard output. If that is more than the gateway takes, it gets
+   * the beginning, and at last the end. While the promise of the last call is pending, nothing more is read.
    */
   readonly onOutputText?: ((text: string) => Promise<void>) | undefined;
   /** Called with each line that the program writes to standard error. */
   readonly onErrorLine: (line: string) => void;
   /**
-   * Called with the reason, such as EMFILE, when the start has to wait, and with undefined when that is over.
+   * Called with the reason, such as EMFILE, when the start has to wait, and with undefined when the wait is
+   * over.
    */
   readonly onShortage?: ((code: string | undefined) => void) | undefined;
-  /** Ends the program if this process ends without being able to. */
+  /** Ends the program if this process ends and can't do so itself. */
   readonly watch?: GroupWatch | undefined;
-  /** The entry of `env` that no other program has, `NAME=value`: the watch knows the program by it. */
+  /** The entry of `env` (`NAME=value`) that no other program has: by it the watch knows the program. */
   readonly watchedEntry?: string | undefined;
 };
 
@@ -52,9 +53,9 @@ export type ChildExit = {
   readonly signal: NodeJS.Signals | null;
   /** The program's standard output, without progress markers. */
   readonly output: string;
-  /** The program wrote more than `output` holds: what is missing is before its last 64 KiB. */
+  /** Whether the program wrote more than `output` holds. What is missing stood before the last 64 KiB. */
   readonly truncated: boolean;
-  /** The last lines that the program wrote to standard error, or to standard output where there is none. */
+  /** The last lines that the program wrote to standard error; if it wrote none there, to standard output. */
   readonly lastLines: string;
 };
 
@@ -62,18 +63,18 @@ export type ChildExit = {
 const LINGER_MS = 1_000;
 /** How often a start is tried again. */
 const START_EVERY_MS = 250;
-/** The error codes of the system when files, memory or processes are used up: all of that may pass. */
+/** The error codes of a system whose files, memory or processes are used up; all of that may pass. */
 const SHORTAGES: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']);
 
-/** The programs that run now. They are killed when this process exits, for whatever reason. */
+/** The programs that run now. When this process exits, for whatever reason, it kills them. */
 const runningPids = new Set<number>();
 process.on('exit', () => {
   for (const pid of runningPids) signalGroup(pid, 'SIGKILL');
 });
 
 /**
- * Runs a program until it exits. Rejects if the program can't be started, and with the signal's reason if
- * that fires before the system has what the start needs.
+ * Runs a program until it exits. Rejects if the program can't be started; and with the signal's reason, if
+ * the signal fires before the system has what the start needs.
  */
 export async function runChild(command: readonly string[], options: ChildOptions): Promise<ChildExit> {
   const child = await startChild(command, options);
@@ -86,7 +87,7 @@ export async function runChild(command: readonly string[], options: ChildOptions
     schedule(options.killAfterMs, () => signalGroup(pid, 'SIGKILL'));
   };
   const { output, texts, errors, errorLines, forwarding, whileHeld } = readOutput(child, options);
-  /** Stops to read, once nothing holds the program back that has ended. */
+  /** Stops reading. The program has ended, and nothing may hold it back any longer. */
   const closeOutput = (): void => {
     const held = whileHeld();
     if (held) void held.then(() => schedule(LINGER_MS, closeOutput));
@@ -104,7 +105,7 @@ export async function runChild(command: readonly string[], options: ChildOptions
         child.once('close', (...exit) => resolve(exit));
         child.once('exit', () => {
           schedule(LINGER_MS, terminate);
-          // A process that left the group survives the signals and may hold the pipes open.
+          // A process that left the group survives the signals, and may hold the pipes open.
           schedule(LINGER_MS + options.killAfterMs + LINGER_MS, () => {
             child.stderr.destroy();
             closeOutput();
@@ -114,7 +115,7 @@ export async function runChild(command: readonly string[], options: ChildOptions
     );
     await whileHeld();
     errorLines.end();
-    // As before the end: what can't be written is no fault of the program.
+    // As before the end, what can't be written is no fault of the program.
     await forwarding?.end().catch(() => undefined);
     return { exitCode, signal, ...output.read(), lastLines: errors.read() || texts.read() };
   } finally {
@@ -134,13 +135,13 @@ type StartedChild = ChildProcess & {
 };
 
 /**
- * Starts the program, with as many attempts as it takes until the system has what that needs. The watch knows
- * of the program before it starts, because this process may end at any moment.
+ * Starts the program, with as many attempts as it takes until the system has what the start needs. The watch
+ * knows of the program before it starts, because this process may end at any moment.
  */
 async function startChild(command: readonly string[], options: ChildOptions): Promise<StartedChild> {
   const { watch, watchedEntry = '', onShortage, signal } = options;
   const expecting = watch?.expect(watchedEntry);
-  // Without a pause where none is needed: whether there are files for the program was looked up just before.
+  // No pause if none is needed: only just before it was checked that there are files for the program.
   if (expecting) await expecting;
   try {
     for (;;) {
@@ -160,14 +161,14 @@ async function startChild(command: readonly string[], options: ChildOptions): Pr
   }
 }
 
-/** Returns what the system lacks. Throws what is no shortage. */
+/** Returns what the system lacks. Throws any other error. */
 function readShortage(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (!SHORTAGES.has(code)) throw error;
   return String(code);
 }
 
-/** A child that could not be started has no id, and possibly no streams; its error follows. */
+/** Starts the child. One that can't be started has no id, and possibly no streams; its error follows. */
 function tryStart([file = '', ...args]: readonly string[], { env }: ChildOptions): Promise<StartedChild> {
   return new Promise((resolve, reject) => {
     if (!checkFreeFiles(FILES_PER_START)) {
@@ -212,12 +213,12 @@ function readOutput(child: StartedChild, options: ChildOptions) {
     texts.add(text);
     if (!forwarding) return;
     taken = taken.then(() => forwarding.add(text)).catch(() => undefined);
-    // Each time: when the program exits, Node reads on by itself.
+    // This is needed each time, because Node reads on by itself when the program exits.
     child.stdout.pause();
     held ??= holdBack();
   }
 
-  /** Reads on once all that was read is taken. */
+  /** Reads on once everything that was read is taken. */
   async function holdBack(): Promise<void> {
     for (let awaited: Promise<void> | undefined; awaited !== taken; ) {
       awaited = taken;
@@ -240,12 +241,12 @@ function readOutput(child: StartedChild, options: ChildOptions) {
     errors,
     errorLines,
     forwarding,
-    /** While the program is held back, a promise that resolves when that is over. */
+    /** Returns a promise while the program is held back; it resolves when that is over. */
     whileHeld: () => held,
   };
 }
 
-/** `onRead` is called with each text at once; the filter keeps one back until it is no marker. */
+/** Passes on each text to `onRead` at once, and to the filter, which keeps it until it is no marker. */
 function readText(
   stream: Readable,
   onRead: ((text: string) => void) | undefined,

@@ -1,12 +1,12 @@
-/** Finds out whether a program can be run, and whether there are files left for it. */
+/** Finds out whether a program can be run, and whether enough files can be opened for it. */
 import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { delimiter, join } from 'node:path';
 
 /**
- * The start of a program opens eight files for a moment; other threads of this process may open some beside
- * it. Without so many it must not be tried: a start of Node's that fails late leaves the pipes open that it
- * had opened.
+ * How many files must be free before a program is started. The start opens eight for a moment, and other
+ * threads of this process may open some more. With fewer it must not be tried: when a start of Node's fails
+ * late, it leaves open the pipes that it had opened.
  */
 export const FILES_PER_START = 10;
 
@@ -24,7 +24,7 @@ export function canRun(name: string, env: NodeJS.ProcessEnv): boolean {
   });
 }
 
-/** Whether this process may open this many more files. It opens them, for a moment. */
+/** Whether this process may open so many more files. It opens them, for a moment. */
 export function checkFreeFiles(count: number): boolean {
   const opened: number[] = [];
   try {

@@ -1,9 +1,9 @@
 /**
- * Ends the programs of `agent exec` when the agent itself ends without being able to: by SIGKILL, SIGQUIT or
- * any other signal, or out of memory. A process of its own, a small shell script, holds one end of a pipe.
- * The system closes the other end when the agent is gone, whatever the reason. The script then sends SIGTERM
- * to the process groups that still run, and SIGKILL after the usual time. It is in a session of its own, so
- * nothing that is meant for the agent's terminal or process group ends it.
+ * Ends the programs of `agent exec` when the agent itself ends and can't do so: by SIGKILL, SIGQUIT or any
+ * other signal, or out of memory. A process of its own, a small shell script, holds one end of a pipe. When
+ * the agent is gone, whatever the reason, the system closes the other end. The script then sends SIGTERM to
+ * the process groups that still run, and SIGKILL after the usual time. It is in a session of its own, so that
+ * nothing meant for the agent's terminal or process group ends it.
  *
  * Before the agent starts a program, it passes on to the script an entry of the program's environment, which
  * no other program has. If the agent ends before it has passed on the program's id, the script finds the
@@ -15,19 +15,19 @@ import { checkFreeFiles, FILES_PER_START } from './executables.ts';
 
 export type GroupWatch = {
   /**
-   * A program will be started with this entry in its environment, `NAME=value`. Returns a promise only
-   * if the watch has it later.
+   * Announces a program that will be started with this entry (`NAME=value`) in its environment. Returns a
+   * promise only if the watch does not have it at once.
    */
   expect(entry: string): Promise<void> | undefined;
-  /** The expected program runs as the process group of this id, which must end with this process. */
+  /** Says that the expected program runs as this process group, which must end with this process. */
   add(pid: number, entry: string): void;
-  /** The expected program was not started. */
+  /** Says that the expected program was not started. */
   forget(entry: string): void;
-  /** The process group has ended. */
+  /** Says that the process group has ended. */
   remove(pid: number): void;
 };
 
-/** For this many tenths of a second the script looks for a program that was being started. */
+/** For so many tenths of a second the script looks for a program that was being started. */
 const SEARCHES = 20;
 const SCRIPT = `
 trap '' HUP INT QUIT TERM USR1 USR2 ALRM ABRT PIPE
@@ -76,14 +76,14 @@ send KILL
 `;
 /** The name of the script in a list of processes. */
 const NAME = 'task-gateway-group-watch';
-/** A day: longer than anyone waits for a program whose agent is gone. */
+/** A day: nobody waits longer for a program whose agent is gone. */
 const TENTHS_MAX = 864_000;
-/** An entry that the script reads as one word. */
+/** Matches an entry that the script reads as one word. */
 const WORD = /^[\w=.:-]+$/;
 
 /**
- * Starts the watch. If its process ends, the next program starts another one. `onFailure` is called once with
- * the reason if there can't be one; programs then run without it.
+ * Starts the watch. If its process ends, the next program starts another one. If there can't be one, calls
+ * `onFailure` once with the reason; programs then run without a watch.
  */
 export function startGroupWatch(
   killAfterMs: number,
@@ -109,12 +109,12 @@ export function startGroupWatch(
     started.on('error', (error) => fail(error.message));
     started.once('exit', (code) => {
       if (watch === started) watch = undefined;
-      // It ends by itself only with this process.
+      // Otherwise it ends only with this process.
       if (code) fail(`${shell} ended with exit code ${code}`);
     });
-    // Its end shows as the end of the process.
+    // The end of the process tells the same.
     started.stdin?.on('error', () => undefined);
-    // This process may end while the watch runs.
+    // The watch must not keep this process alive.
     started.unref();
     if (started.stdin instanceof Socket) started.stdin.unref();
     return started.pid === undefined ? undefined : started;
@@ -125,12 +125,12 @@ export function startGroupWatch(
     isFailed = true;
   }
 
-  /** Resolves also if the watch is gone: the next program then starts another one. */
+  /** Resolves even if the watch is gone, because the next program starts another one. */
   function send(text: string): Promise<void> | undefined {
     const pipe = watch?.stdin;
     if (!pipe) return undefined;
     const written = new Promise<void>((resolve) => void pipe.write(text, () => resolve()));
-    // The system usually takes it at once.
+    // If the system takes it at once, nobody need wait.
     return pipe.writableLength === 0 ? undefined : written;
   }
 

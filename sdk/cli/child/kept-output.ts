@@ -1,18 +1,18 @@
 /**
- * Keeps the output of a program: its beginning and end for a result and for who reads while it runs, its last
- * lines for a reason, its lines for a log.
+ * Keeps the output of a program: its beginning and end for a result and for those who read while it runs, its
+ * last lines for a reason, and its lines for a log.
  */
 import { escapeControls } from '../../agent/thrown-text.ts';
 
 const TAIL_LINES_MAX = 20;
 const TAIL_CHARS_MAX = 2_000;
-/** Of an output that is cut, so much of its end is kept: it often says how the program ended. */
+/** How many bytes of the end are kept when an output is cut: the end often says how the program ended. */
 export const END_BYTES = 65_536;
-/** Stands for what is missing. */
+/** Stands for the part that is missing. */
 export const LEFT_OUT = '\n[… left out …]\n';
 
 /**
- * Keeps text up to a number of bytes: its beginning and, if it is cut, its end. The cuts never split a
+ * Keeps a text up to a number of bytes: its beginning and, if it must be cut, its end. A cut never splits a
  * character.
  */
 export function createOutputBuffer(bytesMax: number) {
@@ -52,11 +52,11 @@ export function createOutputBuffer(bytesMax: number) {
   };
 }
 
-/** Of the output of a task the gateway takes 3.5 MiB: this, the end, and what frames the pieces. */
+/** The gateway takes 3.5 MiB of a task's output: these bytes, the end, and the frames of the pieces. */
 const FORWARDED_BYTES_MAX = 3_300_000;
 const CHUNK_BYTES = 1_024;
 
-/** Hands text on as long as the gateway takes it, and the end of the rest when the program has ended. */
+/** Passes text on as long as the gateway takes it, and the end of the rest once the program has ended. */
 export function createForwarding(write: (text: string) => Promise<void>, bytesMax = FORWARDED_BYTES_MAX) {
   let left = bytesMax;
   const rest: { text: string; bytes: number }[] = [];
@@ -78,7 +78,7 @@ export function createForwarding(write: (text: string) => Promise<void>, bytesMa
 
   return {
     async add(text: string): Promise<void> {
-      // Without its quotes: texts are joined to pieces.
+      // The quotes do not count, because texts are joined to pieces.
       const bytes = countJsonBytes(text) - 2;
       left -= bytes;
       if (left >= 0 && rest.length === 0) await write(text);
@@ -90,7 +90,7 @@ export function createForwarding(write: (text: string) => Promise<void>, bytesMa
         end = end.slice(Math.max(64, Math.ceil((end.length - END_BYTES) / 2)));
         isCut = true;
       }
-      // A cut may leave half of a character.
+      // The cut may leave half of a character.
       if (end !== '') await write((isCut ? LEFT_OUT : '') + end.replace(/^[\udc00-\udfff]/, ''));
     },
   };
@@ -100,7 +100,7 @@ function countJsonBytes(text: string): number {
   return Buffer.byteLength(JSON.stringify(text));
 }
 
-/** Keeps the last lines of a text. Characters that a terminal would obey are escaped in them. */
+/** Keeps the last lines of a text, and escapes characters that a terminal would obey. */
 export function createTail() {
   let text = '';
   return {
@@ -108,14 +108,14 @@ export function createTail() {
       text = overwriteLines(text + more).slice(-TAIL_CHARS_MAX);
     },
     read(): string {
-      // A cut may leave half of a character.
+      // The cut may leave half of a character.
       const lines = text.replace(/^[\udc00-\udfff]/, '').replace(/\r$/, '');
       return escapeControls(lines.trim().split('\n').slice(-TAIL_LINES_MAX).join('\n'));
     },
   };
 }
 
-/** Hands on whole lines, each as it stood last, and at the end what has no line end; but no empty ones. */
+/** Passes on whole lines as they last stood, and at the end a line without an end; no empty lines. */
 export function createLines(onLine: (line: string) => void) {
   let rest = '';
   const log = (line: string): void => {
@@ -138,7 +138,7 @@ export function createLines(onLine: (line: string) => void) {
 }
 
 /**
- * A carriage return overwrites its line, so that a bar of progress is one line; one at the end of the text
+ * Lets a carriage return overwrite its line, so that a progress bar is one line. One at the end of the text
  * waits for what follows.
  */
 function overwriteLines(text: string): string {

@@ -1,23 +1,23 @@
 /**
- * The progress of a program: markers, lines like `::progress 40::`, which are separated from its other
- * output, and what a pattern finds in that.
+ * Finds the progress of a program: in markers, lines like `::progress 40::`, which it takes out of the
+ * output; and by a pattern in the rest of the output.
  */
 
 export type ProgressMarkerFilter = {
   /** Takes the next part of the output. */
   write(text: string): void;
-  /** Ends the output; an incomplete last line counts as a line. */
+  /** Ends the output. An incomplete last line counts as a line. */
   end(): void;
 };
 
 export type ProgressMarkerOptions = {
   /** Called with the percentage of each marker. */
   readonly onProgress: (percent: number) => void;
-  /** Called with all other text, unchanged. Text waits at most until its line is complete. */
+  /** Called with all other text, unchanged. A text waits until its line is complete, at most. */
   readonly onText: (text: string) => void;
 };
 
-/** A longer line is not a marker, so it need not be kept until it is complete. */
+/** How long a marker may be. A longer line is none, so it need not be kept until it is complete. */
 const MARKER_CHARS_MAX = 64;
 const MARKER = /^::progress (\d{1,3}(?:\.\d+)?) ?%?::\s*$/;
 
@@ -27,7 +27,7 @@ export function createProgressMarkerFilter({
   onText,
 }: ProgressMarkerOptions): ProgressMarkerFilter {
   let incomplete = '';
-  /** The start of the current line was already passed to `onText`, so the line can't be a marker. */
+  /** Whether `onText` got the start of the current line already, so that the line can't be a marker. */
   let isLineStarted = false;
 
   function finishLine(line: string): void {
@@ -54,13 +54,13 @@ export function createProgressMarkerFilter({
   };
 }
 
-/** So much of a line is searched. */
+/** How much of a line is searched. */
 const LINE_CHARS_MAX = 4_096;
 
 /**
- * Creates a reader that calls back with the last percentage that a pattern finds in a line, as its first
- * group or, without one, as a whole. A carriage return begins a line, so a bar of progress is read each time
- * it is drawn, before its line ends.
+ * Creates a reader that calls back with the last percentage that a pattern finds in a line: its first group
+ * or, without one, all of it. A carriage return begins a line, so that a progress bar is read whenever it is
+ * drawn, before its line ends.
  */
 export function createProgressReader(
   pattern: RegExp,

@@ -13,7 +13,6 @@ Examples:
   $ task-gateway agent drain gpu-1
   $ task-gateway agent drain gpu-1 --undo`;
 
-/** Adds `drain` to `agent`. */
 export function addAgentDrain(parent: Command, context: CommandContext): void {
   parent
     .command('drain')

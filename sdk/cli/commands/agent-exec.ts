@@ -1,6 +1,6 @@
 /**
- * `agent exec`: runs any program as an agent, one run of the program per task. The first Ctrl-C stops taking
- * tasks and lets the running ones finish; the second ends them; the third exits at once.
+ * `agent exec`: makes any program an agent, by one run of the program for each task. The first Ctrl-C stops
+ * taking tasks and lets the running ones finish; the second ends them; the third exits at once.
  */
 import { hostname } from 'node:os';
 import { type Command, Option } from 'commander';
@@ -24,20 +24,20 @@ type ExecOptions = {
   readonly result: 'text' | 'json';
   readonly stream?: boolean;
   readonly progress?: RegExp;
-  /** Bytes. */
+  /** In bytes. */
   readonly outputMax: number;
-  /** Seconds. */
+  /** In seconds. */
   readonly killAfter: number;
-  /** Seconds. */
+  /** In seconds. */
   readonly drain: number;
   readonly outbox?: string;
 };
 
 const KILL_AFTER_SECONDS = 5;
 const DRAIN_SECONDS = 30;
-/** How long an agent that never had a response takes to stop. */
+/** How long an agent takes to stop if the gateway never responded to it. */
 const UNREACHED_STOP_MS = 1_500;
-/** The time after SIGKILL for closing the program's output and reporting the outcome. */
+/** How long after SIGKILL the program's output may be closed and the outcome reported. */
 const GRACE_MS = 3_000;
 
 const EXAMPLES = `
@@ -59,7 +59,6 @@ Examples:
   $ task-gateway agent exec --tag video --progress '(\\d+)%' -- python3 encode.py
   $ task-gateway agent exec --tag gpu --listen 0.0.0.0:9000 --endpoint http://10.0.0.7:9000/ -- ./render`;
 
-/** Adds `exec` to `agent`. */
 export function addAgentExec(parent: Command, context: CommandContext): void {
   parent
     .command('exec')
@@ -152,8 +151,8 @@ async function runExec(
 }
 
 /**
- * Returns the variables that hold secrets of contexts. The agent works without the file: what can't be read
- * of it is a warning.
+ * Returns the variables that hold secrets of contexts. If the file can't be read, that is only a warning,
+ * because the agent works without it.
  */
 function listSecretsOfContexts({ env, terminal }: CommandContext): readonly string[] {
   try {
@@ -181,8 +180,8 @@ function requireUsableOptions(
 }
 
 /**
- * Runs the agent until it has stopped. Throws if it was stopped before the gateway had ever responded to it;
- * it then takes no longer than that is worth.
+ * Runs the agent until it has stopped. If it is stopped before the gateway ever responded to it, it stops
+ * quickly and throws.
  */
 async function runUntilInterrupted(
   { interrupts, terminal }: CommandContext,

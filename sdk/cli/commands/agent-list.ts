@@ -1,4 +1,4 @@
-/** `agent list`: lists the registered agents, or those that match, and which of them can take a task. */
+/** `agent list`: lists the registered agents, or those that match, and says which of them can take a task. */
 import { type Command, Option } from 'commander';
 import type { AgentQuery } from '../../admin-calls.ts';
 import type { TaskGatewayClient } from '../../client.ts';
@@ -26,7 +26,6 @@ const PAGE_MAX = 200;
 
 type ListOptions = Omit<AgentQuery, 'cursor'>;
 
-/** Adds `list` to `agent`. */
 export function addAgentList(parent: Command, context: CommandContext): void {
   parent
     .command('list')
@@ -48,7 +47,7 @@ export function addAgentList(parent: Command, context: CommandContext): void {
     });
 }
 
-/** Reads all in one call; with a limit page by page until there are enough or no further page. */
+/** Reads all agents in one call; with a limit page by page, until there are enough or no more pages. */
 async function readAgents(
   client: Pick<TaskGatewayClient, 'listAgents'>,
   { limit, ...filters }: ListOptions,
@@ -106,7 +105,7 @@ async function printAgents(
   await terminal.print(renderTable(columns, agents, { widthMax: terminal.out.columns, paintHead }));
 }
 
-/** The state with what else keeps the agent from tasks. `drained`: the word for the administrator's drain. */
+/** Returns the state, and what else keeps the agent from tasks. `drained` names the administrator's drain. */
 export function describeState(
   { state, drained_by_operator, full, failing }: ListedAgent,
   drained = 'drained',

@@ -1,4 +1,4 @@
-/** `agent show`: one agent, its tasks, and the last pushes to it. */
+/** `agent show`: prints one agent, its tasks, and the last pushes to it. */
 import type { Command } from 'commander';
 import type { AgentDetail } from '../../contract.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from '../command-context.ts';
@@ -18,7 +18,6 @@ Example:
 
 const REPLACED = ', while another process of this id was there: started again, or running twice';
 
-/** Adds `show` to `agent`. */
 export function addAgentShow(parent: Command, context: CommandContext): void {
   const { terminal, interrupts } = context;
   parent

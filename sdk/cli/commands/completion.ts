@@ -1,5 +1,5 @@
 /**
- * `completion`: prints scripts that complete the command in a shell. They ask the command itself for
+ * `completion`: prints scripts that complete the command in a shell. The scripts ask the command itself for
  * suggestions.
  */
 import { Argument, type Command } from 'commander';

@@ -46,7 +46,6 @@ Examples:
   $ task-gateway config use prod
   $ task-gateway task list --context here`;
 
-/** Adds `config` and its commands to the program. */
 export function addConfigCommands(program: Command, context: CommandContext): void {
   const config = program.command('config').summary('name gateways, and choose one of them');
   config.description('Keeps named gateways with their secrets in a file, and chooses the one to call.');
@@ -162,7 +161,7 @@ async function printRows(
   await terminal.print(renderTable(columns, rows, { widthMax: terminal.out.columns, paintHead }));
 }
 
-/** Returns the context with what the options give. Throws usage errors, and the SDK's for a wrong address. */
+/** Returns the context, changed by the options. Throws usage errors, and the SDK's for a wrong address. */
 function changeContext(
   before: GatewayContext | undefined,
   options: SetOptions & GlobalOptions,
@@ -186,14 +185,14 @@ function changeContext(
   };
 }
 
-/** Where a secret comes from, as options give it. */
+/** The options for where a secret comes from. */
 type Source = {
   readonly stored: string | undefined;
   readonly env: string | undefined;
   readonly command: string | undefined;
 };
 
-/** Returns the fields for a source; undefined if there is none. Throws a usage error if there are several. */
+/** Returns the fields for a secret's source; undefined without one. Throws a usage error for several. */
 function readSource(kind: SecretKind, { stored, env, command }: Source): Partial<GatewayContext> | undefined {
   const fields = Object.entries({ [kind]: stored, [`${kind}_env`]: env, [`${kind}_command`]: command });
   const given = fields.filter(([, value]) => value !== undefined);
@@ -204,7 +203,7 @@ function readSource(kind: SecretKind, { stored, env, command }: Source): Partial
   return given.length === 0 ? undefined : Object.fromEntries(given);
 }
 
-/** Returns those fields of a context that it has. */
+/** Returns those of the fields that a context has. */
 function pickFields(
   context: GatewayContext | undefined,
   names: readonly (keyof GatewayContext)[],

@@ -1,4 +1,4 @@
-/** `doctor`: checks everything between this machine and an agent, and says what to do about what is wrong. */
+/** `doctor`: checks everything between this machine and an agent, and says what to do about each fault. */
 import type { Command } from 'commander';
 import { type CommandContext, connectCommand, getOutputFormat } from '../command-context.ts';
 import type { Connection } from '../connection.ts';
@@ -32,7 +32,6 @@ other. Exit codes: 0 nothing is wrong, 4 a secret is wrong, 1 something else is 
 Example:
   $ task-gateway doctor --url https://gateway.example`;
 
-/** Adds `doctor` to the program. */
 export function addDoctorCommand(program: Command, context: CommandContext): void {
   const { terminal, interrupts } = context;
   program
@@ -55,9 +54,7 @@ export function addDoctorCommand(program: Command, context: CommandContext): voi
     });
 }
 
-/**
- * Yields the findings one by one. Skips checks that make no sense after an earlier one found something wrong.
- */
+/** Yields the findings one by one. If a check finds something wrong, skips those that make no sense then. */
 async function* runChecks(
   connection: Connection,
   signal: AbortSignal,

@@ -21,7 +21,6 @@ Examples:
   $ task-gateway events nightly --after "$(tail -1 seen.jsonl | jq -r .cursor)" >> seen.jsonl
   $ task-gateway events nightly -n 1 | jq .result`;
 
-/** Adds `events` to the program. */
 export function addEventsCommand(program: Command, context: CommandContext): void {
   program
     .command('events')
@@ -68,7 +67,7 @@ async function printEvents(
   }
 }
 
-/** Says on standard error how the connection of a stream changes. */
+/** Says on standard error how a stream's connection changes. */
 export function logNotice(terminal: Pick<Terminal, 'log'>, notice: FeedNotice): void {
   switch (notice.kind) {
     case 'open':

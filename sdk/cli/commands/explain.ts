@@ -1,4 +1,4 @@
-/** `task explain` and `match`: why a task does not run, and which agents could take one. */
+/** `task explain` and `match`: say why a task does not run, and which agents could take one. */
 import type { Command } from 'commander';
 import type { TaskGatewayClient } from '../../client.ts';
 import type { Task } from '../../contract.ts';
@@ -11,7 +11,6 @@ import { renderJson } from '../terminal/output.ts';
 /** How long the error of a failed task waits for its hint. */
 const HINT_TIMEOUT_MS = 2_000;
 
-/** Adds `explain` to `task`. */
 export function addTaskExplain(parent: Command, context: CommandContext): void {
   const { terminal, interrupts } = context;
   parent
@@ -35,7 +34,6 @@ export function addTaskExplain(parent: Command, context: CommandContext): void {
     });
 }
 
-/** Adds `match` to the program. */
 export function addMatchCommand(program: Command, context: CommandContext): void {
   const { terminal, interrupts } = context;
   program
@@ -59,7 +57,7 @@ export function addMatchCommand(program: Command, context: CommandContext): void
     });
 }
 
-/** Returns what to do about a task that failed, if the gateway has a hint and says so in time. */
+/** Returns what to do about a failed task, if the gateway has a hint and sends it in time. */
 export async function findHint(
   client: Pick<TaskGatewayClient, 'explainTask'>,
   { request_id, status }: Task,

@@ -1,4 +1,4 @@
-/** `overview`: what is going on at the gateway now, and what is wrong. */
+/** `overview`: shows what is going on at the gateway now, and what is wrong. */
 import type { Command } from 'commander';
 import type { GatewayOverview, OverviewProblem, TagDemand } from '../../contract.ts';
 import { parseCount } from '../arguments/option-values.ts';
@@ -13,7 +13,7 @@ import { formatAge } from '../terminal/time.ts';
 import { describeFailures, renderFailureGroups } from './task-failures.ts';
 
 const TAGS_DEFAULT = 20;
-/** "task failures" has all. */
+/** `task failures` shows all groups. */
 const GROUPS_SHOWN_MAX = 5;
 
 const EXAMPLES = `
@@ -23,7 +23,6 @@ Examples:
   $ task-gateway overview
   $ task-gateway overview -o json | jq -r '.problems[].text'`;
 
-/** Adds `overview` to the program. */
 export function addOverviewCommand(program: Command, context: CommandContext): void {
   const { terminal, interrupts } = context;
   program
@@ -78,7 +77,7 @@ function describeCounts(overview: GatewayOverview): readonly (readonly [string, 
   ];
 }
 
-/** Each count that is not 0, with its name. */
+/** Lists each count that is not 0, with its name. */
 function listCounts(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)
     .filter(([, count]) => count > 0)
@@ -86,7 +85,7 @@ function listCounts(counts: Readonly<Record<string, number>>): string {
     .join(', ');
 }
 
-/** The causes of most failures. */
+/** Renders the causes of most failures. */
 function renderFailures(terminal: Terminal, { failures, time }: GatewayOverview): string {
   const { groups, groups_total } = failures;
   if (groups.length === 0) return '';

@@ -21,10 +21,10 @@ import { startTimer } from '../timers.ts';
 import { readTraceEnvironment } from '../trace-environment.ts';
 import { findHint } from './explain.ts';
 
-/** `wait`: seconds. */
+/** `wait` is in seconds. */
 type RunOptions = SubmissionOptions & { readonly wait?: number; readonly stream?: boolean };
 
-/** How long the gateway is asked for the outcome after Ctrl-C. */
+/** How long the command asks the gateway for the outcome after Ctrl-C. */
 const CANCEL_CHECK_MS = 5_000;
 
 const EXAMPLES = `
@@ -42,12 +42,11 @@ Examples:
   $ task-gateway run review @change.json author=ada -t review -o json
   $ jq '{text: .}' notes.json | task-gateway run translate - -t zh --queue-timeout 30`;
 
-/** How long a task waits for an agent by default: nothing is gained if it fails while all are full. */
+/** How long a task waits for an agent by default: nobody gains if it fails while all agents are full. */
 const QUEUE_TIMEOUT_SECONDS = 30;
-/** When a task has no timeout, the gateway takes this one. */
+/** The gateway's timeout for a task that names none. */
 const TIMEOUT_SECONDS = 600;
 
-/** Adds `run` to the program. */
 export function addRunCommand(program: Command, context: CommandContext): void {
   addSubmissionOptions(program.command('run'), '30, or --timeout if that is less')
     .summary('run a task and print its result')
@@ -66,17 +65,17 @@ export function addRunCommand(program: Command, context: CommandContext): void {
     });
 }
 
-/** Returns the submission with the time to wait for an agent, which is never longer than the task's own. */
+/** Returns the submission with its time to wait for an agent, which is never longer than its timeout. */
 function addQueueTimeout(submission: TaskSubmission): TaskSubmission {
   const { timeout = TIMEOUT_SECONDS } = submission;
   return { queue_timeout: Math.min(QUEUE_TIMEOUT_SECONDS, timeout), ...submission };
 }
 
-/** A task that has ended; of one that failed, what to do about it. */
+/** A task that has ended, and if it failed, what to do about it. */
 type RunOutcome = { readonly task: Task; readonly hint: string | null };
 
 /**
- * Runs the task and returns it once it has succeeded or failed. Throws if the wait times out or on Ctrl-C.
+ * Runs the task and returns it once it has succeeded or failed. Throws if the wait times out, or on Ctrl-C.
  */
 async function runUntilSettled(
   context: CommandContext,
@@ -85,7 +84,7 @@ async function runUntilSettled(
   options: RunOptions & { readonly format: OutputFormat },
 ): Promise<RunOutcome> {
   const { client } = connection;
-  // A key of its own, too, is one that another process finds the task with: see `readAfterCancel`.
+  // Even a key made here finds the task again: see `readAfterCancel`.
   const { idempotencyKey = createId(), wait } = options;
   const { first } = context.interrupts;
   const spinner = startSpinner(context.terminal, context.env);
@@ -118,7 +117,7 @@ async function runUntilSettled(
     if (error instanceof TaskFailedError) {
       await stream?.printed();
       const task = first.aborted ? requireNotCancelled(context, error.task) : error.task;
-      // The SDK has asked for the explanation of a task that found no agent.
+      // The SDK has already asked why the task found no agent.
       const isExplained = error instanceof NoAgentAvailableError;
       const hint = isExplained ? (error.explanation?.hint ?? null) : await findHint(client, task);
       return { task, hint };
@@ -135,8 +134,8 @@ async function runUntilSettled(
 }
 
 /**
- * Prints what the agent writes, in its order. It asks the person at the terminal the agent's questions, one
- * at a time; without a terminal, standard error says how to answer.
+ * Prints what the agent writes, in order. Asks the person at the terminal the agent's questions, one at a
+ * time; without a terminal, standard error says how to answer.
  */
 function createStream(context: CommandContext, format: OutputFormat, spinner: Spinner, taskId: () => string) {
   const asks = format === 'table' && canAsk(context);
@@ -148,7 +147,7 @@ function createStream(context: CommandContext, format: OutputFormat, spinner: Sp
   return {
     printed: () => printing,
     onOutput(piece: OutputPiece): void {
-      // A piece may end within a line, which the spinner would remove.
+      // A piece may end within a line, and the spinner would remove that line.
       spinner.stop();
       printing = printing.then(() => pieces.print(piece));
       printing.catch(() => undefined);
@@ -176,8 +175,8 @@ async function rejectAfterWait(seconds: number, getLatest: () => Task | undefine
 }
 
 /**
- * Reads the task after Ctrl-C. Returns it if it succeeded or failed before the cancellation; throws if it was
- * cancelled, or if the gateway is unreachable and the outcome therefore unknown.
+ * Reads the task after Ctrl-C. Returns it if it ended before the cancellation. Throws if it was cancelled, or
+ * if the gateway can't be reached, so that nobody knows the outcome.
  */
 async function readAfterCancel(
   context: CommandContext,

@@ -1,4 +1,4 @@
-/** `task answer`: sends the answer to a question that the agent of a task has asked. */
+/** `task answer`: sends the answer to a question that a task's agent has asked. */
 import type { Command } from 'commander';
 import type { TaskGatewayClient } from '../../client.ts';
 import type { Question } from '../../contract.ts';
@@ -22,7 +22,6 @@ Examples:
   $ task-gateway task answer "$id" deploy approve=yes
   $ task-gateway task answer "$id" deploy --json '{"approve":true}'`;
 
-/** Adds `answer` to `task`. */
 export function addTaskAnswer(parent: Command, context: CommandContext): void {
   parent
     .command('answer')
@@ -69,7 +68,7 @@ async function answerQuestion(
   );
 }
 
-/** The answer of values or, without any, of the person at the terminal. */
+/** Returns the answer made of the given values; without any, that of the person at the terminal. */
 async function readValues(
   context: CommandContext,
   question: Question,
@@ -88,7 +87,7 @@ async function readValues(
   throw new CommandError(exitCode, 'The question was not answered.');
 }
 
-/** Reads a question out of the task's output: the last one of this key. */
+/** Finds a question in the task's output: the last one with this key. */
 async function findQuestion(
   client: TaskGatewayClient,
   request_id: string,

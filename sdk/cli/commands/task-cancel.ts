@@ -1,4 +1,4 @@
-/** `task cancel`: cancels one task, or with `--filter` all tasks that match. */
+/** `task cancel`: cancels one task, or with `--filter` all that match. */
 import { type Command, Option } from 'commander';
 import type { TaskGatewayClient } from '../../client.ts';
 import type { CancellationReceipt } from '../../contract.ts';
@@ -23,7 +23,6 @@ Examples:
   $ task-gateway task cancel --filter status=pending --filter type=translate --dry-run
   $ task-gateway task cancel --filter waiting=true --filter tag=gpu --filter before=1h`;
 
-/** Adds `cancel` to `task`. */
 export function addTaskCancel(parent: Command, context: CommandContext): void {
   parent
     .command('cancel')
@@ -86,14 +85,14 @@ async function cancelMatching(
 
 type Totals = Pick<CancellationReceipt, 'matched' | 'cancelled' | 'already_ended'>;
 
-/** One call of the gateway looks at a part of the tasks: repeats it until none is left. */
+/** Repeats the call until no task is left, because one call of the gateway looks at only a part of them. */
 async function cancelInSteps(
   client: TaskGatewayClient,
   filters: TaskFilters,
   dry_run: boolean,
   signal: AbortSignal,
 ): Promise<Totals> {
-  // The gateway's time: what is submitted from now on is left alone.
+  // The gateway's time: tasks that are submitted from now on are left alone.
   const { time } = await client.listTasks({ limit: 1 }, { signal });
   const created_before = Math.min(time, filters.before ?? time);
   const totals = { matched: 0, cancelled: 0, already_ended: 0 };

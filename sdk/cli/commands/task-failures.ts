@@ -22,7 +22,6 @@ Examples:
   $ task-gateway task failures --agent gpu-1 -o jsonl | jq -r .request_id
   $ task-gateway task list --outcome failed,timeout,agent_lost --ended-after 15m --error 'timed out after 12000 ms'`;
 
-/** Adds `failures` to `task`. */
 export function addTaskFailures(parent: Command, context: CommandContext): void {
   const { terminal, interrupts } = context;
   parent
@@ -58,7 +57,7 @@ export function addTaskFailures(parent: Command, context: CommandContext): void 
     });
 }
 
-/** `9 of 18 tasks failed in the last 15 min`; `time` and `window` are those of the overview, in seconds. */
+/** Returns `9 of 18 tasks failed in the last 15 min`, by the overview's `time` and `window`, in seconds. */
 export function describeFailures(
   { failed, ended, since }: RecentFailures,
   time: number,
@@ -71,7 +70,7 @@ export function describeFailures(
   return failed === 0 ? `no task failed ${span}` : `${failed} of ${ended} failed ${span}`;
 }
 
-/** Renders the groups, one row each. A narrow terminal gets the ends of ids. */
+/** Renders the groups, one row each. A narrow terminal gets only the ends of ids. */
 export function renderFailureGroups(
   { out }: Terminal,
   groups: readonly FailureGroup[],

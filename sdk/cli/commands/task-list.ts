@@ -1,6 +1,6 @@
 /**
- * `task list`: lists tasks by filters, over as many pages as needed. Each page is printed before the next one
- * is read, so a list of any length takes the memory of one page.
+ * `task list`: lists tasks by filters, over as many pages as needed. It prints each page before it reads the
+ * next, so that a list of any length takes the memory of one page.
  */
 import type { Command } from 'commander';
 import type { TaskGatewayClient } from '../../client.ts';
@@ -21,7 +21,7 @@ type ListOptions = TaskFilters & { readonly limit: number; readonly count?: true
 
 const DEFAULT_LIMIT = 50;
 const PAGE_MAX = 100;
-/** From this width on a terminal shows whole ids. */
+/** A terminal at least this wide shows whole ids. */
 const WHOLE_ID_COLUMNS = 120;
 
 const EXAMPLES = `
@@ -37,7 +37,6 @@ Examples:
   $ task-gateway task list --tag zh --count
   $ task-gateway task list --tag zh -n 1000 -o jsonl | jq -r .request_id`;
 
-/** Adds `list` to `task`. */
 export function addTaskList(parent: Command, context: CommandContext): void {
   addFilterOptions(
     parent
@@ -63,7 +62,7 @@ export function addTaskList(parent: Command, context: CommandContext): void {
     });
 }
 
-/** Yields pages until there are enough rows or no further page. A page may be empty and not be the last. */
+/** Yields pages until there are enough rows or no more pages. An empty page need not be the last. */
 async function* readPages(
   client: Pick<TaskGatewayClient, 'listTasks'>,
   filters: TaskFilters,
@@ -86,7 +85,7 @@ async function* readPages(
   }
 }
 
-/** Writes a list in pieces; all of them together are what the whole list would be in the format. */
+/** Writes a list in pieces, which together are the whole list in its format. */
 type ListWriter = {
   write(rows: readonly TaskRow[]): Promise<void>;
   end(): Promise<void>;
@@ -130,14 +129,14 @@ function createTableWriter(terminal: Terminal): ListWriter {
   };
 }
 
-/** A running task waits that its agent has not taken; that a pending one does goes without saying. */
+/** Only a running task is said to wait for an agent that takes it: a pending one always does. */
 function describeStatus({ status, waiting, waiting_for_answer }: TaskRow): string {
   if (status !== 'running') return status;
   if (waiting) return 'running, waits';
   return waiting_for_answer ? 'running, asks' : status;
 }
 
-/** The columns of a table that goes to a file or another program. */
+/** Returns the columns of a table for a file or another program. */
 function listFileColumns(): readonly Column<TaskRow>[] {
   return [
     { title: 'REQUEST ID', cell: ({ request_id }) => request_id, whole: true },
@@ -151,7 +150,7 @@ function listFileColumns(): readonly Column<TaskRow>[] {
   ];
 }
 
-/** The columns for a person: what distinguishes the tasks comes first, and all fit into 80 columns. */
+/** Returns the columns for a person: what tells the tasks apart comes first, and all fit into 80 columns. */
 function listTerminalColumns(terminal: Terminal, widthMax: number): readonly Column<TaskRow>[] {
   const nowSeconds = Date.now() / 1_000;
   const showId = widthMax < WHOLE_ID_COLUMNS ? shortenId : (id: string) => id;
@@ -172,7 +171,6 @@ function listTerminalColumns(terminal: Terminal, widthMax: number): readonly Col
   ];
 }
 
-/** Counts the tasks and prints the counts. */
 async function printCounts(
   terminal: Terminal,
   client: Pick<TaskGatewayClient, 'listTasks'>,

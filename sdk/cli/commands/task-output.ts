@@ -21,7 +21,6 @@ Examples:
   $ task-gateway task output "$id"
   $ task-gateway task output "$id" -f -o jsonl | jq --unbuffered -r '.text // empty'`;
 
-/** Adds `output` to `task`. */
 export function addTaskOutput(parent: Command, context: CommandContext): void {
   parent
     .command('output')

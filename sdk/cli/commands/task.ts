@@ -21,7 +21,6 @@ import { addTaskFailures } from './task-failures.ts';
 import { addTaskList } from './task-list.ts';
 import { addTaskOutput } from './task-output.ts';
 
-/** Adds `task` and its commands to the program. */
 export function addTaskCommands(program: Command, context: CommandContext): void {
   const task = program
     .command('task')

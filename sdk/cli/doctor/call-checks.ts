@@ -1,7 +1,7 @@
 /**
- * The checks of `doctor` that make the calls of an agent and open an event stream. They find a proxy that
- * lets some calls through and not others, or holds a stream back. Nothing stays: the agent unregisters, and
- * no task is submitted.
+ * The checks of `doctor` that make an agent's calls and open an event stream. They find a proxy that passes
+ * some calls and not others, or holds a stream back. They leave nothing: the agent unregisters, and no task
+ * is submitted.
  */
 import { readMonotonicMs, systemClock } from '../../clock.ts';
 import { NotFoundError, TaskGatewayError } from '../../errors.ts';
@@ -14,7 +14,7 @@ const TIMEOUT_MS = 10_000;
 const STREAM_ADVICE =
   'A proxy may hold the stream back: turn buffering off for /api/cli/events there, or see the gateway’s log.';
 
-/** Makes the calls. Rejects only if `outer` is aborted or on a bug. */
+/** Makes the calls. Rejects only if `outer` aborts, or on a bug. */
 export async function diagnoseCalls(connection: Connection, outer: AbortSignal): Promise<readonly Finding[]> {
   const signal = AbortSignal.any([outer, AbortSignal.timeout(TIMEOUT_MS)]);
   return [await checkAgentCalls(connection, signal, outer), await checkStream(connection, signal, outer)];
@@ -51,7 +51,7 @@ async function checkAgentCalls(
   }
 }
 
-/** A report on a task that does not exist: only the gateway itself says that the task is unknown. */
+/** Reports on a task that does not exist: only the gateway itself says that it is unknown. */
 async function reportNothing(
   client: Connection['client'],
   agent_id: string,
@@ -65,7 +65,7 @@ async function reportNothing(
   }
 }
 
-/** Opens the stream of an unused session: the gateway sends its first bytes at once. */
+/** Opens the stream of an unused session; the gateway sends its first bytes at once. */
 async function checkStream(
   { url, auth, sdkOptions }: Connection,
   signal: AbortSignal,

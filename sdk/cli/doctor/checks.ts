@@ -29,14 +29,13 @@ export type Finding = {
   /** `wrong` makes `doctor` fail; `note` does not. */
   readonly state: 'right' | 'wrong' | 'note';
   readonly text: string;
-  /** Says what to do; empty if there is nothing to do. */
+  /** Says what to do; empty if there is nothing. */
   readonly advice: string;
 };
 
 const RESPONSE_TIMEOUT_MS = 5_000;
 const CLOCK_DIFFERENCE_SECONDS_MAX = 5;
 
-/** Creates a finding. */
 export function createFinding(check: CheckName, state: Finding['state'], text: string, advice = ''): Finding {
   return { check, state, text, advice };
 }
@@ -75,7 +74,7 @@ export async function diagnoseGateway(
   if (!response.ok) {
     const reason = (await readField(response, 'reason')) ?? `status ${response.status}`;
     const text = `The gateway at ${url} responds, but is not ready (${reason}).`;
-    // Of a gateway that is not ready, only what is wrong with it is said.
+    // If a gateway is not ready, only what is wrong with it is reported.
     const others = versions.state === 'wrong' ? [versions] : [];
     return [createFinding('gateway', 'wrong', text, 'See its log.'), ...others];
   }
@@ -88,7 +87,7 @@ export async function diagnoseGateway(
   return [createFinding('gateway', 'note', text, 'See its log.'), versions];
 }
 
-/** The platform's error code, like ECONNREFUSED or one for an untrusted certificate. */
+/** Returns the platform's error code, like ECONNREFUSED or one for an untrusted certificate. */
 function describeCause(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if ('code' in cause && typeof cause.code === 'string') return ` (${cause.code})`;
@@ -97,7 +96,7 @@ function describeCause(error: unknown): string {
   return '';
 }
 
-/** Returns a field of a body; undefined if it has none. */
+/** Returns a field of a body, or undefined. */
 async function readField(response: Response, name: string): Promise<string | undefined> {
   const body: unknown = await response.json().catch(() => undefined);
   const fields = typeof body === 'object' && body !== null ? new Map(Object.entries(body)) : new Map();
@@ -106,8 +105,7 @@ async function readField(response: Response, name: string): Promise<string | und
 }
 
 /**
- * Compares the version of the gateway with that of this command: they are compatible if the major versions
- * agree.
+ * Compares the gateway's version with that of this command. They are compatible if the major versions agree.
  */
 export function compareVersions(version: string, own: string = VERSION): Finding {
   const [major] = version.split('.');
@@ -187,8 +185,8 @@ function describeAgents(total: number, eligible: number): Finding {
 }
 
 /**
- * Compares the clocks of the gateway and of this machine, by the date of a response, which is of the whole
- * second. Returns nothing if there is no response or it has no date.
+ * Compares the clocks of the gateway and of this machine, by a response's date, which has whole seconds.
+ * Returns nothing without a response or a date.
  */
 export async function diagnoseClock(
   connection: Pick<Connection, 'url' | 'sdkOptions'>,
@@ -202,8 +200,8 @@ export async function diagnoseClock(
 }
 
 /**
- * Compares the clocks of the gateway and of this machine: `gatewaySeconds` was its time between
- * `beforeMs` and `afterMs` on this machine's clock.
+ * Compares the clocks: the gateway's showed `gatewaySeconds` while this machine's went from `beforeMs` to
+ * `afterMs`.
  */
 export function compareClocks(gatewaySeconds: number, beforeMs: number, afterMs: number): Finding {
   const behindSeconds = beforeMs / 1_000 - gatewaySeconds;

@@ -1,6 +1,6 @@
 /**
- * The round trip of `doctor --run-task`: sends a task to an agent of its own, and waits for the event on the
- * stream.
+ * The round trip of `doctor --run-task`: it sends a task to an agent of its own, and waits for the event on
+ * the stream.
  */
 import { createAgent } from '../../agent/index.ts';
 import { readMonotonicMs, systemClock } from '../../clock.ts';
@@ -13,10 +13,10 @@ import { rejectOnAbort } from '../interrupts.ts';
 import { createFinding, explainMissingEvent, type Finding } from './checks.ts';
 
 const TIMEOUT_MS = 10_000;
-/** The text sent to the agent and back. It is not pure ASCII, so that a wrong encoding shows. */
+/** The text that is sent to the agent and back. Not all of it is ASCII, so that a wrong encoding shows. */
 const SENT_TEXT = 'there and back: 你好';
 
-/** Makes the round trip. Rejects only if `outer` is aborted or on a bug. */
+/** Makes the round trip. Rejects only if `outer` aborts, or on a bug. */
 export async function diagnoseRoundTrip(connection: Connection, outer: AbortSignal): Promise<Finding> {
   const { sdkOptions, client } = connection;
   const name = `doctor-${createId()}`;
@@ -42,7 +42,7 @@ export async function diagnoseRoundTrip(connection: Connection, outer: AbortSign
   }
 }
 
-/** The `event` is undefined if none arrived before the signal was aborted. */
+/** `event` is undefined if none arrived before the signal fired. */
 type Submitted = { readonly task: Task; readonly event: TaskDone | undefined };
 
 /** Submits the task once the stream is open, then waits for its event. */

@@ -9,7 +9,7 @@ import { formatAge, formatTime } from './time.ts';
 type AskedQuestion = TaskExplanation['questions'][number];
 type HistoryRow = HistoryEntry & { readonly sinceSeconds: number };
 
-/** Returns the hint in the words of the command line, about the task if it is known; empty without a hint. */
+/** Returns the hint in words of the command line, with the task's id if known; empty without a hint. */
 export function translateHint(hint: string | null, request_id: string | null = null): string {
   const answer = `"task-gateway task answer ${request_id ?? '<request_id>'} <key>"`;
   return (hint ?? '')
@@ -22,8 +22,8 @@ export function translateHint(hint: string | null, request_id: string | null = n
 type Shown = { readonly history?: unknown; readonly questions?: unknown; readonly match: TaskMatch | null };
 
 /**
- * Throws a `ConnectionError` unless history, questions and match can be rendered: the response may not be a
- * gateway's.
+ * Throws a `ConnectionError` unless history, questions and match can be rendered, because the response may
+ * not be a gateway's.
  */
 export function requireReadable({ history = [], questions = [], match }: Shown): void {
   const hasAgents = match === null || (isObjects(match.tags) && isObjects(match.agents));
@@ -37,8 +37,8 @@ function isObjects(value: unknown): boolean {
 }
 
 /**
- * Renders a task's explanation: what became of it, its history, what its agent asked, the agents it could go
- * to, and the hint.
+ * Renders a task's explanation: how it stands, its history, what its agent asked, the agents it could go to,
+ * and the hint.
  */
 export function renderExplanation(terminal: Terminal, explanation: TaskExplanation): string {
   const { request_id, status, outcome, history, history_dropped, questions = [] } = explanation;
@@ -60,7 +60,7 @@ export function renderExplanation(terminal: Terminal, explanation: TaskExplanati
   ].join('');
 }
 
-/** `gpu-1, last contact 52 s ago` */
+/** Returns, for example, `gpu-1, last contact 52 s ago`. */
 function describeAgent({ agent_id, silent_seconds }: NonNullable<TaskExplanation['agent']>): string {
   const contact = typeof silent_seconds === 'number' ? formatAge(silent_seconds) : 'unknown';
   return `${describeValue(agent_id)}, last contact ${contact}`;
@@ -75,7 +75,7 @@ function renderHint(hint: string | null, request_id: string | null): readonly st
   return hint === null ? [] : [`\n${cleanText(translateHint(hint, request_id))}\n`];
 }
 
-/** The questions of the agents, the latest last. */
+/** Renders the questions of the agents, the latest one last. */
 function renderQuestions({ out }: Terminal, questions: readonly AskedQuestion[]): string {
   const columns: readonly Column<AskedQuestion>[] = [
     { title: 'ASKED', cell: ({ asked_time }) => formatTime(asked_time, 'milliseconds'), whole: true },

@@ -12,7 +12,7 @@ import { formatTime } from './time.ts';
 export type OutputFormat = 'table' | 'json' | 'jsonl';
 export const OUTPUT_FORMATS: readonly OutputFormat[] = ['table', 'json', 'jsonl'];
 
-/** A later gateway may have more. */
+/** A later gateway may have more statuses. */
 const STATUS_COLOURS: Readonly<Record<string, Colour>> = {
   pending: 'yellow',
   running: 'cyan',
@@ -20,14 +20,14 @@ const STATUS_COLOURS: Readonly<Record<string, Colour>> = {
   failed: 'red',
 };
 
-/** Returns the text in the colour of the status; the text is the status itself by default. */
+/** Returns a text, by default the status itself, in the colour of the status. */
 export function paintStatus(terminal: Terminal, status: Task['status'], text: string = status): string {
   return terminal.out.paint(STATUS_COLOURS[status] ?? 'dim', text);
 }
 
 /**
- * Renders a value as JSON: over several lines for `json`, on one line for `jsonl`. Ends with a line break.
- * Characters that a terminal obeys are escaped, wherever the JSON goes.
+ * Renders a value as JSON: over several lines for `json`, on one line for `jsonl`. It ends with a line break.
+ * Characters that a terminal obeys are always escaped, wherever the JSON goes.
  */
 export function renderJson(value: unknown, format: 'json' | 'jsonl'): string {
   return `${stringifySafely(value, format === 'json' ? 2 : undefined)}\n`;
@@ -58,8 +58,8 @@ export async function printTask(terminal: Terminal, task: Task, format: OutputFo
 }
 
 /**
- * Prints the outcome of a settled task: its result as `table`, else the whole task. If the task failed,
- * throws the error for it, with the gateway's hint; with `json` and `jsonl`, after the task was printed.
+ * Prints the outcome of a settled task: as `table` its result, otherwise the whole task. If the task failed,
+ * throws its error with the gateway's hint; with `json` and `jsonl`, it prints the task first.
  */
 export async function printOutcome(
   terminal: Terminal,
@@ -72,14 +72,14 @@ export async function printOutcome(
   if (format === 'table') await terminal.print(renderResult(task.result ?? {}));
 }
 
-/** Throws the error of a task that failed, with the gateway's hint. */
+/** Throws the error of a failed task, with the gateway's hint. */
 export function requireSuccess(task: Task, hint: string | null): void {
   if (task.status === 'failed') throw createTaskFailure(createTaskError(task), translateHint(hint));
 }
 
-/** Renders a result: as plain text if text is all it holds, else as JSON. */
+/** Renders a result: as plain text if it holds only text, otherwise as JSON. */
 function renderResult(result: TaskResult): string {
-  // A cut text shows where it is cut.
+  // A cut text itself shows where it is cut.
   const { reply, output, truncated: _truncated, ...others } = result;
   const text = typeof output === 'string' ? output : reply;
   if (typeof text !== 'string' || Object.keys(others).length > 0) return renderJson(result, 'json');

@@ -5,15 +5,15 @@ import { splitUnfinished } from './safe-text.ts';
 import type { Terminal } from './terminal.ts';
 
 export type PiecePrinter = {
-  /** Prints a piece behind those before it. Rejects if standard output can't be written. */
+  /** Prints a piece after the earlier ones. Rejects if standard output can't be written. */
   print(piece: OutputPiece): Promise<void>;
 };
 
 /**
- * Creates a printer. As `table` it prints texts as they were written and data as lines of JSON; on standard
- * error it says what the agent asks, where the output began anew and what is missing of it. Otherwise each
- * piece, and the end, is a line of JSON. `describeQuestion` says how a question is answered, if it is not
- * asked here.
+ * Creates a printer. As `table` it prints texts as they were written, and data as lines of JSON; standard
+ * error says what the agent asks, where the output began anew and what is missing. In the other formats each
+ * piece, and the end, is a line of JSON. If the questions are not asked here, `describeQuestion` says how to
+ * answer one.
  */
 export function createPiecePrinter(
   terminal: Terminal,
@@ -22,7 +22,7 @@ export function createPiecePrinter(
 ): PiecePrinter {
   /** Whether the last text had no line break at its end. */
   let isWithinLine = false;
-  /** The end of the last text on a terminal, if it means something only with the next one. */
+  /** On a terminal, the end of the last text, if it means something only with the next one. */
   let unfinished = '';
 
   async function printText(written: string): Promise<void> {
@@ -33,7 +33,7 @@ export function createPiecePrinter(
     await terminal.print(text);
   }
 
-  /** A terminal shows what follows on a line of its own; a file gets what the agent wrote. */
+  /** Ends the line on a terminal, so that what follows stands alone; a file gets only the agent's text. */
   async function endLine(): Promise<void> {
     unfinished = '';
     if (isWithinLine && terminal.out.isTty) await printText('\n');

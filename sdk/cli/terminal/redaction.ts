@@ -1,4 +1,4 @@
-/** Removes secrets from everything the command writes to standard error: traces, errors and log lines. */
+/** Removes secrets from everything that the command writes to standard error: traces, errors, log lines. */
 import { createSecretPattern } from '../../secrets.ts';
 import { escapeJson } from './safe-text.ts';
 
@@ -12,8 +12,9 @@ const SECRET_HEADERS: ReadonlySet<string> = new Set([
 const BODY_CHARS_MAX = 2_000;
 
 /**
- * Returns the text with every secret replaced, a short one where it stands alone: as plain text, escaped for
- * JSON, and encoded for a URL. The longest is replaced first, because a shorter one may be a part of it.
+ * Returns the text with every secret replaced: as plain text, escaped for JSON, and encoded for a URL. A
+ * short secret is replaced only where it stands alone. The longest comes first, because a shorter one may be
+ * a part of it.
  */
 export function redactSecrets(text: string, secrets: Iterable<string>): string {
   const forms = [...secrets]
@@ -23,12 +24,12 @@ export function redactSecrets(text: string, secrets: Iterable<string>): string {
   return forms.reduce((rest, form) => rest.replaceAll(createSecretPattern(form), REDACTED), text);
 }
 
-/** Returns one line per header; the values of headers that carry secrets are redacted. */
+/** Returns one line for each header; the values of headers that carry secrets are redacted. */
 export function describeHeaders(headers: Headers): readonly string[] {
   return [...headers].map(([name, value]) => `${name}: ${SECRET_HEADERS.has(name) ? REDACTED : value}`);
 }
 
-/** Returns a body on one line, cut if it is long; the `auth` field of a JSON object is redacted. */
+/** Returns a body on one line, cut if it is long. The `auth` field of a JSON object is redacted. */
 export function describeBody(text: string): string {
   const line = escapeJson(redactAuth(text)).replaceAll(/\s*\n\s*/g, ' ');
   return line.length > BODY_CHARS_MAX

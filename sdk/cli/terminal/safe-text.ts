@@ -1,16 +1,16 @@
 /**
  * Text from other people, made safe for a terminal: it must not move the cursor, set colours or the title,
- * use the clipboard, or reverse the direction of the text. Text for people loses such characters; JSON has
- * them escaped, and so stays the same JSON.
+ * use the clipboard, or reverse the direction of text. Text for people loses such characters. JSON has them
+ * escaped, and so keeps its meaning.
  */
 
 import { stripVTControlCharacters } from 'node:util';
 
 const DIRECTIONS = '\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069';
-/** Every control character (C0, DEL, C1) but the line break and the tab, and what sets a direction. */
+/** Every control character (C0, DEL, C1) except the line break and the tab, and what sets a direction. */
 const OBEYED = new RegExp(`(?![\\n\\t])\\p{Control}|[${DIRECTIONS}]`, 'gu');
 const ESCAPE = '\u001b';
-/** A carriage return, or the beginning of an escape sequence. */
+/** Matches a carriage return, or the beginning of an escape sequence, at the end. */
 const UNFINISHED = new RegExp(`(?:\\r|${ESCAPE}(?:\\[[\\d;?]*|\\][^\\p{Control}]{0,256})?)$`, 'u');
 /** Begins the line of a terminal anew. */
 const OVERWRITE = `\r${ESCAPE}[K`;
@@ -21,8 +21,8 @@ const BREAKS = /[\r\n\t\u0085\u2028\u2029]+/g;
 const UNESCAPED = new RegExp(`[\\u007f-\\u009f\\u2028\\u2029${DIRECTIONS}]`, 'g');
 
 /**
- * Removes what a terminal obeys, escape sequences as a whole. Line breaks and tabs stay if `keepLines` is
- * true; otherwise they become spaces, so that the text is one line.
+ * Removes what a terminal obeys, and escape sequences as a whole. Line breaks and tabs stay if `keepLines` is
+ * true; otherwise they become spaces, and the text is one line.
  */
 export function cleanText(text: string, keepLines = false): string {
   const plain = stripVTControlCharacters(text);
@@ -31,8 +31,8 @@ export function cleanText(text: string, keepLines = false): string {
 }
 
 /**
- * Cleans what a program wrote, line by line, for a terminal: a carriage return overwrites its line, so that a
- * bar of progress is one bar.
+ * Cleans what a program wrote, for a terminal. A carriage return still overwrites its line, so that a
+ * progress bar is one bar.
  */
 export function cleanScreen(text: string): string {
   const lines = text.replaceAll('\r\n', '\n').split('\r');
@@ -46,8 +46,8 @@ export function splitUnfinished(text: string): readonly [text: string, rest: str
 }
 
 /**
- * Returns the lines of a text as one line with the last one first: that of a traceback says what happened,
- * and a narrow column shows the beginning alone.
+ * Returns the lines of a text as one line, with the last one first. The last line of a traceback says what
+ * happened, and a narrow column shows only the beginning.
  */
 export function putLastFirst(text: string): string {
   const lines = text.split(/[\r\n]+/).map((line) => line.trim());
@@ -55,7 +55,7 @@ export function putLastFirst(text: string): string {
   return before.length === 0 ? last : `${last} ← ${before.reverse().join(' ⏎ ')}`;
 }
 
-/** Returns a text whose lines, but the first, are indented: none of them reads as a line of another's. */
+/** Indents all lines of a text but the first, so that none of them looks like a line of something else. */
 export function indentLines(text: string): string {
   return text.replaceAll(/\r\n?|\n/g, '\n  ');
 }
@@ -65,7 +65,7 @@ export function stringifySafely(value: unknown, indent?: number): string {
   return escapeJson(JSON.stringify(value, null, indent) ?? 'null');
 }
 
-/** Escapes in a JSON text what a terminal obeys; such characters stand only within its strings. */
+/** Escapes in a JSON text what a terminal obeys. Such characters stand only within its strings. */
 export function escapeJson(json: string): string {
   return json.replaceAll(
     UNESCAPED,

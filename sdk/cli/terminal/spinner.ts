@@ -8,11 +8,11 @@ import { truncate } from './width.ts';
 export type Spinner = {
   /** Shows the state of the task from now on. */
   showTask(task: Task): void;
-  /** Shows this beside a task that waits for an agent: what is known of the agents with its tags. */
+  /** While the task waits for an agent, shows beside it what is known of the agents with its tags. */
   showAgents(text: string): void;
   /** Shows this text from now on, whatever the state of the task is. */
   showText(text: string): void;
-  /** Removes the line. Idempotent. */
+  /** Removes the line. May be called again. */
   stop(): void;
 };
 
@@ -20,7 +20,7 @@ const FRAME_MS = 100;
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const ASCII_FRAMES = ['|', '/', '-', '\\'];
 
-/** Starts a spinner on standard error. If that is not a terminal, the spinner does nothing. */
+/** Starts a spinner on standard error. It does nothing if that is not a terminal. */
 export function startSpinner(terminal: Terminal, env: Environment): Spinner {
   const startMs = readMonotonicMs(systemClock);
   const frames = supportsUnicode(env) ? FRAMES : ASCII_FRAMES;

@@ -1,7 +1,7 @@
 /**
  * Renders tables and lists of fields for people. Columns are as wide as their widest cell, or cut to the
- * terminal; a table for a terminal never wraps. A table is rendered in pieces, so it may have any number of
- * rows; a piece takes memory for its own rows only.
+ * terminal; on a terminal no line wraps. A table is rendered in pieces, so that it may have any number of
+ * rows: a piece takes memory only for its own rows.
  */
 import { cleanText } from './safe-text.ts';
 import type { Paint } from './terminal.ts';
@@ -10,32 +10,32 @@ import { measureWidth, padEnd, truncate } from './width.ts';
 export type Column<Row> = {
   readonly title: string;
   readonly cell: (row: Row) => string;
-  /** Colours the text of a cell after it was cut; must not change its width. */
+  /** Colours the text of a cell after it was cut, and must not change its width. */
   readonly paint?: ((text: string, row: Row) => string) | undefined;
-  /** Not cut while it fits into the terminal by itself: a part of an id is useless. */
+  /** Whether a cell stays whole while it alone fits into the terminal, because a part of an id is useless. */
   readonly whole?: boolean | undefined;
 };
 
 export type TableOptions = {
-  /** The width of the terminal in columns; absent: nothing is cut. */
+  /** The width of the terminal in columns. Absent: nothing is cut. */
   readonly widthMax?: number | undefined;
   readonly paintHead?: (text: string) => string;
 };
 
 export type Table<Row> = {
-  /** Renders a line per row; before the first ones, a line of titles. */
+  /** Renders a line for each row, and a line of titles before the first ones. */
   render(rows: readonly Row[]): string;
 };
 
 const GAP = '  ';
 /** No column is cut below this width. */
 const WIDTH_MIN = 8;
-/** A wider cell is written whole where nothing is cut, but does not widen its column. */
+/** The widest that a column becomes if nothing is cut. A wider cell is written whole. */
 const NATURAL_CHARS_MAX = 200;
-/** A character can be made of any number of marks. */
+/** How much of a cell is looked at: one character can have any number of marks. */
 const CELL_CHARS_MAX = 4_000;
 
-/** Renders a whole table: a line of titles and one line per row. */
+/** Renders a whole table: a line of titles and one line for each row. */
 export function renderTable<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
@@ -45,8 +45,8 @@ export function renderTable<Row>(
 }
 
 /**
- * Creates a table. Its columns get the widths of the first rows; where nothing is cut, wider ones that follow
- * widen them. In a terminal the last columns are left out if there is no space for all.
+ * Creates a table. The first rows decide the widths of its columns; if nothing is cut, later rows may widen
+ * them. If a terminal has no space for all columns, the last ones are left out.
  */
 export function createTable<Row>(
   columns: readonly Column<Row>[],
@@ -102,8 +102,8 @@ function measureColumns<Row>(
 }
 
 /**
- * Returns the widths of the columns that fit into the terminal, of which there is at least one: leaves out
- * the last ones, then narrows the widest by one, again and again.
+ * Returns the widths of the columns that fit into the terminal, at least one: leaves out the last ones, then
+ * narrows the widest by one, again and again.
  */
 function fitWidths<Row>(
   columns: readonly Column<Row>[],
@@ -123,12 +123,12 @@ function fitWidths<Row>(
   return widths;
 }
 
-/** The width of a line with these columns. */
+/** Returns the width of a line with these columns. */
 function sumWidths(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
 }
 
-/** Renders one line per field: its name, then its value on one line, all values in one column. */
+/** Renders one line for each field: its name, then its value, with all values in one column. */
 export function renderFields(
   fields: readonly (readonly [name: string, value: string])[],
   paint: Paint,

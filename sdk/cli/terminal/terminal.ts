@@ -2,10 +2,10 @@
  * Writes the output of a command: results to standard output, everything else to standard error. Colours and
  * the status line appear only on a terminal. Standard error contains no secret.
  *
- * This is the one place that cleans: nothing a terminal obeys gets through, whichever command writes it, but
- * the colours, the status line, and a carriage return that overwrites its line. Standard output that is no
- * terminal gets its text unchanged. When standard error does not take its lines, the waiting ones are
- * bounded: further lines are left out and counted.
+ * Only this file cleans. Whichever command writes, nothing that a terminal obeys gets through, except the
+ * colours, the status line, and a carriage return that overwrites its line. If standard output is no
+ * terminal, it gets its text unchanged. If standard error does not take its lines, only so many of them wait;
+ * further ones are left out and counted.
  */
 import { createId } from '../../ids.ts';
 import { CommandError, EXIT_CODES } from '../exit-codes.ts';
@@ -25,22 +25,22 @@ export type OutStream = {
 export type Colour = 'red' | 'green' | 'yellow' | 'cyan' | 'dim' | 'bold';
 export type Paint = (colour: Colour, text: string) => string;
 
-/** The capabilities of one of the two output streams. */
+/** What one of the two output streams can do. */
 type OutputCapabilities = {
   /** Whether the stream is a terminal, not a file or a pipe. */
   readonly isTty: boolean;
-  /** The current width of the terminal in columns; undefined if the stream is not a terminal. */
+  /** The present width of the terminal in columns; undefined if the stream is not a terminal. */
   readonly columns: number | undefined;
   /**
-   * Returns the text in a colour; without colours, returns it unchanged. The colour is a mark until the text
-   * is written, because what is written is cleaned first.
+   * Returns the text in a colour; without colours, unchanged. The colour is a mark until the text is written,
+   * because the text is cleaned before that.
    */
   readonly paint: Paint;
 };
 
 /** One of the two output streams. */
 type Output = OutputCapabilities & {
-  /** Replaces the marks of colours by what the terminal obeys. The text must be clean. */
+  /** Replaces the marks of colours by what a terminal obeys. The text must be clean. */
   readonly setColours: (text: string) => string;
 };
 
@@ -49,7 +49,7 @@ export type Terminal = {
   readonly err: OutputCapabilities;
   /** Writes to standard output. Resolves once the text is written, and rejects if it can't be. */
   print(text: string): Promise<void>;
-  /** Writes one line to standard error, without the redacted secrets; its line breaks become spaces. */
+  /** Writes one line to standard error, with secrets redacted; its line breaks become spaces. */
   log(line: string): void;
   /** Writes a text of several lines to standard error, as `log` does. */
   logLines(text: string): void;
@@ -70,7 +70,7 @@ const COLOUR_CODES: Readonly<Record<Colour, readonly [on: number, off: number]>>
   bold: [1, 22],
 };
 const CLEAR_LINE = '\r\u001b[K';
-/** So much may wait until standard error takes it, for example because it is a pipe that is not read. */
+/** How much may wait until standard error takes it, for example because it is a pipe that nobody reads. */
 const WAITING_CHARS_MAX = 1_048_576;
 
 /** Creates the terminal of a command. */
@@ -81,7 +81,7 @@ export function createTerminal(stdout: OutStream, stderr: OutStream, env: Enviro
   const writer = createBoundedWriter(stderr);
   let hasStatus = false;
 
-  /** Redacts what was cleaned: a secret may be in pieces before. */
+  /** Cleans a text and then redacts it, because what was removed may have split a secret. */
   function renderError(text: string, keepLines: boolean): string {
     return err.setColours(redactSecrets(cleanText(text, keepLines), secrets));
   }
@@ -116,15 +116,15 @@ export function createTerminal(stdout: OutStream, stderr: OutStream, env: Enviro
   };
 }
 
-/** The error for a reader that has gone says so. */
+/** Returns the error of a failed write; it says so if the reader has gone. */
 function explainUnwritten(error: NodeJS.ErrnoException): Error {
   if (error.code !== 'EPIPE') return error;
   return new CommandError(EXIT_CODES.readerGone, 'Nothing reads standard output any more.');
 }
 
 /**
- * Creates a writer that leaves out what the stream has no capacity for, and says how many writes that were as
- * soon as the stream takes more. If a line is left out, it is not rendered either.
+ * Creates a writer that leaves out what the stream can't take, and says how many writes that were as soon as
+ * it can take more. A line that is left out is not even rendered.
  */
 function createBoundedWriter(stream: OutStream): { write(render: () => string): void } {
   let waitingChars = 0;
@@ -149,7 +149,7 @@ function createBoundedWriter(stream: OutStream): { write(render: () => string): 
   };
 }
 
-/** Colours need a terminal that supports them, and NO_COLOR unset or empty. */
+/** Creates one of the streams. Colours need a terminal that supports them, and NO_COLOR unset or empty. */
 function createOutput(stream: OutStream, env: Environment): Output {
   const isTty = stream.isTTY === true;
   const hasColours = isTty && !env.NO_COLOR && env.TERM !== 'dumb';

@@ -3,7 +3,7 @@
 /** The last moment that a `Date` can hold. */
 const SECONDS_MAX = 8_640_000_000_000;
 
-/** Formats a moment as a UTC time; one that no clock can show is a dash. */
+/** Formats a moment as a UTC time; as a dash if no clock can show it. */
 export function formatTime(seconds: number, precision: 'seconds' | 'milliseconds'): string {
   if (!(Math.abs(seconds) <= SECONDS_MAX)) return '–';
   const text = new Date(seconds * 1_000).toISOString();

@@ -7,7 +7,8 @@ const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const ASCII = /^[\x20-\x7e]*$/;
 const INVISIBLE = /^[\p{Control}\p{Format}\p{Mark}\p{Surrogate}\p{Default_Ignorable_Code_Point}]+$/u;
 /**
- * Two columns wide: emoji by default, emoji by a variation selector, and flags (pairs of regional letters).
+ * Matches what is two columns wide: emoji by default or by a variation selector, and flags (pairs of regional
+ * letters).
  */
 const EMOJI = /^\p{Emoji_Presentation}|\uFE0F|^\p{Regional_Indicator}{2}/u;
 const ELLIPSIS = '…';
@@ -32,8 +33,8 @@ export function padEnd(text: string, width: number): string {
 }
 
 /**
- * Returns the text; if it is wider than `width` columns, cuts it and ends it with an ellipsis. Looks only at
- * what it returns, however long the text is.
+ * Returns the text. If it is wider than `width` columns, cuts it and ends it with an ellipsis. However long
+ * the text is, looks only at what it returns.
  */
 export function truncate(text: string, width: number): string {
   if (ASCII.test(text)) {
