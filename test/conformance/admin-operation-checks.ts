@@ -11,13 +11,13 @@ const TASKS = '/api/admin/tasks';
 
 type Query = Readonly<Record<string, string>>;
 
-/** Reads as the administrator. */
+/** Reads a path as the administrator. */
 export function read(kit: Kit, path: string, query: Query = {}, more: Query = {}): Promise<Answer> {
   const headers = { 'x-admin-auth': requireAdmin(kit), ...more };
   return kit.subject.call('GET', path, { query, headers });
 }
 
-/** Submits tasks of one session that wait for an agent that never comes; returns their ids. */
+/** Submits tasks of one session that wait for an agent that never comes. Returns their ids. */
 async function submitWaiting(kit: Kit, session: string, count: number): Promise<readonly unknown[]> {
   const ids: unknown[] = [];
   for (let task = 0; task < count; task += 1) {
@@ -27,14 +27,14 @@ async function submitWaiting(kit: Kit, session: string, count: number): Promise<
   return ids;
 }
 
-/** Cancels many as the administrator. The kit leaves alone what others submit. */
+/** Cancels many tasks as the administrator, and none that others submit. */
 async function cancelMany(kit: Kit, named: Fields): Promise<Fields> {
   const json = { created_before: 32_503_680_000, ...named };
   const headers = { 'x-admin-auth': requireAdmin(kit) };
   return requireObject(await kit.subject.call('POST', `${TASKS}/cancel`, { json, headers }));
 }
 
-/** Where the document puts an agent on a page: those that fail first. */
+/** Returns where the document puts an agent on a page: agents that fail come first. */
 function rankOf({ failing, state, running, full }: Fields): number {
   const isOffline = state === 'offline';
   const isFailing = failing === true && !isOffline;
@@ -44,7 +44,7 @@ function rankOf({ failing, state, running, full }: Fields): number {
   return at < 0 ? conditions.length : at;
 }
 
-/** Agents of one tag: one offline, one whose pushes fail, one full, one draining, and two that are well. */
+/** Starts agents of one tag: offline, with pushes that fail, full, draining, and two without trouble. */
 async function inTrouble(kit: Kit) {
   const tag = kit.name('tag');
   const start = (more: Fields = {}, status = 202) => kit.startAgent({ agent_tags: [tag], ...more }, status);
@@ -71,7 +71,7 @@ async function inTrouble(kit: Kit) {
   return { tag, page };
 }
 
-/** Two open tasks of one session that are cancelled by it, and again; another one that is named. */
+/** Cancels two open tasks by their session, and again; then another task by its id. */
 async function cancelledTogether(kit: Kit) {
   const session = kit.name('session');
   const stream = await kit.openStream(session);
@@ -89,7 +89,7 @@ async function cancelledTogether(kit: Kit) {
   return { ids, first, again, left, named, namedAgain, events, tasks };
 }
 
-/** A pull agent with a task that is drained, drained again, undrained twice and drained once more. */
+/** Gives a pull agent a task, drains it, drains it again, undrains it twice and drains it once more. */
 async function drained(kit: Kit) {
   const agent = await kit.startAgent({ endpoint: 'pull' });
   const kept = await giveTask(kit, agent);
@@ -109,7 +109,6 @@ async function drained(kit: Kit) {
   return { kept, drains, beaten, registered, claimed, reported, ends, after, last };
 }
 
-/** The checks, by their requirements. */
 export const ADMIN_OPERATION_CHECKS: Readonly<Record<string, Check>> = {
   'listAgents.lists-all-registered-agents': async (kit) => {
     const agent = await kit.startAgent({ current_load: 10 });
@@ -147,7 +146,7 @@ export const ADMIN_OPERATION_CHECKS: Readonly<Record<string, Check>> = {
     requireObject(await kit.cancel(request_id));
   },
   'getOverview.returns-whether-tasks-run': async (kit) => {
-    // It has a group of failures then.
+    // Then the overview has a group of failures.
     await kit.see(scenario.failedByAgent);
     const tag = kit.name('nowhere');
     const { request_id } = requireObject(await kit.submit([tag], { queue_timeout: 60 }));

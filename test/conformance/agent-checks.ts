@@ -1,4 +1,4 @@
-/** The checks of agents: each looks at what the scenarios have seen, or at all calls of the run. */
+/** The checks of agents. Each looks at what the scenarios have seen, or at all calls of the run. */
 
 import type { Stage } from './agent-stage.ts';
 import {
@@ -20,19 +20,19 @@ const IS_TEXT = (value: unknown): boolean => typeof value === 'string' && value 
 const IS_COUNT = (value: unknown): boolean => value === undefined || Number.isInteger(value);
 const IS_TEXTS = (value: unknown): boolean => Array.isArray(value) && value.every(IS_TEXT);
 const CALLS_WITH_ID = ['heartbeat', 'result', 'unregister', 'claim'];
-/** How much later than the gateway asks a heartbeat may come. */
+/** How many intervals of the gateway a heartbeat may take to come. */
 const INTERVALS_MAX = 2;
-/** How long a call that was on its way may still name a task. */
+/** How long a call that was already on its way may still name a task. */
 const UNDER_WAY_MS = 1_000;
 
-/** The calls of the agent, from its begin to its end. */
+/** Returns the calls of the agent, from its start to its end. */
 function allCalls(stage: Stage, look: Look): readonly Received[] {
   look('begun');
   haveSeen(look, 'stopped');
   return stage.gateway.received.filter(({ url }) => url.pathname.startsWith('/api/agent/'));
 }
 
-/** The same request, whatever carries the secret. */
+/** Requires the same request, in whichever place the secret is. */
 function requireSame(report: Received, first: Received): void {
   const { auth: _new, ...body } = report.body;
   const { auth: _old, ...former } = first.body;
@@ -58,7 +58,7 @@ function requireResult({ body: { status, result } }: Received): void {
   }
 }
 
-/** Whether `request_ids` name the tasks that the agent has, and no others. */
+/** Requires that `request_ids` name the tasks that the agent has, and no others. */
 function requireRequestIds(stage: Stage, calls: readonly Received[]): void {
   const naming = calls.filter(({ body }) => Array.isArray(body.request_ids));
   if (naming.length === 0)
@@ -77,7 +77,7 @@ function requireRequestIds(stage: Stage, calls: readonly Received[]): void {
     }
 }
 
-/** Whether a heartbeat while the agent worked on its first task named it. */
+/** Requires that a heartbeat named the first task while the agent worked on it. */
 function requireNamed(stage: Stage, look: Look): void {
   const { task, report } = look('begun');
   const fromMs = Number(stage.handed.get(task)) + stage.quietMs / 5;
@@ -91,7 +91,6 @@ function requireNamed(stage: Stage, look: Look): void {
     );
 }
 
-/** Every check, by the id of the requirement that it looks at. */
 export const AGENT_CHECKS: Readonly<Record<string, AgentCheck>> = {
   ...PUSH_CHECKS,
   ...WRITING_CHECKS,
@@ -175,7 +174,7 @@ export const AGENT_CHECKS: Readonly<Record<string, AgentCheck>> = {
     if (stage.gateway.calls('claim').length === 0)
       throw new NotScored('The agent claims nothing: it gets pushes.');
     haveSeen(look, 'repeated', 'cancelled');
-    // Those of the first process, which did all that comes before its restart.
+    // The calls of the first process, which made all that come before its restart.
     const claims = stage.gateway.received
       .slice(0, stage.starts[1])
       .filter(({ operation }) => operation === 'claim');
@@ -300,7 +299,7 @@ export const AGENT_CHECKS: Readonly<Record<string, AgentCheck>> = {
   },
 };
 
-/** Scenarios are played; what came of them is a matter of other checks. */
+/** Requires that the scenarios were played. Other checks look at what came of them. */
 function haveSeen(look: Look, ...names: readonly ScenarioName[]): void {
   for (const name of names)
     try {

@@ -1,6 +1,6 @@
 /**
- * The negative controls of the agent's role: for each check a fault that it must find, planted in an agent
- * that does all that is required, or on its wire. Which other checks notice it too is in `CONTROLS.md`.
+ * The negative controls of the agent's role. Each is a fault that a check must find, planted in an agent that
+ * does all that is required, or on its wire. `CONTROLS.md` says which other checks notice it too.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -8,17 +8,17 @@ import type { Plant } from './faultless-agent.ts';
 import { asForm, changes, drops, ends, hurries, onWire, reads, sees, sends, withMark } from './party-wire.ts';
 
 export type AgentControl = {
-  /** What the agent does. */
+  /** What the agent does wrong. */
   readonly fault: string;
   readonly plant: Plant;
   /** Whether the agent claims its tasks. */
   readonly isPull?: boolean;
 };
 
-/** What a task gets that is not to be done. */
+/** How a task ends that is not to be done. */
 const FAILED = { status: 'failed', result: null, error_info: 'unknown' };
 
-/** Pushes with this status get another one. */
+/** Gives pushes that would get the one status the other. */
 function takesFor(got: number, status: number, fault: string): AgentControl {
   const plant: Plant = ({ take }) => ({
     take(push) {
@@ -142,7 +142,7 @@ export const AGENT_CONTROLS: Readonly<Record<string, AgentControl>> = {
   'as-agent.drains': sends('heartbeat', { draining: false }, 'Heartbeats never say that it drains.'),
 };
 
-/** A second process of the agent takes its tasks and loses the first of them. */
+/** Lets a second process of the agent take its tasks and lose the first of them. */
 function forgetAfterRestart(): Plant {
   let starts = 0;
   return ({ take }) => {

@@ -1,6 +1,6 @@
 /**
  * The gateway of a trial for an agent. It signs the pushes of the simulator and keeps them, so that it can
- * repeat them. It holds claims only for a moment, and answers questions.
+ * repeat them. It holds claims only for a moment, and it answers questions.
  */
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { describeExchange } from './exchanges.ts';
@@ -13,34 +13,34 @@ type Delivery = {
   readonly task: Fields;
   readonly headers: Headers;
   readonly atMs: number;
-  /** What the agent responded to its pushes. */
+  /** The statuses with which the agent responded to its pushes. */
   readonly statuses: number[];
-  /** How often it was pushed or claimed. */
+  /** How often it was pushed, or handed out to a claim. */
   times: number;
   /** When the agent took it. */
   takenMs?: number;
 };
-/** How a push differs from a right one. */
+/** How a push differs from a correct one. */
 type PushChange = { readonly signature?: 'wrong' | 'second'; readonly ageSeconds?: number };
 type Divert = (call: Received) => Mishap | undefined | Promise<Mishap | undefined>;
 
 export type AgentGateway = TrialGateway & {
-  /** The agent as it registered last; undefined before, and after it unregistered or was forgotten. */
+  /** Returns the agent as it last registered; undefined if it has not, unregistered or was forgotten. */
   agent(): Fields | undefined;
-  /** The tokens of its registrations, each with the time from which on it is the latest. */
+  /** The tokens of its registrations, each with the time from which it is the latest. */
   readonly tokens: readonly { readonly token: unknown; readonly atMs: number }[];
-  /** The tasks on their way to it, by their ids. */
+  /** The tasks on their way to the agent, by their ids. */
   readonly deliveries: ReadonlyMap<unknown, Delivery>;
   /** Decides how the next calls go. Without `choose` they go as usual. */
   divert(choose?: Divert): void;
   /** Changes the next pushes. */
   changePushes(change?: PushChange): void;
-  /** The gateway no longer knows the agent: its calls get 404 until it registers. */
+  /** Makes the gateway forget the agent: its calls get 404 until it registers. */
   forget(): Promise<void>;
-  /** Submits a task for the agent; resolves with its id. */
+  /** Submits a task for the agent; resolves to its id. */
   submit(): Promise<string>;
   cancel(request_id: string): Promise<void>;
-  /** Pushes a task once more; resolves with the status, which is 0 where there is no response. */
+  /** Pushes a task once more; resolves to the status, or to 0 without a response. */
   pushAgain(request_id: string): Promise<number>;
   /** Pushes a task that nobody has submitted. */
   pushForged(change: PushChange): Promise<{ readonly request_id: string; readonly status: number }>;
@@ -59,7 +59,7 @@ export type AgentGatewayOptions = {
 
 const TASK_SECONDS = 300;
 
-/** Creates the gateway; it does not listen yet. */
+/** Creates the gateway, which does not listen yet. */
 export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
   const { auth, pushSecret, payload, heartbeatSeconds, prefix } = options;
   const deliveries = new Map<unknown, Delivery>();
@@ -74,9 +74,9 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     push: async (request) => deliver(await request.json(), request.headers, change),
     divert: (call) => divert?.(call),
     ask({ operation, body }) {
-      // The gateway thinks that the agent has one slot more, so that a push may find it busy.
+      // The gateway believes that the agent has one slot more, so that a push may find it busy.
       if (operation === 'register') return { body: { ...body, max_concurrent: slotsOf(body) + 1 } };
-      // A claim ends soon, so that a run sees what the agent does after a 204.
+      // A claim ends soon, so that the kit sees what the agent does after a 204.
       if (typeof body.wait !== 'number') return {};
       const wait = operation === 'answer' ? 0 : Math.min(body.wait, heartbeatSeconds);
       return { body: { ...body, wait } };
@@ -130,7 +130,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     await gateway.ask('POST', `/api/cli/tasks/${request_id}/answer`, given);
   }
 
-  /** Pushes what the gateway does not push; resolves with the status. */
+  /** Pushes what the gateway itself does not push; resolves to the status. */
   async function pushBeside(task: Fields, headers: Headers, differing?: PushChange): Promise<number> {
     return deliver(task, headers, differing).then(
       ({ status }) => status,
@@ -140,7 +140,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
 
   return {
     ...gateway,
-    // A spread would keep the address of before `listen`.
+    // A spread would copy the address from before `listen`.
     get url() {
       return gateway.url;
     },
@@ -183,17 +183,17 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
   };
 }
 
-/** How many tasks an agent says that it works on at a time. */
+/** Returns how many tasks an agent says that it works on at a time. */
 export function slotsOf({ max_concurrent = 1 }: Fields): number {
   return Number(max_concurrent);
 }
 
-/** Whether a status of a push says that the task is taken. */
+/** Whether a push's status says that the agent has taken the task. */
 export function isTaken(status: number): boolean {
   return status === 409 || (status >= 200 && status < 300);
 }
 
-/** An answer that the schema of a question allows. */
+/** Returns an answer that a question's schema allows. */
 function fillSchema(schema: unknown): unknown {
   if (!isFields(schema) || !isFields(schema.properties)) return 'yes';
   const fill = (field: unknown): unknown => {
@@ -205,7 +205,7 @@ function fillSchema(schema: unknown): unknown {
   return Object.fromEntries(Object.entries(schema.properties).map(([name, field]) => [name, fill(field)]));
 }
 
-/** The key of a push secret, as the document reads it. */
+/** Returns the key of a push secret, as the document reads it. */
 function keyOf(secret: string): Buffer {
   const prefix = 'whsec_';
   return secret.startsWith(prefix)
@@ -213,7 +213,7 @@ function keyOf(secret: string): Buffer {
     : Buffer.from(secret, 'utf8');
 }
 
-/** The body and the headers of a push. */
+/** Returns the body and the headers of a push. */
 function signPush(
   task: Fields,
   usual: Headers,

@@ -1,6 +1,6 @@
 /**
- * The agent's role of the kit: agents that conform, what is no agent, and the kit itself: every check has a
- * control, and finds the fault that it plants.
+ * The agent's role of the kit: agents that conform, subjects that are no agent, and the kit itself. Every
+ * check has a control, and finds the fault that it plants.
  */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -79,7 +79,7 @@ describe.concurrent('an agent that conforms', () => {
 });
 
 describe('a small agent', () => {
-  // Its heartbeats come so often that no process is to run beside it.
+  // Its heartbeats are so frequent that no other process may run beside it.
   test('conforms with pushes, and with claims', { timeout: LIMIT_MS }, async () => {
     const runs = await Promise.all([runScripted(), runScripted(undefined, true)]);
     expect(runs.flatMap(complaintsOf)).toEqual([]);

@@ -8,7 +8,7 @@ import { requireObject, requireProblem, requireStatus } from './subject.ts';
 
 const claim = (kit: Kit, agent: Agent, wait: number) => kit.callAs(agent, 'claim', { wait });
 
-/** The call of an agent that is not known gets 404; once it has registered, it gets another response. */
+/** Calls as an unknown agent, which gets 404; then registers it and requires another response. */
 function afterRegistering(path: string, more: Fields = {}): Check {
   return async (kit) => {
     const agent = { agent_id: kit.name('agent') };
@@ -22,12 +22,12 @@ function afterRegistering(path: string, more: Fields = {}): Check {
   };
 }
 
-/** The time of the gateway, in seconds. */
+/** Returns the gateway's time, in seconds. */
 async function readClock(kit: Kit): Promise<number> {
   return Number(requireObject(await kit.submit([])).create_time);
 }
 
-/** A task with progress, then a result, and the same result again. */
+/** Has an agent report progress, then a result, and the same result again. */
 async function reportedTwice(kit: Kit) {
   const agent = await kit.startAgent({ endpoint: 'pull' });
   const request_id = await giveTask(kit, agent);
@@ -40,7 +40,6 @@ async function reportedTwice(kit: Kit) {
   return { running, first, done, again: await report(), after: await kit.get(request_id) };
 }
 
-/** The checks, by their requirements. */
 export const AGENT_OPERATION_CHECKS: Readonly<Record<string, Check>> = {
   'claimTask.returns-the-next-task': async (kit) => {
     const agent = await kit.startAgent({ endpoint: 'pull' });
@@ -95,7 +94,7 @@ export const AGENT_OPERATION_CHECKS: Readonly<Record<string, Check>> = {
     requireEqual([task.status, task.agent_id], ['failed', null], 'A task for an agent that has left');
   },
   'unregisterAgent.a-task-it-never': async (kit) => {
-    // After 90 seconds a task moves that it may have taken; that takes too long here.
+    // A task that the agent may have taken moves only after 90 seconds, which takes too long here.
     const taken = await kit.startAgent();
     const refused = await kit.startAgent({}, 404);
     const tasks = [await giveTask(kit, taken), await giveTask(kit, refused)];

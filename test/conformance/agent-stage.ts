@@ -1,6 +1,6 @@
 /**
- * What every scenario with an agent works with: the gateway of the trial, the process of the agent, and the
- * ways to wait for what it does. Scenarios are played one after the other on one agent.
+ * What every scenario with an agent works with: the trial's gateway, the agent's process, and the ways to
+ * wait for what the agent does. Scenarios are played one after the other on one agent.
  */
 import { randomBytes } from 'node:crypto';
 import { type AgentGateway, createAgentGateway, isTaken } from './agent-gateway.ts';
@@ -12,25 +12,25 @@ import { pause } from './trial-streams.ts';
 
 export type AgentRunOptions = {
   readonly starter: Starter;
-  /** The secrets that the agent gets: by default random ones. */
+  /** The secrets that the agent gets; by default random ones. */
   readonly auth?: string;
   readonly pushSecret?: string;
-  /** The payload of every task: one that the agent works on for a second and a half or longer. */
+  /** The payload of every task. The agent must work on it for a second and a half or longer. */
   readonly payload?: Fields;
-  /** Where the kit listens: a free port of this machine by default. */
+  /** Where the kit listens; by default at a free port of this machine. */
   readonly listen?: { readonly host: string; readonly port: number };
   /** How long the agent may take for anything that it must do. */
   readonly limitMs?: number;
-  /** How long nothing more must come before the kit believes that nothing does. */
+  /** How long nothing more must come before the kit believes that nothing will. */
   readonly quietMs?: number;
   readonly heartbeatSeconds?: number;
-  /** Only requirements of this level; of all where it is absent. */
+  /** Checks only requirements of this level; by default of all. */
   readonly level?: Requirement['level'];
-  /** Only requirements whose ids begin so. */
+  /** Checks only requirements whose ids begin so. */
   readonly only?: string;
-  /** Whether all is played once more where something fails: true by default. */
+  /** Whether everything is played once more if something fails. Default: true. */
   readonly again?: boolean;
-  /** Ends the run: what was not checked by then is an error of the kit. */
+  /** Ends the run. What was not checked by then is an error of the kit. */
   readonly signal?: AbortSignal;
 };
 
@@ -41,9 +41,9 @@ export type Stage = {
   readonly limitMs: number;
   readonly quietMs: number;
   readonly heartbeatMs: number;
-  /** At how many calls each process of the agent was started. */
+  /** How many calls had come when each process of the agent was started. */
   readonly starts: readonly number[];
-  /** The tasks that were handed to the agent, and when. */
+  /** The tasks that were handed to the agent, each with the time. */
   readonly handed: ReadonlyMap<string, number>;
   /** How long the agent worked on the first task. */
   workMs: number;
@@ -51,33 +51,33 @@ export type Stage = {
   begin(): Promise<Received>;
   isOver(): boolean;
   signal(name: 'SIGTERM' | 'SIGKILL'): void;
-  /** Waits as long as an agent may take; undefined where nothing was found by then, or the agent ended. */
+  /** Waits as long as an agent may take. Undefined if nothing was found by then, or the agent ended. */
   find<T>(find: () => T | undefined, limitMs?: number): Promise<T | undefined>;
-  /** As `find`, but what is not found is a finding that names it. */
+  /** Waits as `find` does. If nothing is found, throws a finding that names it. */
   until<T>(what: string, find: () => T | undefined): Promise<T>;
   pause(ms: number): Promise<void>;
-  /** Submits a task for the agent. Resolves with its id, once the agent is at work or has done it. */
+  /** Submits a task for the agent. Resolves to its id once the agent works on it or has done it. */
   hand(): Promise<string>;
-  /** The reports that end the task. */
+  /** Returns the reports that end the task. */
   finals(request_id: string): readonly Received[];
-  /** Ends what a scenario leaves behind: open tasks, and what it changed on the wire. */
+  /** Ends what a scenario leaves behind: open tasks, and its changes on the wire. */
   clear(): Promise<void>;
-  /** Kills the agent, if the kit started it: the next `begin` starts another process. */
+  /** Kills the agent, if the kit started it. The next `begin` starts another process. */
   end(): Promise<void>;
   close(): Promise<void>;
 };
 
 const POLL_MS = 15;
-/** How soon most agents respond to a push; another one may hold it until the work is done. */
+/** How soon most agents respond to a push. Some hold it until the work is done. */
 const PUSH_ANSWER_MS = 400;
-/** How long a process that was killed may take to be over. */
+/** How long a killed process may take to end. */
 const END_MS = 3_000;
 const DEFAULT_PAYLOAD = {
   text: 'A task of the conformance kit that takes one second and a half of work. 你好',
   seconds: 1.5,
 };
 
-/** Creates the stage of one run. The gateway does not listen yet. */
+/** Creates the stage of one run. Its gateway does not listen yet. */
 export function createStage(options: AgentRunOptions): Stage {
   const { starter, payload = DEFAULT_PAYLOAD, signal, listen = {} } = options;
   const { limitMs = 20_000, quietMs = 1_000, heartbeatSeconds = 1 } = options;
@@ -186,7 +186,7 @@ export function createStage(options: AgentRunOptions): Stage {
   return stage;
 }
 
-/** Whether a status of a push says that the agent is busy. */
+/** Whether a push's status says that the agent is busy. */
 export function isBusy(status: number): boolean {
   return status === 429 || status === 503;
 }

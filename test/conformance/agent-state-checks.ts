@@ -22,10 +22,10 @@ async function requireState(kit: Kit, agent: Agent, state: string, when: string)
   requireEqual((await kit.look(agent))?.state, state, `The state of an agent ${when}`);
 }
 
-/** Contacts that are closer to each other may count as one. */
+/** How close two contacts may be and still count as one. */
 const CONTACT_SECONDS = 0.4;
 
-/** Something that an agent does or that happens to it moves the time of its last contact, or does not. */
+/** Requires that something that an agent does, or that happens to it, moves the time of its last contact. */
 export async function requireContact(
   kit: Kit,
   agent: Agent,
@@ -40,7 +40,7 @@ export async function requireContact(
   );
 }
 
-/** An agent that has a task and is sent another one, to which it responds 410. */
+/** Gives an agent a task, then sends it another one, to which it responds 410. */
 async function left(kit: Kit) {
   const agent = await kit.startAgent({}, (_push, count) => (count === 1 ? 202 : 410));
   const taken = await giveTask(kit, agent);
@@ -51,7 +51,6 @@ async function left(kit: Kit) {
   return { agent, taken, refused };
 }
 
-/** The checks, by their requirements. */
 export const AGENT_STATE_CHECKS: Readonly<Record<string, Check>> = {
   'agent-life.ready-registered-runs-no': async (kit) => {
     const agent = await kit.startAgent({ max_concurrent: 1 });
@@ -166,7 +165,7 @@ export const AGENT_STATE_CHECKS: Readonly<Record<string, Check>> = {
     const agent = await kit.startAgent({ endpoint: 'pull' });
     const startMs = kit.nowMs();
     const claim = kit.callAs(agent, 'claim', { wait: 2 });
-    // Long enough for the claim to be there.
+    // After this time the claim has arrived.
     await kit.pause(0.7);
     requireObject(await kit.callAs(agent, 'unregister'));
     const late = await kit.callAs(agent, 'heartbeat');

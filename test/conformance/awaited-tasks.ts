@@ -1,4 +1,4 @@
-/** What checks wait for: a task that an agent has, a push, a state of an agent; how they drain one. */
+/** What checks wait for, such as a task that an agent has or a push; and how they submit and drain. */
 import { type Fields, isFields, requireEqual } from './findings.ts';
 import { type Agent, type Kit, requireAdmin } from './kit.ts';
 import type { Push } from './pushed-agents.ts';
@@ -6,7 +6,7 @@ import { requireObject } from './subject.ts';
 
 const ENDED = ['success', 'failed'];
 
-/** Waits until a task is so. */
+/** Waits until a task meets the condition. */
 function awaitTask(
   kit: Kit,
   request_id: unknown,
@@ -38,12 +38,12 @@ export function awaitAgent(
   );
 }
 
-/** Waits for an agent's n-th push, from 1. */
+/** Waits for an agent's n-th push, counted from 1. */
 export function awaitPush(kit: Kit, agent: Pick<Agent, 'agent_id'>, count = 1): Promise<Push> {
   return kit.until(`push ${count} to ${agent.agent_id}`, () => kit.pushesTo(agent)[count - 1]);
 }
 
-/** Waits until a match sees an agent in a state. */
+/** Waits until a match shows an agent in a state. */
 export function awaitState(kit: Kit, agent: Agent, state: string): Promise<Fields> {
   return kit.until(`${agent.agent_id} is ${state}`, async () => {
     const seen = await kit.look(agent);
@@ -51,7 +51,7 @@ export function awaitState(kit: Kit, agent: Agent, state: string): Promise<Field
   });
 }
 
-/** Waits until a task waits in the queue: that may be a moment after its submission. */
+/** Waits until a task is in the queue, which may take a moment after its submission. */
 export async function awaitWaiting(kit: Kit, request_id: unknown): Promise<void> {
   await kit.until('the task waits', async () =>
     (await kit.explain(request_id)).waiting === true ? true : undefined,
@@ -65,12 +65,12 @@ export async function awaitTaken(kit: Kit, request_id: unknown): Promise<void> {
   );
 }
 
-/** Submits a task that must be taken; returns its id. */
+/** Submits a task that the gateway must accept; returns its id. */
 export async function submitTask(kit: Kit, tags: readonly string[], more: Fields = {}): Promise<unknown> {
   return requireObject(await kit.submit(tags, more)).request_id;
 }
 
-/** Submits a task that must get this agent; returns its id. */
+/** Submits a task that must go to this agent; returns its id. */
 export async function giveTask(kit: Kit, agent: Agent, more: Fields = {}): Promise<unknown> {
   const request_id = await submitTask(kit, [agent.tag], more);
   await awaitAgent(kit, request_id, agent);
@@ -93,7 +93,7 @@ export async function drain(
   return requireObject(await kit.subject.call('POST', `/api/admin/agents/${agent_id}/drain`, sent));
 }
 
-/** The kinds of what happened to a task, each with its count. */
+/** Returns the kinds of what happened to a task, each with its count. */
 export async function readHistory(kit: Kit, request_id: unknown): Promise<ReadonlyMap<unknown, number>> {
   const { history } = await kit.explain(request_id);
   const counts = new Map<unknown, number>();

@@ -11,7 +11,7 @@ const EXPOSED = ['Task-Gateway-Version', 'Retry-After', 'ETag', 'Task-Outcome'];
 const ALLOWED =
   'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Admin-Auth, If-None-Match, traceparent, tracestate';
 
-/** An origin that no operator allows. */
+/** Returns an origin that no operator allows. */
 export function foreignOrigin({ origin, prefix }: Kit): string {
   if (origin === '*') throw new NotScored('The gateway allows the pages of every origin.');
   return `https://${prefix}.test`;
@@ -22,7 +22,7 @@ function allowedOrigin({ origin }: Kit): string {
   return origin;
 }
 
-/** The words of a header that is a list, in small letters. */
+/** Returns the words of a header that is a list, in small letters. */
 function wordsOf(answer: Answer, name: string): readonly string[] {
   const text = answer.headers.get(name)?.toLowerCase() ?? '';
   return text.split(',').map((word) => word.trim());
@@ -36,7 +36,6 @@ function requireWords(answer: Answer, name: string, words: readonly string[]): v
 const preflight = (kit: Kit, path: string, origin: string): Promise<Answer> =>
   kit.subject.call('OPTIONS', path, { headers: { origin, 'access-control-request-method': 'POST' } });
 
-/** The checks, by their requirements. */
 export const BROWSER_CHECKS: Readonly<Record<string, Check>> = {
   'browsers.unless-the-gateway-s': async (kit) => {
     const origin = foreignOrigin(kit);

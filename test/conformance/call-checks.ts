@@ -1,18 +1,18 @@
-/** The checks of each call and its secrets, to the letter of the specification (L0). */
+/** The checks of each call and its secrets, by the letter of the specification (L0). */
 import type { Check } from './check.ts';
 import { NotScored, requireEqual, requireThat } from './findings.ts';
 import type { Kit } from './kit.ts';
 import * as scenario from './played-scenarios.ts';
 import { type Answer, requireObject, requireStatus } from './subject.ts';
 
-/** How long a stream is watched that has nothing to send. */
+/** How long a stream that has nothing to send is watched. */
 const OPEN_MS = 1_500;
 const WITHOUT_ADMIN = 'The administrator’s secret was not given (--admin-auth).';
 
 const send = (kit: Kit, path: string, json: unknown, query = {}): Promise<Answer> =>
   kit.subject.call('POST', path, { json, query });
 
-/** The calls that carry the secret, each with the one that it is given; absent means that none is sent. */
+/** Makes the calls that carry the secret, each with the given one, or without one if it is absent. */
 async function callWith(kit: Kit, auth: string | undefined, where: 'body' | 'query') {
   const secret: Readonly<Record<string, string>> = auth === undefined ? {} : { auth };
   if (where === 'body') {
@@ -40,7 +40,7 @@ async function callWith(kit: Kit, auth: string | undefined, where: 'body' | 'que
   ];
 }
 
-/** The right secret is taken (a cancel of what has ended is a 400), and without one nothing is done. */
+/** Requires that the secret is accepted (cancelling an ended task is a 400), and that none does nothing. */
 async function requirePlacement(kit: Kit, where: 'body' | 'query'): Promise<void> {
   for (const { call, status } of await callWith(kit, kit.auth, where)) {
     const isTaken = status < 300 || (call.endsWith('/cancel') && status === 400);
@@ -53,7 +53,7 @@ async function requirePlacement(kit: Kit, where: 'body' | 'query'): Promise<void
   requireThat(cancel?.status !== 400, 'A cancel without a secret looked at the task.');
 }
 
-/** A body with one field of a wrong type each is refused, the usual one is not. */
+/** Requires that a body with one field of a wrong type is refused, and the usual body is not. */
 async function requireTypes(kit: Kit, path: string, usual: object, wrong: object): Promise<void> {
   requireObject(await send(kit, path, usual));
   requireStatus(await send(kit, path, { auth: kit.auth }), 422, 'with `auth` alone');
@@ -63,7 +63,6 @@ async function requireTypes(kit: Kit, path: string, usual: object, wrong: object
   }
 }
 
-/** The checks, by their requirements. */
 export const CALL_CHECKS: Readonly<Record<string, Check>> = {
   'body.json': async (kit) => {
     const { submitted, reported } = await kit.see(scenario.succeeded);

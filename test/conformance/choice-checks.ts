@@ -16,7 +16,7 @@ import { requireObject } from './subject.ts';
 
 type Tagged = Fields & { readonly agent_tags: readonly string[] };
 
-/** Two agents that claim and that a match sees. */
+/** Starts two agents that claim and that a match shows. */
 async function startAgents(kit: Kit, all: readonly Tagged[]): Promise<readonly [Agent, Agent]> {
   const agents = [];
   for (const more of all) {
@@ -28,7 +28,7 @@ async function startAgents(kit: Kit, all: readonly Tagged[]): Promise<readonly [
   return agents as unknown as readonly [Agent, Agent];
 }
 
-/** An agent for one task has one, and others wait for it in this order. */
+/** Starts an agent for one task, which has one, and submits others that wait for it in this order. */
 async function startQueue(kit: Kit, count: number) {
   const agent = await kit.startAgent({ endpoint: 'pull', max_concurrent: 1 });
   const first = await giveTask(kit, agent);
@@ -41,7 +41,6 @@ async function startQueue(kit: Kit, count: number) {
   return { agent, first, waiting };
 }
 
-/** The checks, by their requirements. */
 export const CHOICE_CHECKS: Readonly<Record<string, Check>> = {
   'choice.an-agent-qualifies-if': async (kit) => {
     const tag = kit.name('tag');

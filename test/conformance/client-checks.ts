@@ -1,4 +1,4 @@
-/** The checks of clients: each looks at what the trials have seen. */
+/** The checks of clients. Each looks at what the trials have seen. */
 
 import { CLIENT_SCENARIOS, type ClientScenarioName, ELSEWHERE } from './client-scenarios.ts';
 import {
@@ -27,7 +27,7 @@ const NO_POLLS = 'The client does not ask for its task.';
 /** The least pause between polls that do not wait. */
 const PAUSE_MS_MIN = 50;
 
-/** All trials; those in which the client submitted nothing are findings of the checks that look at them. */
+/** Returns all trials. A trial in which the client submitted nothing fails the checks that look at it. */
 function allTrials(look: LookAtTrial): readonly (Trial & { readonly name: ClientScenarioName })[] {
   look('plain');
   return NAMES.flatMap((name) => {
@@ -40,7 +40,7 @@ function allTrials(look: LookAtTrial): readonly (Trial & { readonly name: Client
   });
 }
 
-/** The same content, under the same key. */
+/** Requires the same content under the same key. */
 function requireSame(later: Received, first: Received): void {
   const { auth: _new, ...body } = later.body;
   const { auth: _old, ...former } = first.body;
@@ -52,14 +52,14 @@ function requireSame(later: Received, first: Received): void {
 
 const keyOf = ({ headers }: Received): unknown => headers['idempotency-key'];
 
-/** The submission was made once, and the client said that it failed. */
+/** Requires that the submission was made once, and that the client said that it failed. */
 function requireRefused(trial: Trial, what: string): void {
   const { length } = trial.gateway.calls('submit');
   requireThat(length === 1, `A submission that got ${what} was sent ${length} times.`);
   requireFailure(trial, `The submission got ${what}`);
 }
 
-/** The task was asked for once, and the client said that it failed. */
+/** Requires that the client asked for the task once, and said that it failed. */
 function requireDropped(trial: Trial, what: string): void {
   const { length } = trial.gateway.calls('get');
   if (length === 0) throw new NotScored(NO_POLLS);
@@ -67,7 +67,7 @@ function requireDropped(trial: Trial, what: string): void {
   requireFailure(trial, `The poll got ${what}`);
 }
 
-/** Whether the secret stands in a call elsewhere than where it belongs. */
+/** Whether the secret stands anywhere in a call but where it belongs. */
 function isAstray({ operation, url, headers, body }: Received, secret: string): boolean {
   const { authorization: _, ...others } = headers;
   const { auth: _auth, ...fields } = body;
@@ -77,15 +77,15 @@ function isAstray({ operation, url, headers, body }: Received, secret: string): 
   return JSON.stringify(places).includes(secret);
 }
 
-/** The streams were opened again behind what the client has. */
+/** Requires that the streams were opened again behind what the client had. */
 const requireResumedStream = (trial: Trial): void => requireResumed(trial, streamsOf(trial));
 
-/** Whether a client that is redirected calls the other host with the secret. */
+/** Whether a redirected client calls the other host with the secret. */
 function isLed({ url, secret }: Received): boolean {
   return url.pathname === ELSEWHERE && secret !== undefined;
 }
 
-/** The cancellations; not scored where there are none. */
+/** Returns the cancellations. Without any the requirement is not scored. */
 function cancellationsOf(trial: Trial): readonly Received[] {
   const calls = trial.gateway.calls('cancel');
   const astray = trial.gateway.received.find(({ operation }) => operation === '');
@@ -94,7 +94,6 @@ function cancellationsOf(trial: Trial): readonly Received[] {
   return calls;
 }
 
-/** Every check, by the id of the requirement that it looks at. */
 export const CLIENT_CHECKS: Readonly<Record<string, ClientCheck>> = {
   ...READING_CHECKS,
   'as-client.submits'(look) {

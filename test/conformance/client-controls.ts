@@ -1,6 +1,6 @@
 /**
- * The negative controls of the client's role: for each check a fault that it must find, planted in a client
- * that does all that is required, or on its wire. Which other checks notice it too is in `CONTROLS.md`.
+ * The negative controls of the client's role. Each is a fault that a check must find, planted in a client
+ * that does all that is required, or on its wire. `CONTROLS.md` says which other checks notice it too.
  */
 import { createEventParser } from './event-stream.ts';
 import type { ClientPlant } from './faultless-client.ts';
@@ -9,14 +9,14 @@ import * as wire from './party-wire.ts';
 import { changes, drops, ends, hurries, type PartyCall, sees, sends } from './party-wire.ts';
 
 export type ClientControl = {
-  /** What the client does. */
+  /** What the client does wrong. */
   readonly fault: string;
   readonly plant: ClientPlant;
-  /** Whether the client polls, and opens no stream. */
+  /** Whether the client polls and opens no stream. */
   readonly isPolling?: boolean;
 };
 
-/** A client that polls reads fields otherwise, of all tasks or of those that say this. */
+/** Makes a polling client read fields wrongly, of all tasks or only of those that say this. */
 function reads(fields: Fields, fault: string, got?: string): ClientControl {
   return { isPolling: true, ...wire.reads('get', fields, fault, got) };
 }
@@ -34,7 +34,7 @@ function changesHeader(
   return changes(on, (call) => ({ ...call, headers: { ...call.headers, [name]: value(call) } }), fault);
 }
 
-/** It continues behind the last id of which it has read a line. */
+/** Continues behind the last id of which it has read a line. */
 const continueBehindHalf: ClientPlant = () => ({
   lastId: (id, bytes) => [...bytes.matchAll(/^id: (.*)$/gm)].at(-1)?.[1] ?? id,
 });

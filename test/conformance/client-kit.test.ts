@@ -1,6 +1,6 @@
 /**
- * The client's role of the kit: clients that conform, what is no client, and the kit itself: every check has
- * a control, and finds the fault that it plants.
+ * The client's role of the kit: clients that conform, subjects that are no client, and the kit itself. Every
+ * check has a control, and finds the fault that it plants.
  */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -20,7 +20,7 @@ const TRIALS_AT_ONCE = 4;
 const ARGUMENTS = '"$TASK_TAG" "$TASK_PAYLOAD" "$TASK_TYPE"';
 const RUN = 'run "$TASK_TYPE" "$TASK_PAYLOAD" --tag "$TASK_TAG" -o json';
 
-/** Several run beside each other, so each has few processes: more would wait for the processors. */
+/** Several runs are played at once, so each has few processes: more would wait for the processors. */
 function runCommand(command: string, more: Partial<ClientRunOptions> = {}): Promise<Run> {
   return runClientChecks({ starter: startsCommand(command), trialsAtOnce: TRIALS_AT_ONCE, ...more });
 }
@@ -39,10 +39,10 @@ const OF_STREAMS = [
 ];
 const OF_OUTPUTS = ['as-client.output-resumes', 'as-client.output-end', 'as-client.output-once'];
 const OF_ANSWERS = ['as-client.output-answers-again', 'as-client.output-answers-once'];
-/** Of clients that follow their task's own stream, and show no piece. */
+/** The requirements of clients that follow their task's own stream and show no piece. */
 const OF_OTHERS = [...OF_SESSIONS, 'as-client.output-once', ...OF_ANSWERS, ...NEVER];
 
-/** It asks for no task, and opens its stream when it is read. */
+/** This client never gets a task, and opens its stream when it is read. */
 const WITHOUT_POLLS = [
   'as-client.gap',
   'as-client.opaque-id',
@@ -98,7 +98,7 @@ describe.concurrent('a client that conforms', () => {
 });
 
 describe('the client of the page', () => {
-  // Its command plays as many scenarios at once as the kit does by default: nothing else runs beside it.
+  // Its command plays as many scenarios at once as the kit does by default, so nothing else runs beside it.
   test('conforms, which is the SDK’s in Python', { tags: 'python-tools', timeout: LIMIT_MS }, async () => {
     const { promised, ...ran } = await runPage('--client', 'my_client.py', 'sdk/examples/python/client.py');
     expect(ran).toEqual({ code: 0, printed: promised });

@@ -6,7 +6,7 @@ import * as scenario from './played-scenarios.ts';
 import { type EventStream, requireObject, requireProblem } from './subject.ts';
 
 const TASKS = '/api/cli/tasks';
-/** How long a stream that has had its event is looked at. */
+/** How long a stream that has had its event is watched. */
 const OPEN_MS = 1_500;
 const FIELDS = [
   'request_id',
@@ -23,25 +23,25 @@ const FIELDS = [
   'error_info',
 ];
 
-/** A task that waits for an agent that never comes. */
+/** Submits a task that waits for an agent that never comes. */
 async function waiting(kit: Kit, more: Fields = {}): Promise<Fields> {
   return requireObject(await kit.submit([kit.name('nowhere')], { queue_timeout: 60, ...more }));
 }
 
-/** Opens a stream again with the id of an event, as a browser does. */
+/** Opens a stream again with an event's id, as a browser does. */
 function reopen(kit: Kit, session: string, id: string): Promise<EventStream> {
   const query = { cli_session_id: session, auth: kit.auth };
   return kit.subject.openStream(query, { 'last-event-id': id });
 }
 
-/** Waits until a stream has this many events; returns the tasks that the first ones are about. */
+/** Waits until a stream has this many events. Returns the tasks of the first ones. */
 function tasksOf(kit: Kit, { events }: EventStream, count: number): Promise<readonly unknown[]> {
   return kit.until(`${count} events are on the stream`, () =>
     events.length < count ? undefined : events.slice(0, count).map(({ data }) => JSON.parse(data).request_id),
   );
 }
 
-/** Tasks of one session that have ended, oldest first, and a reader that comes after them. */
+/** Ends tasks of one session, oldest first, and lets a reader come afterwards. */
 async function endedBefore(kit: Kit) {
   const session = kit.name('session');
   const ids: unknown[] = [];
@@ -56,7 +56,7 @@ async function endedBefore(kit: Kit) {
   return { session, ids, stream, seen };
 }
 
-/** Whether a call is taken with the administrator's secret alone. */
+/** Requires that a call is accepted with only the administrator's secret. */
 export async function requireForAdmin(
   kit: Kit,
   method: string,
@@ -67,7 +67,6 @@ export async function requireForAdmin(
   return requireObject(await kit.subject.call(method, path, { headers, json }));
 }
 
-/** The checks, by their requirements. */
 export const CLIENT_OPERATION_CHECKS: Readonly<Record<string, Check>> = {
   'previewMatch.returns-which-agents-would': async (kit) => {
     const agent = await kit.startAgent();
@@ -137,7 +136,7 @@ export const CLIENT_OPERATION_CHECKS: Readonly<Record<string, Check>> = {
         await kit.subject.call('GET', `${TASKS}/${request_id}`, { query: { auth: kit.auth, wait } }),
       );
     requireEqual((await read('0.6')).status, 'pending', '`status` when the time is over');
-    // By the gateway's own clock.
+    // The kit measures by the gateway's own clock.
     const seconds = Number((await waiting(kit)).create_time) - Number(create_time);
     requireThat(seconds > 0.5, `The response to \`wait\` 0.6 came after ${seconds} s.`);
     const [end, cancel] = await Promise.all([read('30'), kit.cancel(request_id)]);

@@ -1,6 +1,6 @@
 /**
- * What the kit plays with a client: in each scenario, what the agent of its task does, how calls and streams
- * go another way than usual, and what happens meanwhile.
+ * What the kit plays with a client. Each scenario says what the agent of its task does, how calls and streams
+ * differ from the usual, and what happens meanwhile.
  */
 import type { AgentScript } from '@task-gateway/simulator';
 import type { StartedCommand } from './started-command.ts';
@@ -9,41 +9,41 @@ import { type Frame as AnyFrame, usual, type Written } from './trial-streams.ts'
 
 /** A frame of an event or of a piece. */
 type Frame = AnyFrame & {
-  /** Says that the task has ended. */
+  /** Whether it says that the task has ended. */
   readonly isOwn: boolean;
 };
 type Choose = (nth: number, call: Received) => Mishap | undefined;
 
 export type Scenario = {
-  /** How the task's agent differs from one that succeeds; without one the task finds none. */
+  /** How the task's agent differs from one that succeeds. With null the task finds no agent. */
   readonly agent?: Partial<AgentScript> | null;
-  /** How long it works. */
+  /** How long the agent works. */
   readonly workMs?: number;
-  /** The same, long enough for a stream to be opened again: this many times `longMs`. */
+  /** The same in units of `longMs`, in which a client opens a stream again. */
   readonly longs?: number;
-  /** The task's `Task-Outcome`, and its id, where they are others than usual. */
+  /** The task's `Task-Outcome` and its id, if they differ from the usual. */
   readonly outcome?: string;
   readonly request_id?: string;
   /** How many tasks of the same session have ended before. */
   readonly others?: number;
-  /** The longest that a poll is held. */
+  /** How long a poll is held at most. */
   readonly holdMsMax?: number;
-  /** How the calls of an operation go, by their number from 0; undefined: as usual. */
+  /** How the calls of an operation go, by their number from 0; undefined for as usual. */
   readonly on?: Readonly<
     Partial<Record<'submit' | 'get' | 'cancel' | 'events' | 'stream' | 'answer', Choose>>
   >;
-  /** What the nth stream gets for a frame; undefined: the usual. */
+  /** What the nth stream gets for a frame; undefined for the usual. */
   readonly write?: (frame: Frame, nth: number) => Written | undefined;
-  /** A stream sends all again, whatever the client has. */
+  /** Whether a stream sends everything again, whatever the client has. */
   readonly isForgetful?: boolean;
-  /** Whether the result is nearly as large as it may be. */
+  /** Whether the result is nearly as large as allowed. */
   readonly isLarge?: boolean;
-  /** Runs while the client does. */
+  /** Runs while the client runs. */
   readonly meanwhile?: (client: StartedCommand, gateway: TrialGateway, pause: Pause) => Promise<void>;
 };
 export type Pause = (ms: number) => Promise<void>;
 
-/** The seconds of every `Retry-After`. */
+/** The seconds in every `Retry-After`. */
 export const RETRY_AFTER_SECONDS = 2;
 const AFTER = { 'retry-after': String(RETRY_AFTER_SECONDS) };
 const BUSY: Mishap = { reply: problem(503, 'busy', AFTER) };
@@ -51,27 +51,27 @@ const UNAVAILABLE: Mishap = { reply: problem(503, 'store_unavailable', AFTER) };
 const TOO_MANY: Mishap = { reply: problem(429, 'too_many_streams', AFTER) };
 const OUTAGE_MS = 700;
 const POLL_MS = 10;
-/** How long the client has the response to its submission when a signal comes. */
+/** How long before a signal the client has the response to its submission. */
 const SETTLED_MS = 400;
-/** What the agent asks, the answer, and how long the agent waits for it. */
+/** The agent's question, its answer, and how long the agent waits for it. */
 const GO = { type: 'object', properties: { go: { type: 'boolean' } }, required: ['go'] } as const;
 export const ANSWER = { go: true };
 const ASKS = { asks: [{ prompt: '继续吗？', schema: GO, answer: ANSWER, after: 3 }] };
 /** Where a redirection goes. */
 export const ELSEWHERE = '/elsewhere';
 
-/** The calls get these, one after the other, and then the usual. */
+/** Gives the calls these, one after the other, and then the usual. */
 function inTurn(...mishaps: readonly Mishap[]): Choose {
   return (nth) => mishaps[nth];
 }
 const always = (mishap: Mishap) => () => mishap;
 const refused = (status: number, code: string) => always({ reply: problem(status, code) });
-/** There is no stream, so that the client polls. */
+/** Refuses all streams, so that the client polls. */
 const NO_STREAM = { events: always(UNAVAILABLE), stream: always(UNAVAILABLE) };
 const CUT: Mishap = { isCut: true };
 const LOST: Mishap = { isCut: true, isServed: true };
 
-/** A line end of two bytes, or a character of several, comes in two pieces: its first byte ends a piece. */
+/** Writes a line end of two bytes, or a character of several, in two pieces: the first byte ends a piece. */
 function writeInPieces(frame: Frame): Written {
   const bytes = Buffer.from(usual(frame).replaceAll('\n', '\r\n'));
   const ends = [...bytes.keys()].filter((at) => bytes[at] === 0x0d || Number(bytes[at]) >= 0xc0);
@@ -80,7 +80,7 @@ function writeInPieces(frame: Frame): Written {
   };
 }
 
-/** The places at which an event is cut: the number of its bytes that come. */
+/** Where an event is cut: how many of its bytes come. */
 const CUTS: readonly ((bytes: Buffer) => number)[] = [
   // Behind the first byte of a character that has several.
   (bytes) => bytes.findIndex((byte) => byte > 0x7f) + 1,
@@ -88,7 +88,7 @@ const CUTS: readonly ((bytes: Buffer) => number)[] = [
   (bytes) => bytes.indexOf('data:'),
   // Within the name of a field.
   (bytes) => bytes.indexOf('data:') + 2,
-  // Behind the line of the data, so that the empty line alone is missing.
+  // Behind the line of the data, so that only the empty line is missing.
   (bytes) => bytes.length - 1,
 ];
 
@@ -97,19 +97,19 @@ function cutAt(place: number, frame: Frame): Written {
   return { pieces: [bytes.subarray(0, CUTS[place]?.(bytes) ?? 0)], isCut: true };
 }
 
-/** Each stream gets one more event, and the next one up to another place. */
+/** Gives each stream one more event, then cuts the next event at another place. */
 function cutEverywhere(frame: Frame, nth: number): Written | undefined {
   return frame.index > nth && nth < CUTS.length ? cutAt(nth, frame) : undefined;
 }
 
 const cutBehind = (frame: Frame): Written => ({ pieces: [usual(frame)], isCut: true });
 
-/** Comments and fields that no client knows, between and within events. */
+/** Writes comments and fields that no client knows, between and within events. */
 function writeComments({ id, data }: Frame): Written {
   return { pieces: [`: ping\n\n:\n: data: {}\nweather: fine\nid: ${id}\n: ping\ndata: ${data}\n\n`] };
 }
 
-/** An event of a type that a newer gateway has, about the same task. */
+/** Writes an event of a type that only a newer gateway has, about the same task. */
 function writeNewerType(frame: Frame): Written {
   const paused = { ...JSON.parse(frame.data), event: 'task_paused', status: 'failed', result: null };
   return { pieces: [`event: task_paused\ndata: ${JSON.stringify(paused)}\n\n${usual(frame)}`] };
@@ -117,7 +117,7 @@ function writeNewerType(frame: Frame): Written {
 
 const GAP: Written = { pieces: [': gap\nevent: gap\ndata: {}\n\n'] };
 
-/** To the same machine, under a name that no secret was given for. */
+/** Redirects to the same machine, under a name for which no secret was given. */
 function redirect(nth: number, { headers }: Received): Mishap | undefined {
   const location = `http://${headers.host?.replace('127.0.0.1', 'localhost')}${ELSEWHERE}`;
   return nth === 0 ? { reply: { status: 307, headers: { location } } } : undefined;
@@ -132,7 +132,7 @@ async function submitted(client: StartedCommand, gateway: TrialGateway, pause: P
   }
 }
 
-/** The time passes that the task may take. */
+/** Lets the task's time run out. */
 async function passTime(client: StartedCommand, gateway: TrialGateway, pause: Pause): Promise<void> {
   const { timeout = 600 } = (await submitted(client, gateway, pause)).body;
   await (await gateway.simulator()).clock.advance(Number(timeout));
@@ -144,7 +144,7 @@ async function interrupt(client: StartedCommand, gateway: TrialGateway, pause: P
   client.signal('SIGINT');
 }
 
-/** All scenarios. The first is played before the others, which may be played at the same time. */
+/** All scenarios. The first one is played before the others, which may be played at the same time. */
 export const CLIENT_SCENARIOS = {
   plain: {},
   failed: { agent: { does: 'fail', error_info: 'Division by zero: 除以零' } },

@@ -1,4 +1,4 @@
-/** The command: reads its options, runs the kit, prints and writes the reports, and returns the exit code. */
+/** The command: it reads its options, runs the kit, prints and writes the reports, returns the exit code. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -65,10 +65,10 @@ const OPTIONS = {
   help: { type: 'boolean', default: false },
 } as const;
 
-/** A mistake of the caller's, for one line. */
+/** A mistake of the caller's, told in one line. */
 class UsageError extends Error {}
 
-/** Runs the command with its words; `version` is that of the package. Returns the exit code. */
+/** Runs the command with its words. `version` is that of the package. Returns the exit code. */
 export async function runCommand(words: readonly string[], version: string): Promise<number> {
   try {
     const { values } = parseArgs({ args: [...words], options: OPTIONS, strict: true });
@@ -145,7 +145,7 @@ function checkClient(client: string, values: Values, version: string): Promise<n
   );
 }
 
-/** The author starts the agent by hand. */
+/** How long somebody has to start the agent by hand. */
 const START_MS = 60_000;
 const announce: Parameters<typeof awaitsAgent>[0] = (environment) => {
   const lines = Object.entries(environment).map(([name, value]) => `  ${name}=${value}`);
@@ -193,7 +193,7 @@ function readPayload(text: string | undefined): Fields | undefined {
     const payload: unknown = JSON.parse(text);
     if (isFields(payload)) return payload;
   } catch {
-    // The same sentence as for another kind of JSON.
+    // The sentence is the same as for another kind of JSON.
   }
   throw new UsageError(`--payload must be a JSON object, not ${text}.`);
 }
@@ -209,7 +209,7 @@ function readLevel(text: string | undefined): 'L0' | 'L1' | undefined {
   throw new UsageError(`--level must be L0 or L1, not "${text}".`);
 }
 
-/** Of a part of the requirements, the entries of that part. */
+/** Reads the baseline. If only a part of the requirements is checked, keeps only the entries of that part. */
 function readBaseline(file: string | undefined, { only = '', level, slow }: Values): Baseline {
   if (file === undefined) return {};
   try {
@@ -232,7 +232,7 @@ function listRequirements(): string {
   }).join('\n');
 }
 
-/** The programs beside this one, and the requirements. */
+/** Returns the hash of the kit's programs and the requirements. */
 function hashKit(): string {
   const folder = new URL('.', import.meta.url);
   const files = readdirSync(folder).filter((name) => /(?<!\.test|\.d)\.[jt]s$/.test(name));

@@ -1,4 +1,4 @@
-/** The kit against gateways that conform, against what only looks like one, and against itself. */
+/** The kit against gateways that conform, against servers that only look like one, and against itself. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
@@ -22,7 +22,7 @@ import { exitCodeOf, summarize } from './verdicts.ts';
 import { nameCall } from './wire-faults.ts';
 
 const { gateway: auth, admin: adminAuth, push: pushSecrets } = CONTROL_SECRETS;
-/** A gateway that conforms gets more time than usual: the machine may be busy. */
+/** A gateway that conforms gets more time than usual, because the machine may be busy. */
 const BUSY_LIMIT_MS = 30_000;
 let gateway: GatewayProcess;
 
@@ -47,7 +47,7 @@ async function verdictsOn(gatewayUrl: string, more: Partial<RunOptions> = {}) {
   return verdicts;
 }
 
-/** Those that are no pass and are scored, each with what was found. */
+/** Returns the requirements that are scored and did not pass, each with what was found. */
 async function complaintsOn(gatewayUrl: string, more: Partial<RunOptions> = {}): Promise<readonly string[]> {
   const verdicts = await verdictsOn(gatewayUrl, more);
   const { passed, applicable } = summarize(verdicts);
@@ -88,7 +88,7 @@ describe('a gateway that conforms', () => {
   });
 });
 
-/** What the specification shows of the calls of clients and agents: the fields of each response. */
+/** The fields of each response to clients and agents that the specification shows. */
 const TASK = [
   ...['request_id', 'task_type', 'task_tags', 'payload', 'status', 'agent_id', 'cli_session_id'],
   ...['create_time', 'timeout', 'progress', 'result', 'error_info'],
@@ -112,7 +112,7 @@ const SENT_FIELDS = ['auth', ...TASK, ...AGENT];
 const choose = (one: unknown, names: readonly string[]): Fields =>
   Object.fromEntries(Object.entries(isFields(one) ? one : {}).filter(([name]) => names.includes(name)));
 
-/** Leaves out of a gateway, and of what is asked of it, all that the specification does not show. */
+/** Leaves out of a gateway, and of what it is asked, all that the specification does not show. */
 function leaveLetter(send: Send): Send {
   return async (url, { headers, body, ...init }) => {
     const call = nameCall(init.method, new URL(url).pathname);
@@ -140,7 +140,7 @@ function leaveLetter(send: Send): Send {
   };
 }
 
-/** Leaves the lines of data, and the fields of events in them. */
+/** Keeps only the lines of data, and in them only the fields of events. */
 function leaveEvents(): TransformStream<string, string> {
   let rest = '';
   return new TransformStream({
@@ -186,7 +186,7 @@ test('the simulator over HTTP keeps the letter, in real time', async () => {
   expect(await complaintsOn(served.url, { level: 'L0' })).toEqual([]);
 });
 
-// They wait rather than work.
+// They wait more than they work.
 describe.concurrent('a subject that is no gateway passes nothing', () => {
   const bodies = ['{}', '{"ok":true}', '[]', '', 'null'];
   const echo: RequestListener = (request, response) => {

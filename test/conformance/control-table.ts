@@ -1,5 +1,5 @@
 /**
- * As a program, `node test/conformance/control-table.ts`, it searches the controls that are missing, and
+ * Run as a program, `node test/conformance/control-table.ts` searches for controls that are missing. It
  * writes `controls.json`, which the tests read, and `CONTROLS.md`, the table of checks and controls.
  */
 import { writeFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ function renderGatewayRows(controls: Controls): readonly string[] {
   return ['| Requirement | The fault that is planted | Others |', '|---|---|---|', ...rows, ''];
 }
 
-/** The tables in Markdown. */
+/** Renders the tables in Markdown. */
 function renderPage(controls: Controls, foundInAgents: Found, foundInClients: Found): string {
   return [
     '# The controls of the kit',

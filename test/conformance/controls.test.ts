@@ -1,6 +1,6 @@
 /**
- * The controls of the checks of a gateway: each check is seen to fail by a fault on the wire, and each stated
- * fault to be found. `node test/conformance/control-table.ts` searches the pairs anew where some are missing.
+ * The controls of the checks of a gateway: the tests see each check fail by a fault on the wire, and each
+ * stated fault found. If a pair is missing, `node test/conformance/control-table.ts` searches for it.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
@@ -10,7 +10,7 @@ import { SLOW_CHECKS } from './slow-checks.ts';
 import { listFaults } from './wire-faults.ts';
 
 const AT_ONCE = 6;
-/** Stated faults that no check finds, each with the reason. */
+/** The stated faults that no check finds, each with the reason. */
 const UNFOUND: readonly (readonly [RegExp, string])[] = [
   [
     /^status → 418 of /,
@@ -59,7 +59,7 @@ afterAll(async () => {
   await gateway?.stop();
 });
 
-/** Lists the items that do not hold. It looks at each once more, alone, since a busy machine may be late. */
+/** Lists the items that do not hold. It tries each once more, alone: a busy machine may be late. */
 async function listBroken<Item>(
   items: readonly Item[],
   holds: (item: Item) => Promise<boolean>,

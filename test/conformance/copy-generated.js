@@ -1,5 +1,5 @@
-/*
- * The second half of the build, behind the compiler: it copies the requirements and the document. `dist/` has
+/**
+ * The second half of the build, after the compiler: it copies the requirements and the document. `dist/` has
  * the folders of the repository, so that every file finds the others as it does there.
  */
 import { cpSync } from 'node:fs';

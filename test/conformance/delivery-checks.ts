@@ -15,16 +15,16 @@ import type { Agent, Kit } from './kit.ts';
 import type { Push, PushReply, Respond } from './pushed-agents.ts';
 import { requireObject } from './subject.ts';
 
-/** What may pass between a push and its sight of it, beyond what is promised. */
+/** How much later than promised the kit may see a push. */
 const SLACK_MS = 1_000;
 
-/** The milliseconds between two pushes to an agent, from 1. */
+/** Returns the milliseconds between two pushes to an agent; pushes count from 1. */
 async function readPause(kit: Kit, agent: Agent, count: number): Promise<number> {
   const { atMs } = await awaitPush(kit, agent, count + 1);
   return atMs - (kit.pushesTo(agent)[count - 1]?.atMs ?? 0);
 }
 
-/** A pause lies between the two, in milliseconds. */
+/** Requires that a pause is between the two numbers of milliseconds. */
 function requirePause(ms: number, fromMs: number, toMs: number, when: string): void {
   requireThat(
     ms >= fromMs && ms <= toMs + SLACK_MS,
@@ -32,7 +32,7 @@ function requirePause(ms: number, fromMs: number, toMs: number, when: string): v
   );
 }
 
-/** An agent responds to its first push so, then takes the task; what the task's history then has. */
+/** Has an agent respond so to its first push and then take the task. Returns the task's history. */
 async function retried(kit: Kit, first: PushReply) {
   const agent = await kit.startAgent({}, (_push, count) => (count === 1 ? first : 202));
   const request_id = await giveTask(kit, agent);
@@ -43,13 +43,12 @@ async function retried(kit: Kit, first: PushReply) {
   return { pauseMs, history: await readHistory(kit, request_id) };
 }
 
-/** A reply to the first push; the next ones are taken. It may depend on the gateway's time in seconds. */
+/** Makes a reply to the first push, by the gateway's time in seconds; the agent takes the next ones. */
 const firstReply =
   (reply: (nowSeconds: number) => PushReply): Respond =>
   ({ bytes }: Push, count) =>
     count === 1 ? reply(JSON.parse(bytes.toString('utf8')).create_time) : 202;
 
-/** The checks, by their requirements. */
 export const DELIVERY_CHECKS: Readonly<Record<string, Check>> = {
   'delivery.2xx-409-taken-the': async (kit) => {
     const statuses = [200, 204, 299, 409];

@@ -1,4 +1,4 @@
-/** What the published document says of each operation, and whether a response is so. */
+/** What the published document says of each operation. Compares responses with it. */
 import { readFileSync } from 'node:fs';
 import { type Fields, isFields, listOf, printValue } from './findings.ts';
 
@@ -14,7 +14,7 @@ export const OPERATIONS = Object.entries(DOCUMENT.paths as Fields).flatMap(([pat
   })),
 );
 
-/** What a reference refers to. */
+/** Returns what a reference refers to. */
 export function resolve(value: unknown): Fields {
   const { $ref } = value as Fields;
   if (typeof $ref !== 'string') return value as Fields;
@@ -22,10 +22,10 @@ export function resolve(value: unknown): Fields {
   return resolve(names.reduce<unknown>((part, name) => (part as Fields)[name], DOCUMENT));
 }
 
-/** A response that is not as its operation has it. */
+/** How a response differs from what the document says of its operation. */
 export type Mismatch = { readonly operationId: string; readonly text: string };
 
-/** Compares a response, or a frame of its stream, with the document; `call` is its method and path. */
+/** Compares a response, or a frame of a stream, with the document. `call` is its method and path. */
 export function findMismatch(
   call: string,
   { status, headers }: Pick<Response, 'status' | 'headers'>,
@@ -56,7 +56,7 @@ const IS: Readonly<Record<string, (value: unknown) => boolean>> = {
   integer: Number.isInteger,
 };
 
-/** Says what is wrong with a value by its schema; undefined if nothing is. */
+/** Says how a value violates its schema; undefined if it does not. */
 function compare(value: unknown, schema: unknown, path: string): string | undefined {
   const { anyOf, oneOf, allOf, type, enum: values, required, properties, items } = resolve(schema);
   const is = typeof type === 'string' ? (IS[type] ?? ((one: unknown) => typeof one === type)) : () => true;
@@ -76,7 +76,7 @@ function compare(value: unknown, schema: unknown, path: string): string | undefi
   return undefined;
 }
 
-/** The fields of an object that are there or must be, each with its schema. */
+/** Lists the fields of an object that are there or must be, each with its schema. */
 function listParts(value: Fields, required: unknown, properties: unknown, path: string) {
   const names = Array.isArray(required) ? required.map(String) : [];
   return Object.entries(isFields(properties) ? properties : {})

@@ -1,4 +1,4 @@
-/** What every check of clients asks of a trial: how it ended, and what it did with its streams. */
+/** What every check of clients requires of a trial: how it ended, and what happened to its streams. */
 
 import { RETRY_AFTER_SECONDS } from './client-scenarios.ts';
 import { isEqual, isFields, NotScored, printValue, requireEqual, requireThat } from './findings.ts';
@@ -14,7 +14,7 @@ export function requireEnd(trial: Trial): void {
   requireThat(hasEnded, `The client still runs after ${limitMs / 1_000} s.${tellPrinted(trial.printed)}`);
 }
 
-/** What was printed is the result as JSON, the task with it, or the text of its `output`. */
+/** Whether the client printed the result as JSON, the task with it, or the text of its `output`. */
 function isResult(output: string, { result }: Trial): boolean {
   const text = output.trim();
   if (text === result.output) return true;
@@ -27,7 +27,7 @@ function isResult(output: string, { result }: Trial): boolean {
   }
 }
 
-/** The client ended well, and printed the result of its task. */
+/** Requires that the client ended with exit code 0 and printed the result of its task. */
 export function requireSuccess(trial: Trial): void {
   requireEnd(trial);
   const { exitCode, output, result } = trial;
@@ -41,14 +41,14 @@ export function requireSuccess(trial: Trial): void {
   );
 }
 
-/** The client ended, and said by its exit code that there is no result. */
+/** Requires that the client ended and said by its exit code that there is no result. */
 export function requireFailure(trial: Trial, what: string): void {
   requireEnd(trial);
   requireThat(trial.exitCode !== 0, `${what}, and the client ended with 0.`);
   requireThat(!isResult(trial.output, trial), `${what}, and the client printed a result.`);
 }
 
-/** The streams that the client opened: of its session, else of its task's output, or those of one kind. */
+/** Returns the client's streams of one kind; by default of its session, or else of its task's output. */
 export function streamsOf({ gateway }: Trial, kind?: 'events' | 'stream'): readonly Received[] {
   const [events, outputs] = [gateway.calls('events'), gateway.calls('stream')];
   const streams = kind ? gateway.calls(kind) : events.length > 0 ? events : outputs;
@@ -57,15 +57,16 @@ export function streamsOf({ gateway }: Trial, kind?: 'events' | 'stream'): reado
   return streams;
 }
 
-/** A client with a stream has the result of its task. */
+/** Requires that a client with a stream has the result of its task. */
 export function requireRead(trial: Trial): void {
   streamsOf(trial);
   requireSuccess(trial);
 }
 
 /**
- * Every stream was opened again behind the last whole frame of the one before, of which each had one more;
- * the result was not lost. Who reads pages of an output too may be further.
+ * Requires that the client opened every stream behind the last whole frame of the one before, that each
+ * stream had one more frame, and that the result was not lost. A client that also reads pages of an output
+ * may be further.
  */
 export function requireResumed(trial: Trial, [first, ...again]: readonly Received[]): void {
   requireSuccess(trial);
@@ -81,7 +82,7 @@ export function requireResumed(trial: Trial, [first, ...again]: readonly Receive
   }
 }
 
-/** The calls came at least as long one after the other as `Retry-After` said. */
+/** Requires that the calls were at least as far apart as `Retry-After` said. */
 export function requirePause([first, second]: readonly Received[], what: string): void {
   if (!first || !second) return;
   const seconds = (second.atMs - first.atMs) / 1_000;

@@ -8,7 +8,7 @@ import { type Answer, requireObject, requireProblem } from './subject.ts';
 
 const SUBMIT = '/api/cli/tasks';
 
-/** A claiming agent, and a task that it has. */
+/** Starts a claiming agent that has a task. */
 async function claimed(kit: Kit): Promise<{ readonly agent: Agent; readonly request_id: unknown }> {
   const agent = await kit.startAgent({ endpoint: 'pull' });
   const request_id = await giveTask(kit, agent);
@@ -17,7 +17,7 @@ async function claimed(kit: Kit): Promise<{ readonly agent: Agent; readonly requ
   return { agent, request_id };
 }
 
-/** Sends a call that is refused in this way, and once more: nothing but a change of the call helps. */
+/** Requires that a call is refused in this way, twice: only a changed call could succeed. */
 async function requireRefused(
   send: () => Promise<Answer>,
   status: number,
@@ -28,7 +28,7 @@ async function requireRefused(
   requireProblem(await send(), status, code, `${when}, sent again`);
 }
 
-/** Calls that are refused whatever the state of the gateway is, each with its code. */
+/** Lists calls that are refused whatever the gateway's state, each with its code. */
 function wrongCalls(kit: Kit): readonly (readonly [number, string, () => Promise<Answer>])[] {
   const { subject } = kit;
   const large = 'x'.repeat(2 ** 20);
@@ -46,7 +46,7 @@ function wrongCalls(kit: Kit): readonly (readonly [number, string, () => Promise
   ];
 }
 
-/** What the document says of the responses to a call with this status; empty where it says nothing. */
+/** Returns what the document says of a call's responses with this status; empty if it says nothing. */
 function listedResponse(document: unknown, path: string, method: string, status: number): string {
   const get = (value: unknown, ...keys: readonly string[]): unknown =>
     keys.reduce((at, key) => (isFields(at) ? at[key] : undefined), value);
@@ -59,10 +59,9 @@ function listedResponse(document: unknown, path: string, method: string, status:
   return JSON.stringify([response, schema]);
 }
 
-/** The checks, by their requirements. */
 export const ERROR_CHECKS: Readonly<Record<string, Check>> = {
   'errors.busy-too-many-streams': async (kit) => {
-    // The scenario also sees that the same request is taken once another stream has gone.
+    // The scenario also shows that the same request is accepted once another stream has closed.
     const { refused } = await kit.see(scenario.manyStreams);
     requireProblem(refused, 429, 'too_many_streams', 'of the 101st stream');
     const pause = refused.headers.get('retry-after') ?? '';
@@ -210,7 +209,7 @@ export const ERROR_CHECKS: Readonly<Record<string, Check>> = {
     }
   },
   'errors.the-title-of-route': async (kit) => {
-    // Bytes that are a malformed request no program for HTTP sends.
+    // No program for HTTP can send bytes that are a malformed request.
     const answer = await kit.subject.call('GET', `/${kit.name('path')}`);
     requireProblem(answer, 404, 'route_not_found', 'of no path');
     requireEqual(isFields(answer.json) && answer.json.title, 'Path not found', '`title`');

@@ -1,14 +1,14 @@
 /** Reads a stream of server-sent events as the HTML standard says, however its bytes are cut. */
 
 export type StreamEvent = {
-  /** Its type: `message` where none was sent. */
+  /** Its type; `message` if none was sent. */
   readonly type: string;
   readonly data: string;
-  /** The last id that was sent up to this event; empty where none was. */
+  /** The last id that was sent up to this event; empty if none was. */
   readonly id: string;
 };
 
-/** Returns a function that takes the next characters and returns the events that they complete. */
+/** Creates a function that takes the next characters and returns the events that they complete. */
 export function createEventParser(): (text: string) => readonly StreamEvent[] {
   let rest = '';
   let isFirst = true;

@@ -1,22 +1,22 @@
 /**
- * What the kit's own parties sent and got: kept for each check and each scenario, and shown where a check
- * fails. Often an earlier refusal is the cause of what failed.
+ * What the kit's own parties sent and got, kept for each check and each scenario, and shown if a check fails.
+ * Often an earlier refusal is the cause of a failure.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Mismatch } from './documented.ts';
 import { type Finding, isFields } from './findings.ts';
 
-/** A call and its response; a status of 0 says that there was none. */
+/** A call and its response. A status of 0 means that there was none. */
 export type Exchange = {
-  /** Method and path. */
+  /** Its method and path. */
   readonly call: string;
   readonly status: number;
   /** The code of a problem; empty for any other response. */
   readonly code: string;
   readonly atMs: number;
-  /** The beginnings of both bodies, without secrets; empty where there is none. */
+  /** The beginnings of both bodies, without secrets; empty without a body. */
   readonly bodies: string;
-  /** What of the response is not as its operation has it. */
+  /** How the response differs from what the document says of its operation. */
   readonly mismatch?: Mismatch | undefined;
 };
 
@@ -25,7 +25,7 @@ export type Exchanges = { readonly own: Exchange[]; readonly seen: Set<Exchanges
 
 /** Why a check failed, for its verdict. */
 export type Explanation = {
-  /** The same for failures of the same cause. */
+  /** A text that is the same for all failures of one cause. */
   readonly cause: string;
   /** When the cause came. */
   readonly atMs: number;
@@ -33,29 +33,29 @@ export type Explanation = {
 };
 
 const current = new AsyncLocalStorage<Exchanges>();
-/** The refusals that are shown, from the first on, and the exchanges before the failure. */
+/** How many refusals are shown, from the first on, and how many exchanges before the failure. */
 const SHOWN = 3;
 const BODY_CHARS_MAX = 200;
 
-/** Does the work of a check or a scenario, whose exchanges are kept with those that it is part of. */
+/** Does the work of a check or a scenario, and adds its exchanges to those of which it is a part. */
 export function keepExchanges<T>(work: () => T, kept: Exchanges = { own: [], seen: new Set() }): T {
   current.getStore()?.seen.add(kept);
   return current.run(kept, work);
 }
 
-/** Those that are kept now; undefined outside of a check. */
+/** Returns the exchanges that are kept now; undefined outside of a check. */
 export function currentExchanges(): Exchanges | undefined {
   return current.getStore();
 }
 
-/** Describes a call, what it sent and what it got. */
+/** Describes a call with what it sent and what it got. */
 export function describeExchange(call: string, status: number, got: unknown, sent?: unknown): Exchange {
   const code = isFields(got) && typeof got.code === 'string' ? got.code : '';
   const bodies = sent === undefined && got === undefined ? '' : `${shorten(sent)} → ${shorten(got)}`;
   return { call, status, code, atMs: performance.now(), bodies };
 }
 
-/** The beginning of a body. The secret may stand in it as `auth`. */
+/** Returns the beginning of a body. The secret may stand in it as `auth`. */
 function shorten(body: unknown): string {
   const text = JSON.stringify(body, (key, value) => (key === 'auth' ? undefined : value)) ?? '';
   return text.length > BODY_CHARS_MAX ? `${text.slice(0, BODY_CHARS_MAX)}…` : text;
@@ -68,7 +68,7 @@ export function listExchanges(kept: Exchanges): readonly Exchange[] {
   return [...all].flatMap(({ own }) => own).sort((a, b) => a.atMs - b.atMs);
 }
 
-/** Says why a check failed: for a wait the first call that was refused, else what was found. */
+/** Says why a check failed: if it waited, the first call that was refused; otherwise what was found. */
 export function explainFinding({ message, cause }: Finding, exchanges: readonly Exchange[]): Explanation {
   const refused = cause === 'wait' ? exchanges.find(isRefused) : isExchange(cause) ? cause : undefined;
   return {
@@ -79,8 +79,8 @@ export function explainFinding({ message, cause }: Finding, exchanges: readonly 
 }
 
 /**
- * The first refusals and the last exchanges, a line each, and one of their bodies; equal ones are one, where
- * the last of them was.
+ * Prints the first refusals and the last exchanges, one line each, with the bodies of one. Equal exchanges
+ * are printed once, where the last of them was.
  */
 function printExchanges(exchanges: readonly Exchange[]): readonly string[] {
   const counts = new Map<string, number>();
@@ -114,7 +114,7 @@ function isExchange(value: unknown): value is Exchange {
   return isFields(value) && 'call' in value;
 }
 
-/** Names and ids differ where the cause is the same. */
+/** Names and ids differ although the cause is the same. */
 function withoutNames(text: string): string {
   return text.replaceAll(/\bkit-[\w-]+|\b[\da-f]{8}-[\da-f-]{27}\b/g, '…');
 }

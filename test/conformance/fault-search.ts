@@ -1,5 +1,5 @@
 /**
- * Runs single checks of the kit against a gateway that conforms, with a fault on the wire or without, and
+ * Runs single checks of the kit against a gateway that conforms, with or without a fault on the wire, and
  * searches which check finds which fault.
  */
 import { readFileSync } from 'node:fs';
@@ -15,16 +15,16 @@ import { listFaults, nameCall } from './wire-faults.ts';
 
 const LIMIT_MS = 6_000;
 const AT_ONCE = 6;
-/** How many faults are tried for a check, and how many once one of them stops it on its way. */
+/** How many faults are tried for a check, and how many more once one of them stops it on its way. */
 const TRIES_MAX = 150;
 const MORE_TRIES_MAX = 25;
 /** How many characters of a text are searched for words. */
 const TEXT_MAX = 20_000;
 const WORDS = /[\w-]+/g;
-/** By how many words a check of the fault's own operation ranks before others. */
+/** In ranking checks, so many words count for a check of the fault's own operation. */
 const OWN = 9;
 
-/** The settings of a gateway that faults are tried on. */
+/** The settings of the gateway on which faults are tried. */
 export const TRIED_SETTINGS = {
   GATEWAY_AUTH: CONTROL_SECRETS.gateway,
   ADMIN_AUTH: CONTROL_SECRETS.admin,
@@ -34,11 +34,11 @@ export const TRIED_SETTINGS = {
 
 type TriedSubject = Pick<RunOptions, 'gatewayUrl'> & Required<Pick<RunOptions, 'send' | 'clock'>>;
 
-/** The steps in which the time of a simulator moves, and how long each takes. */
+/** By how much the simulator's time moves at once, and how long that takes. */
 const STEP_SECONDS = 0.1;
 const STEP_MS = 4;
 
-/** A run of the kit on a new simulator, whose time is that of the kit and passes quickly. */
+/** Runs the kit on a new simulator. The kit uses the simulator's time, which passes quickly. */
 export async function withSimulator<T>(run: (subject: TriedSubject) => Promise<T>): Promise<T> {
   const { gateway: auth, admin: adminAuth, push: pushSecrets } = CONTROL_SECRETS;
   const simulator = createSimulator({ auth, adminAuth, pushSecrets, corsOrigins: [CONTROL_ORIGIN] });
@@ -76,7 +76,7 @@ export const NOT_IN_SIMULATOR: Readonly<Record<string, string>> = Object.fromEnt
   ['versions.the-version-is-that', 'It has no paths beside the API.'],
 ]);
 
-/** Runs one check with something planted. Throws an error where the kit itself fails. */
+/** Runs one check with something planted. Throws an error if the kit itself fails. */
 export async function tryCheck(
   gatewayUrl: string,
   id: string,
@@ -94,7 +94,7 @@ export async function tryCheck(
   const verdict = verdicts.find(({ requirement }) => requirement.id === id);
   if (verdict?.outcome === 'error') throw new Error(`${id}: ${verdict.detail}`);
   if (!verdict || !isComplaint(verdict)) return 'passes';
-  // The check met a refusal or a wait before it saw what it looks at, which shows little.
+  // A refusal or a wait came before the check saw what it looks at, which shows little.
   return / got |^Not within /.test(String(verdict.cause)) ? 'stops' : 'finds';
 }
 
@@ -103,10 +103,10 @@ export function tryFault(gatewayUrl: string, id: string, line: string): ReturnTy
   return tryCheck(gatewayUrl, id, plantFault(line, nameCall));
 }
 
-/** The words that a check met, by the place where it met the gateway. */
+/** The words that a check met, by the place where it met them. */
 type Met = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Runs a check with nothing planted, and notes what it meets. */
+/** Runs a check with nothing planted, and notes the words that it meets. */
 async function meetGateway(gatewayUrl: string, id: string): Promise<Met> {
   const met = new Map<string, Set<string>>();
   const note = (places: readonly string[], ...texts: readonly (string | undefined)[]): void => {
@@ -160,14 +160,14 @@ function isMet({ place, words }: Place, met: Met): boolean {
   return there !== undefined && (place.startsWith('frames ') || words.every((word) => there.has(word)));
 }
 
-/** How many of a fault's words a requirement's sentence has. */
+/** Counts the words of a fault that a requirement's sentence has. */
 function countNamed({ place, words }: Place, { id, text }: Requirement): number {
   const named = new Set(`${text} ${id}`.match(WORDS));
   const status = / (\d{3})$/.exec(place)?.[1] ?? '';
   return words.filter((word) => named.has(word)).length + (status !== '200' && named.has(status) ? 1 : 0);
 }
 
-/** The faults that each check finds: first its control, then others that no check before it finds. */
+/** The faults that each check finds: first its control, then others that no earlier check finds. */
 export type Controls = Readonly<Record<string, readonly string[]>>;
 
 type Searched = {
@@ -179,7 +179,7 @@ type Searched = {
 /** The faults that `controls.json` remembers. */
 export const CONTROLS: Controls = JSON.parse(readFileSync(new URL('controls.json', import.meta.url), 'utf8'));
 
-/** Searches a control for each check that has none. */
+/** Searches for a control for each check that has none. */
 async function searchForChecks(
   { gatewayUrl, faults, met }: Searched,
   found: Map<string, readonly string[]>,
@@ -206,7 +206,7 @@ async function searchForChecks(
   });
 }
 
-/** Searches a check for each stated fault that none is known to find, first among those of its operation. */
+/** Searches for a check for each stated fault that has none, first among those of its operation. */
 async function searchForFaults(
   { gatewayUrl, met }: Searched,
   stated: readonly string[],
@@ -238,7 +238,7 @@ async function searchForFaults(
   );
 }
 
-/** The same field with a value of another type, where any value of its own type will do. */
+/** Makes a fault's line change the type of the field, where any value of its own type will do. */
 const retype = (line: string): string => line.replace(/^change (?!header )/, 'retype ');
 
 /** Returns whether some check is remembered to find a fault, or the same field with another type. */
@@ -249,7 +249,7 @@ export function createIsFound(controls: Controls): (line: string) => boolean {
 
 const isRequest = ({ place }: Place): number => Number(place.startsWith('request '));
 
-/** Searches a control for each check and a check for each stated fault, where none is remembered. */
+/** Searches for a control for each check and a check for each stated fault, if none is remembered. */
 export async function searchControls(gatewayUrl: string, remembered: Controls): Promise<Controls> {
   const { stated, more } = listFaults();
   const faults = [...stated, ...more].map(readPlace);

@@ -1,5 +1,5 @@
 /**
- * A small agent that does all that is required of one, without a process of its own: the controls of the kit
+ * A small agent that does all that is required of one, without a process of its own. The controls of the kit
  * plant their faults in it. It gets pushes, or claims its tasks.
  */
 import { createHmac } from 'node:crypto';
@@ -14,17 +14,17 @@ type ArrivedPush = { readonly id: string; readonly headers: Fields; readonly tex
 
 /** The parts of the agent that a fault may change. */
 type AgentParts = WireParts & {
-  /** The status that a push gets. */
+  /** Returns the status that a push gets. */
   readonly take: (push: ArrivedPush) => number;
-  /** Whether a signature is right. */
+  /** Whether a signature is correct. */
   readonly isSigned: (push: ArrivedPush) => boolean;
   /** The ids of the tasks that it has or had. */
   readonly known: Set<string>;
-  /** Those that it has, with what ends the work. */
+  /** The tasks that it has now, each with the timer that ends the work. */
   readonly running: Map<string, NodeJS.Timeout | undefined>;
 };
 
-/** Changes parts of an agent; those that it leaves out stay as they are. */
+/** Changes parts of an agent. Parts that it leaves out stay as they are. */
 export type Plant = (parts: AgentParts) => Partial<AgentParts>;
 
 const SLOTS = 2;

@@ -1,7 +1,7 @@
 /**
- * A small client that does all that is required of one, without a process of its own: the controls of the kit
- * plant their faults in it and on its wire. It has the result from the stream of its session, or polls; with
- * streams it also shows what the task's agent writes, and answers what it asks.
+ * A small client that does all that is required of one, without a process of its own. The controls of the kit
+ * plant their faults in it and on its wire. It gets the result from its session's stream, or polls. With
+ * streams it also shows what the task's agent writes, and answers its questions.
  */
 import { createEventParser, type StreamEvent } from './event-stream.ts';
 import { type Fields, isFields, listOf } from './findings.ts';
@@ -17,26 +17,26 @@ type ClientParts = WireParts & {
   readonly pollMs: number;
   /** Whether it subscribes before it submits. */
   readonly isEarly: boolean;
-  /** Creates what turns the bytes of a stream into events. */
+  /** Creates a function that turns a stream's bytes into events. */
   readonly newReader: () => (bytes: Uint8Array) => readonly StreamEvent[];
-  /** The id that a stream continues behind. */
+  /** Returns the id behind which a stream continues. */
   readonly lastId: (id: string, bytes: string) => string;
-  /** Events that may be the end of the task. */
+  /** Whether an event may be the end of the task. */
   readonly isTaskDone: (event: StreamEvent, data: Fields) => boolean;
   readonly isOwn: (data: Fields, request_id: unknown) => boolean;
-  /** Whether it asks for its task when events were deleted. */
+  /** Whether it gets its task when events were deleted. */
   readonly minds: (event: StreamEvent) => boolean;
-  /** Whether it keeps the events that come before the response to its submission. */
+  /** Whether it keeps events that come before the response to its submission. */
   readonly keepsEarly: boolean;
-  /** Whether the piece of this number is new, given the number of the last piece that it has shown. */
+  /** Whether the piece `n` is new, if `last` is the piece that it showed last. */
   readonly isNew: (n: number, last: number) => boolean;
-  /** Which ends it prints, given the events of its task and the end that it goes by. */
+  /** Returns the ends that it prints, given the events of its task and the end that it believes. */
   readonly printed: (events: readonly Fields[], ended: End) => readonly End[];
-  /** A stream was cut. */
+  /** Called when a stream was cut. */
   readonly onCut: () => void;
 };
 
-/** Changes parts of a client; those that it leaves out stay as they are. */
+/** Changes parts of a client. Parts that it leaves out stay as they are. */
 export type ClientPlant = (parts: ClientParts) => Partial<ClientParts>;
 
 type Follower = {
@@ -61,7 +61,7 @@ function isPassing({ status }: PartyAnswer): boolean {
   return status === 0 || status === 408 || status === 429 || status >= 500;
 }
 
-/** How long the client waits before it makes a call again. */
+/** Returns how long the client waits before it makes a call again. */
 function pauseMs({ headers }: PartyAnswer): number {
   return Math.max(PAUSE_MS, Number(headers.get('retry-after') ?? 0) * 1_000);
 }
@@ -75,7 +75,7 @@ function startScripted(
   const authorization = `Bearer ${auth}`;
   const dying = new AbortController();
   const session = `会话-${crypto.randomUUID()}`;
-  /** The events that may be the end of the task, in their order. */
+  /** The events that may be the end of the task, in order. */
   const seen: Fields[] = [];
   let shown = '';
   let output = '';
@@ -145,7 +145,7 @@ function startScripted(
           for (const event of events) take(event);
         }
       } catch {
-        // A stream that was cut is over, as one that has ended.
+        // A stream that was cut is over, like one that has ended.
       }
       closed?.();
       if (answer.stream && !isOver?.()) parts.onCut();

@@ -11,7 +11,6 @@ import { type Answer, requireObject, requireProblem, requireStatus } from './sub
 const AGENTS = '/api/admin/agents';
 const SUBMIT = '/api/cli/tasks';
 
-/** The checks, by their requirements. */
 export const FIELD_CHECKS: Readonly<Record<string, Check>> = {
   'fields.secrets-are-never-listed': async (kit) => {
     const agent = await kit.startAgent();
@@ -44,7 +43,7 @@ export const FIELD_CHECKS: Readonly<Record<string, Check>> = {
     await kit.startAgent({ agent_tags: [tag] });
     const page = (etag?: string) =>
       read(kit, AGENTS, { tag, limit: '9' }, etag === undefined ? {} : { 'if-none-match': etag });
-    // The contact of an agent that has just registered may show a moment later.
+    // The contact of an agent that has just registered may appear a moment later.
     const etag = await kit.until('two pages in a row have the same `ETag`', async () => {
       const [first, second] = [(await page()).headers.get('etag'), (await page()).headers.get('etag')];
       return first !== null && first === second ? first : undefined;

@@ -16,7 +16,7 @@ const ERROR = 'the disk 12 is full';
 
 type Query = Readonly<Record<string, string>>;
 
-/** Tasks of one session, one in each of these ways. */
+/** Makes tasks of one session, one in each of these states. */
 async function manyTasks(kit: Kit) {
   const session = kit.name('session');
   const own = { cli_session_id: session };
@@ -40,7 +40,7 @@ async function manyTasks(kit: Kit) {
 type ManyTasks = Awaited<ReturnType<typeof manyTasks>>;
 type Name = keyof ManyTasks['ids'];
 
-/** Which of the tasks a filter leaves, newest first: in a list, and of the open ones in a cancellation. */
+/** Requires that a filter leaves these tasks, newest first; in a cancellation only the open ones. */
 function leaves(choose: (many: ManyTasks) => Query, names: readonly Name[]): Check {
   return async (kit) => {
     const many = await kit.see(manyTasks);
@@ -52,7 +52,7 @@ function leaves(choose: (many: ManyTasks) => Query, names: readonly Name[]): Che
   };
 }
 
-/** How many open tasks a filter of a cancellation matches. */
+/** Requires that a cancellation's filter matches so many open tasks. */
 function matches(filter: Fields, count: number): Check {
   return async (kit) => {
     const { session, ids } = await kit.see(manyTasks);
@@ -64,7 +64,7 @@ function matches(filter: Fields, count: number): Check {
   };
 }
 
-/** An agent, and four of one tag: well, full, draining, and one that does not take its pushes. */
+/** Starts an agent, and four of one tag: well, full, draining, and one that does not take its pushes. */
 async function manyAgents(kit: Kit) {
   await kit.startAgent();
   const tag = kit.name('tag');
@@ -89,7 +89,7 @@ async function manyAgents(kit: Kit) {
 }
 type ManyAgents = Awaited<ReturnType<typeof manyAgents>>;
 
-/** Which of the agents a filter leaves. */
+/** Requires that a filter leaves these agents. */
 function leavesAgents(
   choose: (many: ManyAgents) => Query,
   names: readonly (keyof ManyAgents['ids'])[],
@@ -103,7 +103,6 @@ function leavesAgents(
   };
 }
 
-/** The checks, by their requirements. */
 export const FILTER_CHECKS: Readonly<Record<string, Check>> = {
   'fields.only-tasks-with-one-of-these-statuses-separated': async (kit) => {
     await leaves(() => ({ status: 'pending,failed' }), ['cancelled', 'waiting', 'failed'])(kit);

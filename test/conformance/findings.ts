@@ -1,11 +1,11 @@
 /**
- * How a check ends other than well. A finding is the subject's fault; `NotScored` says why nothing can be
- * said; any other error is a fault of the kit itself and is counted neither for nor against the subject.
+ * How a check ends, unless it passes. A finding is the subject's fault. `NotScored` says why the kit can say
+ * nothing. Any other error is a fault of the kit itself, which counts neither for nor against the subject.
  */
 
 /**
  * The subject does not do what the requirement asks for; the message says what it did instead. Its `cause` is
- * `wait` where something did not come in time, or the call that was refused.
+ * `wait` if something did not come in time, or the call that was refused.
  */
 export class Finding extends Error {
   override readonly name = 'Finding';
@@ -29,7 +29,7 @@ export function requireEqual(seen: unknown, expected: unknown, what: string): vo
   );
 }
 
-/** A value for a message, cut where it is long. */
+/** Prints a value for a message, and cuts it if it is long. */
 export function printValue(value: unknown): string {
   const text = value === undefined ? 'absent' : JSON.stringify(value);
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
@@ -42,7 +42,7 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The objects of a list. */
+/** Returns the objects of a list. */
 export function listOf(value: unknown): readonly Fields[] {
   return Array.isArray(value) ? value.filter(isFields) : [];
 }
@@ -56,7 +56,7 @@ export function isEqual(a: unknown, b: unknown): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => key in b && isEqual(a[key], b[key]));
 }
 
-/** Whether bytes are a JSON object, perhaps behind a byte-order mark. */
+/** Whether bytes are a JSON object, with or without a byte-order mark. */
 export function isJsonObject(bytes: Uint8Array): boolean {
   return succeeds(() => isFields(JSON.parse(new TextDecoder().decode(bytes))));
 }

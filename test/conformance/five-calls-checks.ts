@@ -5,14 +5,14 @@ import { type Fields, requireEqual } from './findings.ts';
 import type { Kit } from './kit.ts';
 import { requireObject, requireProblem, requireStatus } from './subject.ts';
 
-/** The agent `by-hand` with the tag `capitals`, under other names. */
+/** Returns the agent `by-hand` and its tag `capitals` under other names. */
 function nameAgent(kit: Kit) {
   const [agent_id, tag] = [kit.name('by-hand'), kit.name('capitals')];
   const call = (path: string, more: Fields = {}) => kit.callAs({ agent_id }, path, more);
   return { agent_id, tag, call, register: () => call('register', { endpoint: 'pull', agent_tags: [tag] }) };
 }
 
-/** All five, with a task that is submitted behind the first one. */
+/** Makes all five calls; a task is submitted after the first one. */
 async function played(kit: Kit) {
   const agent = nameAgent(kit);
   const early = await agent.call('heartbeat');
@@ -30,7 +30,6 @@ async function played(kit: Kit) {
   return { ...agent, early, registered, none, payload, request_id, claimed, beaten, reported, done, left };
 }
 
-/** The checks, by their requirements. */
 export const FIVE_CALLS_CHECKS: Readonly<Record<string, Check>> = {
   'five-calls.api-agent-register-auth': async (kit) => {
     const { registered, done, agent_id } = await kit.see(played);

@@ -6,7 +6,7 @@ import type { Kit } from './kit.ts';
 import { type EventStream, requireObject } from './subject.ts';
 
 const SUBMIT = '/api/cli/tasks';
-/** Tasks that end in one session. */
+/** How many tasks end in one session. */
 const TASKS = 8;
 
 const dataOf = ({ events }: EventStream): readonly Fields[] => events.map(({ data }) => JSON.parse(data));
@@ -18,7 +18,7 @@ function eventOf(kit: Kit, stream: EventStream, request_id: unknown): Promise<Fi
   );
 }
 
-/** Tasks that are reported twice and cancelled at the same time, and one that ends after them. */
+/** Has tasks reported twice and cancelled at the same time, and another one end after them. */
 async function raced(kit: Kit) {
   const agent = await kit.startAgent({ endpoint: 'pull' });
   const session = { cli_session_id: kit.name('session') };
@@ -39,7 +39,7 @@ async function raced(kit: Kit) {
   return { ids, events: dataOf(stream), tasks: await Promise.all(ids.map(kit.get)) };
 }
 
-/** Waiting tasks of one session, cancelled in another order than they were submitted in. */
+/** Cancels waiting tasks of one session, in another order than it submitted them. */
 async function cancelledInOrder(kit: Kit) {
   const session = { cli_session_id: kit.name('session') };
   const live = await kit.openStream(session.cli_session_id);
@@ -55,7 +55,7 @@ async function cancelledInOrder(kit: Kit) {
   return { ids, streams: [live, late] };
 }
 
-/** An agent whose task moves to another one because it was busy. */
+/** Has a task move from a busy agent to another one. */
 export async function movedFromBusy(kit: Kit) {
   const busy = await kit.startAgent({}, 503);
   const request_id = await giveTask(kit, busy);
@@ -65,14 +65,13 @@ export async function movedFromBusy(kit: Kit) {
   return { busy, other, request_id };
 }
 
-/** What each push must have beside its id. */
+/** The headers that each push must have besides its id. */
 const PUSH_HEADERS: readonly (readonly [string, RegExp])[] = [
   ['webhook-timestamp', /^\d+$/],
   ['task-remaining', /^\d+(\.\d+)?$/],
   ['traceparent', /^00-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/],
 ];
 
-/** The checks, by their requirements. */
 export const GUARANTEE_CHECKS: Readonly<Record<string, Check>> = {
   'guarantees.one-end-a-task': async (kit) => {
     const { ids, events, tasks } = await kit.see(raced);

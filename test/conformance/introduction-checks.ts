@@ -8,7 +8,7 @@ import { type Answer, requireObject, requireStatus } from './subject.ts';
 
 const SUBMIT = '/api/cli/tasks';
 
-/** Refused calls of every kind that a program for HTTP can send. */
+/** Makes refused calls of every kind that a program for HTTP can send. */
 async function refusedCalls(kit: Kit): Promise<readonly Answer[]> {
   const { call } = kit.subject;
   const { second } = await kit.see(scenario.cancelled);
@@ -28,7 +28,6 @@ async function refusedCalls(kit: Kit): Promise<readonly Answer[]> {
   ];
 }
 
-/** The checks, by their requirements. */
 export const INTRODUCTION_CHECKS: Readonly<Record<string, Check>> = {
   'introduction.accepts-tasks-from-clients': async (kit) => {
     const { agent, running, done, event, result } = await kit.see(scenario.succeeded);

@@ -1,4 +1,4 @@
-/** The page of the kit is true: its commands are run, and its tables are those of the program. */
+/** The kit's page is true: the tests run its commands, and its tables are those of the program. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,13 +23,13 @@ const PROGRAM = join(import.meta.dirname, 'bin/task-gateway-conformance.js');
 const SERVER = join(import.meta.dirname, '../../server/bin/task-gateway-server.js');
 const blocks = readBlocks(PAGE);
 const isOfOthers = ({ text }: { readonly text: string }): boolean => /--(agent|client) /.test(text);
-/** Those of the gateway's role; `agent-kit.test.ts` and `client-kit.test.ts` run the others. */
+/** The commands of the gateway's role; `agent-kit.test.ts` and `client-kit.test.ts` run the others. */
 const shell = blocks.filter((block) => block.language === 'sh' && !isOfOthers(block)).map(({ text }) => text);
 let folder: string;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'task-gateway-kit-'));
-  // Stands for npx, which would ask a registry for what is here.
+  // It stands for npx, which would ask a registry for the packages of this repository.
   const npx = join(folder, 'npx');
   writeFileSync(
     npx,
@@ -52,7 +52,7 @@ async function run(script: string): Promise<Ran> {
 describe('the commands of the page', () => {
   test('print what it says, and write the reports', async () => {
     const port = await findFreePort();
-    // The server needs a moment to listen, which a reader takes to type the next command.
+    // The server needs a moment to listen; a reader takes as long to type the next command.
     const started = shell
       .join('\n')
       .replace(' &\n', ' >&2 &\nuntil curl -s http://127.0.0.1:8080 >/dev/null; do sleep 0.1; done\n');
@@ -129,7 +129,7 @@ describe('the commands of the page', () => {
 describe.concurrent('a report of failures', () => {
   type Plant = (send: Send) => Send;
 
-  /** The verdicts on a gateway with a fault, and the report as it is printed. */
+  /** Returns the verdicts on a gateway with a fault, and the report as it is printed. */
   async function report(plant: Plant, options: Partial<RunOptions> = {}) {
     const { gateway: auth, admin: adminAuth } = CONTROL_SECRETS;
     const run = await withSimulator(({ gatewayUrl, send, clock }) =>

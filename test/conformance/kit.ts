@@ -1,6 +1,6 @@
 /**
- * What every check works with: the subject, names that no earlier run has used, agents that are pushed to,
- * and the scenarios, each of which is played once and then looked at by many checks.
+ * What every check works with: the subject, names that no earlier run has used, agents that receive pushes,
+ * and scenarios. A scenario is played once, and many checks look at it.
  */
 import { randomBytes } from 'node:crypto';
 import { currentExchanges, type Exchanges, keepExchanges } from './exchanges.ts';
@@ -18,27 +18,27 @@ import {
 export type KitOptions = {
   readonly gatewayUrl: string;
   readonly auth: string;
-  /** Without it, what the administrator may is not scored. */
+  /** Without it the kit does not score what the administrator may do. */
   readonly adminAuth?: string;
-  /** An origin whose pages the gateway's operator allows; without it, what they get is not scored. */
+  /** An origin whose pages the gateway's operator allows. Without it the kit does not score what they get. */
   readonly origin?: string;
-  /** The secrets that sign pushes, the newest first. Without any, signatures are not scored. */
+  /** The secrets that sign pushes, the newest first. Without any, the kit does not score signatures. */
   readonly pushSecrets?: readonly string[];
-  /** Decides the values that are sent; the names have a random prefix beside it. */
+  /** Decides the values that are sent. Names also have a random prefix. */
   readonly seed: number;
-  /** Where the agents of the kit listen, as the gateway reaches them: `127.0.0.1` by default. */
+  /** Under which host the gateway reaches the kit's agents; by default `127.0.0.1`. */
   readonly agentHost?: string;
   /** How long a response, an event or a change of state may take. */
   readonly limitMs?: number;
   readonly send?: Send;
-  /** Stands between the gateway and the kit's agents in a test of the kit itself. */
+  /** In a test of the kit itself, stands between the gateway and the kit's agents. */
   readonly plantInPushes?: (take: TakePush) => TakePush;
-  /** The subject's time, in a test of the kit itself; the platform's by default. */
+  /** In a test of the kit itself, the subject's time; by default the platform's. */
   readonly clock?: KitClock;
 };
 
 type KitClock = {
-  /** Milliseconds from any moment. */
+  /** Returns the milliseconds since any fixed moment. */
   nowMs(): number;
   sleep(ms: number): Promise<void>;
 };
@@ -46,44 +46,44 @@ type KitClock = {
 export type Agent = {
   readonly agent_id: string;
   readonly tag: string;
-  /** What it registered with, the secret included. */
+  /** What it registered with, and the secret. */
   readonly registration: Fields;
   readonly registered: Answer;
 };
 
 export type Kit = {
   readonly subject: Subject;
-  /** What all names of this run begin with. */
+  /** Every name of this run begins with it. */
   readonly prefix: string;
   readonly auth: string;
   readonly adminAuth: string | undefined;
   readonly origin: string | undefined;
   readonly pushSecrets: readonly string[];
   readonly limitMs: number;
-  /** A new name, which ends in the given word. */
+  /** Returns a new name, which ends in the given word. */
   name(word: string): string;
-  /** A whole number from 0 and below `end`, of the seed. */
+  /** Returns a whole number from 0 and below `end`, by the seed. */
   random(end: number): number;
-  /** Plays a scenario, or returns what came of it before. */
+  /** Plays a scenario, or returns what it saw when it was played before. */
   see<T>(scenario: (kit: Kit) => Promise<T>): Promise<T>;
-  /** Asks again until something is found; throws a finding that names it where that takes too long. */
+  /** Asks again until something is found. If that takes too long, throws a finding that names it. */
   until<T>(what: string, find: () => T | undefined | Promise<T | undefined>): Promise<T>;
-  /** The subject's time, in milliseconds from any moment. */
+  /** Returns the subject's time, in milliseconds since any fixed moment. */
   nowMs(): number;
-  /** Lets this much of the subject's time pass. */
+  /** Lets so much of the subject's time pass. */
   pause(seconds: number): Promise<void>;
   /**
-   * Registers an agent with a tag of its own that responds to each push with a status, 202 by default, and
+   * Registers an agent with a tag of its own. It responds to each push with a status, 202 by default, and
    * does nothing else.
    */
   startAgent(more?: Fields, respond?: number | Respond): Promise<Agent>;
-  /** The pushes to an agent, oldest first. */
+  /** Returns the pushes to an agent, oldest first. */
   pushesTo(agent: Pick<Agent, 'agent_id'>): readonly Push[];
-  /** The URL of an agent that does not listen. */
+  /** Returns the URL of an agent that does not listen. */
   closedUrl(): string;
-  /** How a match sees an agent by its tag; undefined where it sees none of this id. */
+  /** Returns how a match shows an agent, by its tag; undefined if it shows none with this id. */
   look(agent: Pick<Agent, 'agent_id' | 'tag'>): Promise<Fields | undefined>;
-  /** Sends a call of an agent with the secret, its `agent_id` and more. */
+  /** Sends a call of an agent, with the secret, its `agent_id` and further fields. */
   callAs(agent: Pick<Agent, 'agent_id'>, path: string, more?: Fields): Promise<Answer>;
   /** Submits a task; returns the response, whatever it is. */
   submit(tags: readonly string[], more?: Fields, headers?: Readonly<Record<string, string>>): Promise<Answer>;
@@ -94,9 +94,9 @@ export type Kit = {
   cancel(request_id: unknown): Promise<Answer>;
   report(agent: Agent, request_id: unknown, more: Fields): Promise<Answer>;
   openStream(session: string): Promise<EventStream>;
-  /** Throws an error of the kit itself where it cannot listen. */
+  /** Starts to listen. Throws an error of the kit itself if it cannot. */
   start(): Promise<void>;
-  /** Cancels the tasks of this run that are open, and unregisters its agents. */
+  /** Cancels the open tasks of this run, and unregisters its agents. */
   leave(): Promise<void>;
   close(): void;
 };
@@ -107,7 +107,7 @@ const PLATFORM_CLOCK: KitClock = {
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-/** Creates the kit for one run; `start` it before the first check. */
+/** Creates the kit for one run. Call `start` before the first check. */
 export function createKit(options: KitOptions): Kit {
   const { auth, adminAuth, pushSecrets = [], origin, seed } = options;
   const { agentHost = '127.0.0.1', limitMs = 10_000, clock = PLATFORM_CLOCK } = options;
@@ -227,13 +227,13 @@ export function createKit(options: KitOptions): Kit {
   return kit;
 }
 
-/** The administrator's secret. */
+/** Returns the administrator's secret; throws `NotScored` without one. */
 export function requireAdmin({ adminAuth }: Kit): string {
   if (adminAuth === undefined) throw new NotScored('The administrator’s secret was not given (ADMIN_AUTH).');
   return adminAuth;
 }
 
-/** The same seed gives the same numbers, from 0 and below 1 (mulberry32). */
+/** Creates a source of numbers from 0 and below 1; the same seed gives the same numbers (mulberry32). */
 function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,4 +1,4 @@
-/** The checks of the guide's section "Limits" (L1): what is just within a limit, and what is just beyond. */
+/** The checks of the guide's section "Limits" (L1): of what is just within a limit, and just beyond. */
 import type { Check } from './check.ts';
 import { type Fields, requireEqual, requireThat } from './findings.ts';
 import { type Kit, requireAdmin } from './kit.ts';
@@ -14,7 +14,7 @@ const LEVELS = 100;
 const KEYS = 20_000;
 const PARTS = 20_000;
 const NAME_LENGTH = 256;
-/** Two UTF-16 code units, one code point. */
+/** A character of two UTF-16 code units and one code point. */
 const WIDE = '😀';
 const LONE_SURROGATE = '\ud83d';
 
@@ -43,7 +43,7 @@ function requireTaken({ call, status, text }: Answer, when: string): void {
   requireThat(status >= 200 && status < 300, `${call} ${when}: ${status} ${text.slice(0, 120)}.`);
 }
 
-/** A payload whose body has `levels` levels, itself included. */
+/** Returns a payload whose body has `levels` levels, itself included. */
 function nested(levels: number): Fields {
   let deep: unknown = [];
   for (let level = 3; level < levels; level += 1) deep = [deep];
@@ -54,7 +54,7 @@ function keyed(count: number): Fields {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, index]));
 }
 
-/** Registers an agent under some other values, and unregisters it. */
+/** Registers an agent with these fields, and unregisters it. */
 async function registerWith(kit: Kit, more: Fields): Promise<Answer> {
   const { agent_id = kit.name('agent') } = more;
   const json = { auth: kit.auth, agent_id, endpoint: 'pull', agent_tags: [], ...more };
@@ -63,7 +63,7 @@ async function registerWith(kit: Kit, more: Fields): Promise<Answer> {
   return answer;
 }
 
-/** The calls that take a name, each with one. */
+/** Returns the calls that take a name, each as a function of it. */
 function namingCalls(kit: Kit): Readonly<Record<string, (name: string) => Promise<Answer>>> {
   return {
     task_type: (name) => kit.submit([], { task_type: name }),
@@ -74,19 +74,18 @@ function namingCalls(kit: Kit): Readonly<Record<string, (name: string) => Promis
   };
 }
 
-/** A name of this run with this number of code points. */
+/** Returns a name of this run with so many code points. */
 function nameOf(kit: Kit, codePoints: number): string {
   const start = kit.name('');
   return start + WIDE.repeat(codePoints - start.length);
 }
 
-/** The checks, by their requirements. */
 export const LIMIT_CHECKS: Readonly<Record<string, Check>> = {
   'limits.body-payload-or-result': async (kit) => {
     requireTaken(await submitBytes(kit, BODY_BYTES), 'of 1 MiB');
     const tooLarge = (answer: Answer, when: string) => requireProblem(answer, 413, 'payload_too_large', when);
     tooLarge(await submitBytes(kit, BODY_BYTES + 1), 'of 1 MiB and a byte');
-    // Each is four characters here and twenty-one when it is written again.
+    // Each number is four characters here, and twenty-one when it is written again.
     const body = JSON.stringify(submission(kit, { payload: { grows: 0 } })).replace(
       ':0',
       `:[${'1e20,'.repeat(60_000)}0]`,
@@ -107,7 +106,7 @@ export const LIMIT_CHECKS: Readonly<Record<string, Check>> = {
     requireRefused(await submit(keyed(KEYS - own + 1)), 'of 20,001 keys');
   },
   'limits.parts-which-are-texts': async (kit) => {
-    // The body, `auth`, `task_type`, `task_tags`, the payload and the list.
+    // The levels around it: the body, `auth`, `task_type`, `task_tags`, the payload and the list.
     const own = 6;
     const submit = (parts: number) => {
       const list = Array.from({ length: parts - own }, (_, index) => ['', [], {}][index % 3]);

@@ -3,14 +3,14 @@ import type { Exchange } from './exchanges.ts';
 import { Finding } from './findings.ts';
 import type { Requirement } from './requirements.ts';
 
-/** What a scenario saw or threw, and what was sent meanwhile. */
+/** What a scenario saw or threw, and the calls meanwhile. */
 export type Played = ({ readonly seen: unknown } | { readonly error: unknown }) & {
   readonly exchanges: readonly Exchange[];
 };
 /** Returns what a scenario saw; throws what it threw. */
 export type LookAt<Name extends string> = (name: Name) => unknown;
 
-/** Creates what looks at scenarios that were played; their exchanges go into the set. */
+/** Creates the look at scenarios that were played. Their exchanges are added to the set. */
 export function createLook<Name extends string>(
   played: ReadonlyMap<Name, Played>,
   looked: Set<Exchange> = new Set(),
@@ -25,8 +25,8 @@ export function createLook<Name extends string>(
 }
 
 /**
- * Plays each scenario when the check of one of these requirements first looks at it, together with all that
- * are wanted by then.
+ * Plays each scenario when a check of these requirements first looks at it, together with all others that are
+ * wanted by then.
  */
 export async function playLooked<Name extends string>(
   asked: readonly Requirement[],
@@ -40,14 +40,14 @@ export async function playLooked<Name extends string>(
     const ask: LookAt<Name> = (name) => {
       if (played.has(name)) return look(name);
       unplayed.add(name);
-      // A check of all scenarios passes over those that end so.
+      // A check that looks at all scenarios skips those that end so.
       throw new Finding('It is played next.');
     };
     for (const { id } of asked) {
       try {
         check(id, ask);
       } catch {
-        // Its verdict is given when all is played.
+        // The check gets its verdict when all scenarios are played.
       }
     }
     if (unplayed.size === 0) return;

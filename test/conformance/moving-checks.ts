@@ -5,7 +5,7 @@ import { requireEqual } from './findings.ts';
 import type { Agent, Kit } from './kit.ts';
 import { requireObject } from './subject.ts';
 
-/** An agent that refuses its task and leaves, before its next push would come. */
+/** Has an agent refuse its task and leave, before its next push would come. */
 async function leaves(kit: Kit, status: number, leave: (agent: Agent) => Promise<unknown>): Promise<void> {
   const agent = await kit.startAgent({}, status);
   const request_id = await giveTask(kit, agent);
@@ -19,7 +19,6 @@ async function leaves(kit: Kit, status: number, leave: (agent: Agent) => Promise
   requireEqual(kit.pushesTo(agent).length, 1, 'The pushes to the agent that the task has left');
 }
 
-/** The checks, by their requirements. */
 export const MOVING_CHECKS: Readonly<Record<string, Check>> = {
   'moving.not-taken-it-and': async (kit) => {
     await leaves(kit, 404, (agent) => kit.callAs(agent, 'unregister'));

@@ -6,13 +6,13 @@ import { type Answer, requireObject, requireProblem } from './subject.ts';
 
 const SUBMIT = '/api/cli/tasks';
 
-/** Submits a payload as it is written here. */
+/** Submits a payload exactly as it is written here. */
 function submitWritten(kit: Kit, payload: string): Promise<Answer> {
   const head = JSON.stringify({ auth: kit.auth, task_type: 'x', task_tags: [kit.name('nowhere')] });
   return kit.subject.call('POST', SUBMIT, { body: `${head.slice(0, -1)},"payload":${payload}}` });
 }
 
-/** A submitted payload, as it stands in the response to a reading of its task. */
+/** Submits a payload; returns it as the response to a reading of its task has it. */
 async function readWritten(kit: Kit, payload: string): Promise<string> {
   const { request_id } = requireObject(await submitWritten(kit, payload));
   const read = await kit.subject.call('GET', `${SUBMIT}/${request_id}`, { query: { auth: kit.auth } });
@@ -20,14 +20,13 @@ async function readWritten(kit: Kit, payload: string): Promise<string> {
   return read.text.replaceAll(/(?<=[:,{[])\s+|\s+(?=[:,}\]])/g, '');
 }
 
-/** Throws a finding unless a payload that was submitted comes out as it is written here. */
+/** Requires that a submitted payload comes out as it is written here. */
 async function requireWritten(kit: Kit, sent: string, expected: string): Promise<void> {
   const text = await readWritten(kit, sent);
   const seen = text.slice(text.indexOf('"payload":') + '"payload":'.length);
   requireThat(seen.startsWith(expected), `${sent} came out as ${seen.slice(0, 120)}; must be ${expected}.`);
 }
 
-/** The checks, by their requirements. */
 export const NUMBER_CHECKS: Readonly<Record<string, Check>> = {
   'numbers.payloads-and-results-are': async (kit) => {
     for (const payload of [[], 'text', 1, null])

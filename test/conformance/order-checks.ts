@@ -16,14 +16,13 @@ function submission(kit: Kit) {
 const post = (kit: Kit, json: unknown, query: Readonly<Record<string, string>> = {}): Promise<Answer> =>
   kit.subject.call('POST', SUBMIT, { json, query });
 
-/** The pointers of the errors of a 422. */
+/** Returns the pointers of a 422's errors. */
 function pointersOf(answer: Answer, when: string): readonly unknown[] {
   requireProblem(answer, 422, 'validation_failed', when);
   const errors = isFields(answer.json) && Array.isArray(answer.json.errors) ? answer.json.errors : [];
   return errors.map((error) => (isFields(error) ? error.pointer : undefined)).toSorted();
 }
 
-/** The checks, by their requirements. */
 export const ORDER_CHECKS: Readonly<Record<string, Check>> = {
   'order.the-first-that-fails': async (kit) => {
     const { call } = kit.subject;
@@ -48,7 +47,7 @@ export const ORDER_CHECKS: Readonly<Record<string, Check>> = {
     );
   },
   'order.bytes-that-are-no': async (kit) => {
-    // Of the three the one that a program for HTTP can send.
+    // Of the three requests only this one can be sent by a program for HTTP.
     const headers = { 'x-long': 'x'.repeat(20_000) };
     requireProblem(
       await kit.subject.call('GET', '/livez', { headers }),

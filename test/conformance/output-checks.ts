@@ -9,12 +9,12 @@ import * as output from './played-outputs.ts';
 import { manyReaders } from './played-scenarios.ts';
 import { type EventStream, requireObject, requireProblem } from './subject.ts';
 
-/** How long a read is given to begin to wait, in seconds. */
+/** How many seconds a read has to begin its wait. */
 const BEGIN_SECONDS = 0.2;
 
 const numbersOf = (pieces: readonly Fields[]): readonly unknown[] => pieces.map(({ n }) => n);
 
-/** The first frames of a stream, once there are so many. */
+/** Returns the first frames of a stream, once it has so many. */
 function awaitFrames(kit: Kit, stream: EventStream, count: number): Promise<readonly Fields[]> {
   return kit.until(`${count} frames are on the stream of an output`, () => {
     const frames = output.framesOf(stream);
@@ -22,7 +22,7 @@ function awaitFrames(kit: Kit, stream: EventStream, count: number): Promise<read
   });
 }
 
-/** The numbers that a reader of a task that ended gets. */
+/** Returns the numbers that a reader of an ended task gets. */
 async function followedNumbers(
   kit: Kit,
   request_id: unknown,
@@ -231,5 +231,4 @@ const OPERATION_CHECKS: Readonly<Record<string, Check>> = {
   },
 };
 
-/** The checks, by their requirements. */
 export const OUTPUT_CHECKS: Readonly<Record<string, Check>> = { ...GUIDE_CHECKS, ...OPERATION_CHECKS };

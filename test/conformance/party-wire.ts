@@ -1,6 +1,6 @@
 /**
- * How the parties of the controls call their gateway, and faults on that wire as data: what is sent
- * otherwise, is lost, or is read otherwise.
+ * How the parties of the controls call their gateway. A fault on that wire is data: what is sent otherwise,
+ * is lost, or is read otherwise.
  */
 import { type Fields, isFields } from './findings.ts';
 
@@ -10,10 +10,10 @@ export type PartyCall = {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Fields;
-  /** Is sent in place of the body as JSON. */
+  /** Sent in place of the body as JSON. */
   readonly text?: string;
 };
-/** What a call gets; a status of 0 says that there was no response. */
+/** What a call gets. A status of 0 means that there was no response. */
 export type PartyAnswer = {
   readonly status: number;
   readonly body: Fields;
@@ -22,7 +22,7 @@ export type PartyAnswer = {
 };
 export type SendCall = (call: PartyCall) => Promise<PartyAnswer>;
 
-/** The parts of a party that stand at the wire. */
+/** The parts of a party that make its calls. */
 export type WireParts = { readonly send: SendCall; readonly end: () => void };
 type WirePlant = (parts: WireParts) => { readonly send: SendCall };
 
@@ -31,7 +31,7 @@ export type WireControl = { readonly fault: string; readonly plant: WirePlant };
 
 const NO_ANSWER: PartyAnswer = { status: 0, body: {}, headers: new Headers() };
 
-/** Returns a function that makes calls of a gateway until the signal fires. */
+/** Creates a function that makes calls of a gateway until the signal fires. */
 export function createSendCall(url: string | undefined, signal: AbortSignal): SendCall {
   return async ({ method, path, headers, body, text = body && JSON.stringify(body) }) => {
     try {
@@ -64,35 +64,35 @@ export function onWire(
   });
 }
 
-/** Calls of the operation are sent otherwise. */
+/** Sends calls of the operation otherwise. */
 export function changes(on: string, change: (call: PartyCall) => PartyCall, fault: string): WireControl {
   return { fault, plant: onWire(on, (call, { send }) => send(change(call))) };
 }
 
-/** The body as a form; the body behind a byte-order mark. */
+/** Sends the body as a form; behind a byte-order mark. */
 export const asForm = (call: PartyCall): PartyCall => ({ ...call, text: 'form=1' });
 export const withMark = (call: PartyCall): PartyCall => ({
   ...call,
   text: `\uFEFF${JSON.stringify(call.body)}`,
 });
 
-/** Fields of the body are sent otherwise; undefined leaves one out. */
+/** Sends fields of the body otherwise; undefined leaves one out. */
 export function sends(on: string, fields: Fields, fault: string): WireControl {
   return changes(on, (call) => ({ ...call, body: { ...call.body, ...fields } }), fault);
 }
 
-/** The calls are not made, and seem to succeed. */
+/** Does not make the calls, which seem to succeed. */
 export function drops(on: string, fault: string): WireControl {
   return { fault, plant: onWire(on, async () => ({ ...NO_ANSWER, status: 200 })) };
 }
 
 /**
- * What an answer says: its status, which is 0 where there was none, or a text or `false` as its code, its
- * `error_info`, its outcome or `accepted`.
+ * What an answer says: its status (0 for none), or a text or `false` as its code, its `error_info`, its
+ * outcome or `accepted`.
  */
 type Got = number | string | false;
 
-/** Answers that say this are read otherwise. */
+/** Reads answers that say this otherwise. */
 function answers(on: string, got: Got | undefined, alter: (answer: PartyAnswer) => PartyAnswer): WirePlant {
   return onWire(on, async (call, { send }) => {
     const answer = await send(call);
@@ -100,19 +100,19 @@ function answers(on: string, got: Got | undefined, alter: (answer: PartyAnswer) 
   });
 }
 
-/** Answers that say this are read with another status, and without a code. */
+/** Reads answers that say this with another status and without a code. */
 export function sees(status: number, on: string, got: Got, fault: string): WireControl {
   const alter = ({ body: { code: _, ...body }, ...answer }: PartyAnswer) => ({ ...answer, status, body });
   return { fault, plant: answers(on, got, alter) };
 }
 
-/** Fields of answers, or of those that say this, are read otherwise. */
+/** Reads fields of answers otherwise, of all or of those that say this. */
 export function reads(on: string, fields: Fields, fault: string, got?: Got): WireControl {
   const alter = (answer: PartyAnswer) => ({ ...answer, body: { ...answer.body, ...fields } });
   return { fault, plant: answers(on, got, alter) };
 }
 
-/** Answers with this status have no `Retry-After`. */
+/** Takes `Retry-After` from answers with this status. */
 export function hurries(on: string, got: Got, fault: string): WireControl {
   const alter = ({ headers, ...answer }: PartyAnswer) => {
     const kept = new Headers(headers);
@@ -122,7 +122,7 @@ export function hurries(on: string, got: Got, fault: string): WireControl {
   return { fault, plant: answers(on, got, alter) };
 }
 
-/** An answer that says this ends the party. */
+/** Ends the party at an answer that says this. */
 export function ends(on: string, got: Got, fault: string): WireControl {
   const plant = (parts: WireParts) =>
     answers(on, got, (answer) => {

@@ -17,7 +17,7 @@ const FREE = [...DOCUMENTS, '/', '/livez', '/readyz'];
 const get = (kit: Kit, path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') =>
   kit.subject.call(method, path, { headers });
 
-/** The document at a path, which has this version of OpenAPI and names this path or none. */
+/** Requires that a path serves the document, of this version of OpenAPI, with this path or none. */
 async function requireDocument(
   kit: Kit,
   path: string,
@@ -40,7 +40,6 @@ function requireHeaders(answer: Answer, expected: Readonly<Record<string, string
   }
 }
 
-/** The checks, by their requirements. */
 export const PATH_CHECKS: Readonly<Record<string, Check>> = {
   'paths.openapi-json-openapi-yaml': async (kit) => {
     await requireDocument(kit, '/openapi.json', '3.1', '/api/cli/tasks', '/api/admin/tasks');

@@ -1,20 +1,20 @@
 /**
- * Plants one fault between the kit and a gateway: in its requests and responses, in the frames of its
- * streams, in its pushes and the replies to them. A fault is a line such as `drop result of GET
- * /api/cli/tasks/{request_id} 200`; `wire-faults.ts` lists them.
+ * Plants one fault between the kit and a gateway: in requests and responses, in the frames of streams, in
+ * pushes and the replies to them. A fault is a line such as `drop result of GET /api/cli/tasks/{request_id}
+ * 200`; `wire-faults.ts` lists them.
  */
 import { isFields } from './findings.ts';
 import type { Push, TakePush } from './pushed-agents.ts';
 import type { Send, SentRequest } from './subject.ts';
 
 export type Planted = {
-  /** In what the kit sends and gets for it. */
+  /** Changes what the kit sends and gets. */
   readonly plant: (send: Send) => Send;
-  /** In what the kit's agents are sent and reply. */
+  /** Changes what the kit's agents get and reply. */
   readonly plantInPushes: (take: TakePush) => TakePush;
 };
 
-/** A value of JSON that is changed; undefined leaves it out. */
+/** Changes a value of JSON; undefined leaves it out. */
 type Change = (value: unknown) => unknown;
 type NameCall = (method: string, path: string) => string;
 export type Fault = { readonly verb: string; readonly what: string; readonly place: string };
@@ -22,7 +22,7 @@ export type Fault = { readonly verb: string; readonly what: string; readonly pla
 export const CONTROL_SECRETS = {
   gateway: 'a-gateway-secret-for-tests',
   admin: 'an-admin-secret-for-tests',
-  /** One of each form. */
+  /** One secret of each form. */
   push: ['whsec_dGFzay1nYXRld2F5LWV4YW1wbGUtc2VjcmV0LTMyYg==', 'a-plain-secret-of-your-own'],
 };
 /** An origin that the gateways of the controls allow. */
@@ -31,7 +31,7 @@ export const CONTROL_ORIGIN = 'https://page.example';
 const JSON_TYPE = /\bjson\b/;
 const HEADER = /^header (.+)$/;
 
-/** Plants a fault; `nameCall` says which operation a call is. */
+/** Plants a fault. `nameCall` says which operation a call is. */
 export function plantFault(line: string, nameCall: NameCall): Planted {
   const fault = readFault(line);
   const { place } = fault;
@@ -49,7 +49,7 @@ export function plantFault(line: string, nameCall: NameCall): Planted {
   return { ...asSent, plant };
 }
 
-/** Reads the line of a fault; one of a whole frame, push or response has no `what`. */
+/** Reads the line of a fault. A fault of a whole frame, push or response has no `what`. */
 export function readFault(line: string): Fault {
   const [, verb = '', what = '', place = ''] = /^(\S+) (?:(.+) of )?(.+)$/.exec(line) ?? [];
   return { verb, what, place };
@@ -70,7 +70,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
   retype: (value) => (typeof value === 'string' ? 0 : value === null ? [] : JSON.stringify(value)),
 };
 
-/** Changes a field, such as `agents[].state` or `status "failed"`; the same text where there is none. */
+/** Changes a field, such as `agents[].state` or `status "failed"`. Returns the same text if there is none. */
 function changeField(text: string, { verb, what }: Fault): string {
   const [, path = '', literal] = /^(\S+)(?: (.+))?$/.exec(what) ?? [];
   const wanted: unknown = literal === undefined ? undefined : JSON.parse(literal);
@@ -125,7 +125,7 @@ function changeResponses({ verb, what, place }: Fault, nameCall: NameCall, send:
   };
 }
 
-/** Gives the first response to a call again to all equal calls. */
+/** Gives all equal calls the response to the first of them. */
 function repeatResponses(isCall: (url: string, init: SentRequest) => boolean, send: Send): Send {
   const known = new Map<string, Promise<Response>>();
   return async (url, init) => {
@@ -177,7 +177,7 @@ function changeFrames(fault: Fault, isCall: (url: string, init: SentRequest) => 
   };
 }
 
-/** Returns what changes each frame of a stream. Without a `what` it changes the frames with data. */
+/** Creates what changes each frame of a stream. Without a `what` it changes the frames with data. */
 function startFrames(fault: Fault): (frame: string, end: () => void) => readonly string[] {
   const { verb, what } = fault;
   const [, line] = /^line (.+)$/.exec(what) ?? [];
@@ -204,7 +204,7 @@ function startFrames(fault: Fault): (frame: string, end: () => void) => readonly
         held = before === undefined ? frame : undefined;
         return before === undefined ? [] : [frame, before];
       default:
-        // The frame is held until the next one comes.
+        // Holds the frame until the next one comes.
         held = frame;
         return before === undefined ? [] : [before];
     }

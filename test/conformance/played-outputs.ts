@@ -1,4 +1,4 @@
-/** Outputs that the kit plays once each in a run: what an agent wrote, and what readers got. */
+/** The outputs that the kit plays, each once in a run: what an agent wrote, and what readers got. */
 import { giveTask } from './awaited-tasks.ts';
 import { type Fields, isFields, requireEqual, requireThat } from './findings.ts';
 import type { Agent, Kit } from './kit.ts';
@@ -8,11 +8,11 @@ import { type Answer, type EventStream, requireObject, requireProblem } from './
 export type Work = { readonly agent: Agent; readonly request_id: unknown };
 
 const STREAM = { accept: 'text/event-stream' };
-/** What text and data in a task's output may count. */
+/** How many bytes text and data in a task's output may count. */
 const OUTPUT_BYTES = 7 * 2 ** 19;
-/** What each piece counts beside its JSON. */
+/** How many bytes each piece counts beside its JSON. */
 const PIECE_BYTES = 64;
-/** What the largest piece of a full output counts: small enough for the body of one write. */
+/** How many bytes the largest piece of a full output counts; it fits into the body of one write. */
 const LARGE_BYTES = 60 * 2 ** 10;
 
 export const outputPath = (request_id: unknown): string => `/api/cli/tasks/${request_id}/output`;
@@ -44,12 +44,12 @@ export async function readPage(
   return requireObject(await kit.subject.call('GET', path, { query: { auth: kit.auth, ...query } }));
 }
 
-/** The pieces of a page. */
+/** Returns the pieces of a page. */
 export function piecesOf({ pieces }: Fields): readonly Fields[] {
   return Array.isArray(pieces) ? pieces.filter(isFields) : [];
 }
 
-/** Opens the stream of an output; its status may be any. */
+/** Opens the stream of an output, which may have any status. */
 export function openOutput(
   kit: Kit,
   request_id: unknown,
@@ -60,18 +60,18 @@ export function openOutput(
   return kit.subject.openStream({ auth: kit.auth, ...query }, { ...STREAM, ...headers }, path);
 }
 
-/** The frames of a stream, as JSON. */
+/** Returns the frames of a stream, as JSON. */
 export function framesOf({ status, events }: EventStream): readonly Fields[] {
   requireThat(status === 200, `GET of an output: ${status}; must be 200.`);
   return events.map(({ data }) => JSON.parse(data));
 }
 
-/** The frames of a stream, once the gateway has ended it. */
+/** Returns the frames of a stream, once the gateway has ended it. */
 export function framesToEnd(kit: Kit, stream: EventStream): Promise<readonly Fields[]> {
   return kit.until('the stream of an output ends', () => (stream.isOpen() ? undefined : framesOf(stream)));
 }
 
-/** Throws a finding unless a write is refused because its `from` is above this number. */
+/** Requires that a write is refused because its `from` is above this number. */
 export function requireGap(answer: Answer, stored: number, when: string): void {
   requireProblem(answer, 422, 'validation_failed', when);
   const { errors } = isFields(answer.json) ? answer.json : {};
@@ -83,7 +83,7 @@ export function requireGap(answer: Answer, stored: number, when: string): void {
   );
 }
 
-/** The output of a task that ended: two writers, the second of which replaced the first. */
+/** Plays the output of an ended task with two writers, the second of which replaced the first. */
 export async function rewritten(kit: Kit) {
   const work = await beginWork(kit);
   const { agent, request_id } = work;
@@ -106,7 +106,7 @@ export async function rewritten(kit: Kit) {
   return { agent, request_id, written, replaced, openPage, late, page, stream, frames };
 }
 
-/** A write, its repeat, one that repeats its last piece, and one that leaves out pieces. */
+/** Plays a write, its repeat, one that repeats its last piece, and one that leaves out pieces. */
 export async function repeated(kit: Kit) {
   const work = await beginWork(kit);
   const writer = kit.name('writer');
@@ -121,7 +121,7 @@ export async function repeated(kit: Kit) {
   return { written, tooFar, texts: piecesOf(page).map(({ text }) => text) };
 }
 
-/** An output as large as it may be, one piece more, and the end of its task. */
+/** Plays an output as large as allowed, one piece more, and the end of its task. */
 export async function filled(kit: Kit) {
   const work = await beginWork(kit, { timeout: 3_600 });
   const writer = kit.name('writer');

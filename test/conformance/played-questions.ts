@@ -1,4 +1,4 @@
-/** Questions that the kit plays once each in a run: what an agent asked, and how clients answered. */
+/** The questions that the kit plays, each once in a run: what an agent asked, and how clients answered. */
 import type { Fields } from './findings.ts';
 import type { Kit } from './kit.ts';
 import { beginWork, piecesOf, readPage, type Work, write } from './played-outputs.ts';
@@ -17,7 +17,7 @@ export const QUESTION = {
 /** The answer to it that counts. */
 export const YES = { key: 'go', answer: { yes: true, why: '好' } };
 
-/** The same question and answer, with all keys the other way round. */
+/** The same question and answer, with all keys in reverse order. */
 const REVERSED = { question: reverseKeys(QUESTION), answer: reverseKeys(YES.answer) };
 
 function reverseKeys(value: unknown): unknown {
@@ -37,12 +37,12 @@ export function claim(kit: Kit, { agent, request_id }: Work, more: Fields = {}):
   return kit.callAs(agent, 'answer', { request_id, key: 'go', ...more });
 }
 
-/** The pieces of a task, without their numbers. */
+/** Returns the pieces of a task without their numbers. */
 async function contents(kit: Kit, request_id: unknown): Promise<readonly Fields[]> {
   return piecesOf(await readPage(kit, request_id)).map(({ n: _, ...piece }) => piece);
 }
 
-/** A question, answered in many ways and asked again by another writer; then the end of its task. */
+/** Plays a question, answered in many ways and asked again by another writer; then the end of its task. */
 export async function asked(kit: Kit) {
   const work = await beginWork(kit);
   const { agent, request_id } = work;
@@ -90,7 +90,7 @@ export async function asked(kit: Kit) {
   };
 }
 
-/** Questions, prompts, schemas and answers at their limits, and beyond. */
+/** Plays questions, prompts, schemas and answers at their limits, and beyond. */
 export async function manyQuestions(kit: Kit) {
   const work = await beginWork(kit);
   const ask = (from: number, question: Fields) =>
@@ -105,7 +105,7 @@ export async function manyQuestions(kit: Kit) {
   const sixteen: Answer[] = [];
   for (let n = 1; n < 16; n += 1) sixteen.push(await ask(n, { key: String(n) }));
   const tooMany = await ask(16, { key: '16' });
-  // As JSON a text has two quotes.
+  // The JSON of a text has two quotes.
   const tooLong = await answer(kit, work.request_id, 'x'.repeat(JSON_BYTES - 1), '1');
   const long = await answer(kit, work.request_id, 'x'.repeat(JSON_BYTES - 2), '1');
   requireObject(await kit.cancel(work.request_id));

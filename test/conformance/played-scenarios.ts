@@ -1,7 +1,7 @@
 /**
- * What the kit plays against a gateway, once each in a run. A scenario returns everything it saw and expects
- * almost nothing: the checks look at it. Where it cannot go on, it throws a finding, which is then that of
- * all checks that look at it.
+ * The scenarios that the kit plays against a gateway, each once in a run. A scenario returns everything that
+ * it saw and requires almost nothing: the checks look at it. If it cannot go on, it throws a finding, which
+ * then counts for all checks that look at it.
  */
 import { type Fields, requireEqual, requireThat } from './findings.ts';
 import type { Agent, Kit } from './kit.ts';
@@ -41,7 +41,7 @@ function ended(kit: Kit, request_id: unknown): Promise<Fields> {
   });
 }
 
-/** The data of the stream's events, read as JSON. One that is no JSON becomes an empty object. */
+/** Returns the data of the stream's events as JSON; an empty object for data that is no JSON. */
 function readEvents({ events }: EventStream): readonly { readonly data: string; readonly event: Fields }[] {
   return events.map(({ data }) => {
     try {
@@ -58,7 +58,7 @@ function eventOf(kit: Kit, stream: EventStream, request_id: unknown) {
   );
 }
 
-/** Subscribes, submits, lets `end` bring the task to its end, and reads how it ended. */
+/** Subscribes, submits, lets `end` end the task, and reads how it ended. */
 async function play(
   kit: Kit,
   tags: readonly string[],
@@ -98,7 +98,7 @@ export async function succeeded(kit: Kit) {
   return { ...played, agent, payload, result, running, reported };
 }
 
-/** An agent reports `success` with `output` alone. */
+/** An agent reports `success` with only `output`. */
 export async function outputAlone(kit: Kit) {
   const agent = await kit.startAgent();
   const played = await play(kit, [agent.tag], {}, async (request_id) => {
@@ -146,12 +146,12 @@ export async function timedOut(kit: Kit) {
   return { ...played, agent };
 }
 
-/** A task that no agent shares a tag with. */
+/** Submits a task that shares a tag with no agent. */
 export async function unmatched(kit: Kit) {
   return play(kit, [kit.name('nowhere')], {}, async () => {});
 }
 
-/** Two agents with a tag each, and a task for either. */
+/** Starts two agents with a tag each, and submits a task for either. */
 export async function matched(kit: Kit) {
   const agents = [await kit.startAgent(), await kit.startAgent()];
   const chosen: unknown[] = [];
@@ -163,7 +163,7 @@ export async function matched(kit: Kit) {
   return { expected: agents.toReversed().map(({ agent_id }) => agent_id), chosen };
 }
 
-/** An agent for one task gets two; another is full from the start. */
+/** Gives an agent for one task two; another agent is full from the start. */
 export async function full(kit: Kit) {
   const one = await kit.startAgent({ max_concurrent: 1 });
   const none = await kit.startAgent({ max_concurrent: 1, current_load: 1 });
@@ -176,7 +176,7 @@ export async function full(kit: Kit) {
   return { expected: one.agent_id, has, seen };
 }
 
-/** A subscriber that comes after one task of its session has ended and before another one does. */
+/** Lets a subscriber come after one task of its session has ended, and before another one does. */
 export async function replayed(kit: Kit) {
   const session = kit.name('session');
   const [own, other] = [{ cli_session_id: session }, { cli_session_id: kit.name('session') }];
@@ -191,7 +191,7 @@ export async function replayed(kit: Kit) {
   return { expected: [before, live], seen: readEvents(stream).map(({ event }) => event.request_id) };
 }
 
-/** An agent that registers, sends a heartbeat, unregisters, and sends another. */
+/** Has an agent register, send a heartbeat, unregister, and send another heartbeat. */
 export async function unregistered(kit: Kit) {
   const agent = await kit.startAgent();
   const send = (path: string) =>
@@ -203,7 +203,7 @@ export async function unregistered(kit: Kit) {
   return { agent, beat, left, late, task: await ended(kit, task.request_id) };
 }
 
-/** The administrator's listing while an agent is registered. */
+/** Reads the administrator's list while an agent is registered. */
 export async function listed(kit: Kit): Promise<{ readonly agent: Agent; readonly listing: Answer }> {
   const { adminAuth = '' } = kit;
   const agent = await kit.startAgent();
@@ -212,12 +212,12 @@ export async function listed(kit: Kit): Promise<{ readonly agent: Agent; readonl
   return { agent, listing: await kit.subject.call('GET', '/api/admin/agents', { headers }) };
 }
 
-/** The streams that one session may have, and one more; then one of them is closed. */
+/** Opens as many streams as one session may have, and one more; then closes one of them. */
 export function manyStreams(kit: Kit) {
   return fillStreams(kit, '/api/cli/events', { cli_session_id: kit.name('session') });
 }
 
-/** The same of the output of one task. */
+/** Does the same with the output of one task. */
 export async function manyReaders(kit: Kit) {
   const waiting = { queue_timeout: 3_600, timeout: 3_600 };
   const { request_id } = requireObject(await kit.submit([kit.name('nowhere')], waiting));

@@ -2,7 +2,6 @@
 import { NotScored, requireEqual, requireThat } from './findings.ts';
 import type { AgentCheck } from './trials-of-agents.ts';
 
-/** The checks, by the ids of the requirements that they look at. */
 export const PUSH_CHECKS: Readonly<Record<string, AgentCheck>> = {
   'as-agent.repeated-push'(_stage, look) {
     const { statuses, isPull } = look('repeated');

@@ -1,6 +1,6 @@
 /**
- * Where the agents of the kit take their pushes: one server for all of them. It keeps what each agent got,
- * and responds as the check says.
+ * The server at which all agents of the kit get their pushes. It keeps what each agent got, and responds as
+ * the check says.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,25 +8,25 @@ import { currentExchanges, describeExchange, type Exchanges } from './exchanges.
 
 /** A push as it came. */
 export type Push = {
-  /** Of the agent's endpoint. */
+  /** The path of the agent's endpoint. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Buffer;
   /** When it came, by the kit's clock. */
   readonly atMs: number;
 };
-/** What the gateway gets for a push; with `cut` the connection ends without a response. */
+/** What the gateway gets for a push. With `cut` the connection ends without a response. */
 export type PushReply =
   | 'cut'
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>> };
 export type TakePush = (push: Push) => Promise<PushReply>;
-/** How an agent responds to its n-th push, from 1: a status alone, or more. */
+/** How an agent responds to its n-th push, counted from 1: with only a status, or with more. */
 export type Respond = (push: Push, count: number) => number | PushReply | Promise<number | PushReply>;
 
 type Pushed = {
   readonly respond: Respond;
   readonly pushes: Push[];
-  /** Those of the check that added the agent. */
+  /** The exchanges of the check that added the agent. */
   readonly exchanges: Exchanges | undefined;
 };
 
@@ -34,16 +34,16 @@ export type PushedAgents = {
   /** Adds an agent; returns its URL. */
   add(agent_id: string, respond: Respond): string;
   ids(): readonly string[];
-  /** What was pushed to an agent so far, oldest first. */
+  /** Returns the pushes to an agent so far, oldest first. */
   pushesTo(agent_id: string): readonly Push[];
-  /** A URL at which nothing listens. */
+  /** Returns a URL at which nothing listens. */
   closedUrl(): string;
-  /** Throws an error of the kit itself if it cannot listen. */
+  /** Starts to listen. Throws an error of the kit itself if it cannot. */
   listen(): Promise<void>;
   close(): void;
 };
 
-/** Creates the server; `plant` changes pushes and replies on their way. */
+/** Creates the server. `plant` changes pushes and replies on their way. */
 export function createPushedAgents(
   host: string,
   nowMs: () => number,

@@ -9,7 +9,6 @@ import { requireObject, requireProblem, requireStatus } from './subject.ts';
 
 const BOTH = [{ question: QUESTION }, { answer: YES }];
 
-/** The checks, by their requirements. */
 export const QUESTION_CHECKS: Readonly<Record<string, Check>> = {
   'output.a-piece-question-asks': async (kit) => {
     const { pieces } = await kit.see(asked);
@@ -46,7 +45,7 @@ export const QUESTION_CHECKS: Readonly<Record<string, Check>> = {
     const read = async (path: string, query = {}) =>
       requireObject(await kit.subject.call('GET', `/api/admin/${path}`, { query, headers }));
     const works = [await beginWork(kit), await beginWork(kit)];
-    // The one that was submitted last asks first.
+    // The agent of the last submitted task asks first.
     for (const work of works.toReversed()) {
       requireObject(await write(kit, work, 'w', 0, [{ question: QUESTION }]));
       await kit.pause(0.05);

@@ -4,14 +4,14 @@ import { NotScored, printValue, requireEqual, requireThat } from './findings.ts'
 import type { Received } from './trial-gateway.ts';
 import type { ClientCheck, Trial } from './trials-of-clients.ts';
 
-/** The answers that the client sent; not scored where there are none. */
+/** Returns the answers that the client sent. Without any the requirement is not scored. */
 function answersOf({ gateway }: Trial): readonly Received[] {
   const answers = gateway.calls('answer');
   if (answers.length === 0) throw new NotScored('The client answers no question.');
   return answers;
 }
 
-/** What the agent wrote is shown once, if the client shows it at all. */
+/** Requires that the client shows the agent's texts once, if it shows them at all. */
 function requireShownOnce({ printed, texts }: Trial): void {
   const counts = texts.map((text) => printed.split(text).length - 1);
   if (counts.every((count) => count === 0)) throw new NotScored('The client prints no output.');
@@ -21,7 +21,6 @@ function requireShownOnce({ printed, texts }: Trial): void {
   );
 }
 
-/** The checks, by the ids of the requirements that they look at. */
 export const READING_CHECKS: Readonly<Record<string, ClientCheck>> = {
   'as-client.output-resumes'(look) {
     const trial = look('cutInside');

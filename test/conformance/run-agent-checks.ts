@@ -1,4 +1,4 @@
-/** Plays the scenarios with an agent, then runs the checks on what they saw; the verdicts. */
+/** Plays the scenarios with an agent, runs the checks on what they saw, and returns the verdicts. */
 import { AGENT_CHECKS } from './agent-checks.ts';
 import { type AgentRunOptions, createStage, type Stage } from './agent-stage.ts';
 import type { Exchange } from './exchanges.ts';
@@ -7,7 +7,7 @@ import { createLook, type LookAt, type Played, playLooked } from './looked-scena
 import { chooseRequirements, giveVerdict, isComplaint, joinRuns, type Run } from './run-checks.ts';
 import { type Look, SCENARIO_NAMES, SCENARIOS, type ScenarioName } from './trials-of-agents.ts';
 
-/** Never rejects: what fails in the kit is a verdict too. */
+/** Never rejects: a failure of the kit is a verdict too. */
 export async function runAgentChecks(options: AgentRunOptions): Promise<Run> {
   const { again = true, signal, starter } = options;
   const run = await runOnce(options);
@@ -26,7 +26,7 @@ async function runOnce(options: AgentRunOptions): Promise<Run> {
   const begun = await playOne(stage, 'begun');
   played.set('begun', begun);
   await playLooked(asked, played, check, async (wanted) => {
-    // An agent that cannot begin has the same end in every scenario.
+    // An agent that cannot begin ends in the same way in every scenario.
     for (const name of SCENARIO_NAMES.filter((one) => wanted.includes(one)))
       played.set(name, 'error' in begun ? begun : await playOne(stage, name));
   });
@@ -54,7 +54,7 @@ async function playOne(stage: Stage, name: ScenarioName): Promise<Played> {
     return { seen, exchanges: gateway.exchanges.slice(from) };
   } catch (error) {
     const exchanges = gateway.exchanges.slice(from);
-    // The next scenario is not to suffer from this one.
+    // The next scenario must not suffer from this one.
     if (error instanceof Finding) await stage.end().catch(() => {});
     return { error, exchanges };
   } finally {

@@ -1,4 +1,4 @@
-/** Runs the checks against a gateway, several at a time; the verdict on each requirement. */
+/** Runs the checks against a gateway, several at a time, and returns the verdict on each requirement. */
 
 import { ADMIN_OPERATION_CHECKS } from './admin-operation-checks.ts';
 import { AGENT_OPERATION_CHECKS } from './agent-operation-checks.ts';
@@ -40,15 +40,15 @@ import { TASK_CHECKS } from './task-checks.ts';
 import { TRANSITION_CHECKS } from './transition-checks.ts';
 
 /**
- * `error`: the kit itself failed, which counts neither for nor against the subject; `not_run`: the run was
- * over before.
+ * `error`: the kit itself failed, which counts neither for nor against the subject. `not_run`: the run ended
+ * earlier.
  */
 export type Outcome = 'pass' | 'fail' | 'warn' | 'not_scored' | 'error' | 'not_run';
 
 export type Verdict = Partial<Explanation> & {
   readonly requirement: Requirement;
   readonly outcome: Outcome;
-  /** What was seen, why it is not scored, or what failed in the kit; of most passes it is empty. */
+  /** What was seen, why it is not scored, or what failed in the kit; empty for most passes. */
   readonly detail: string;
 };
 
@@ -62,21 +62,21 @@ export type Run = {
 };
 
 export type RunOptions = KitOptions & {
-  /** Only requirements of this level; of all where it is absent. */
+  /** Checks only requirements of this level; by default of all. */
   readonly level?: Requirement['level'];
-  /** Only requirements whose ids begin so. */
+  /** Checks only requirements whose ids begin so. */
   readonly only?: string;
-  /** Whether checks are made that take longer than ten seconds; all of them at the same time. */
+  /** Whether to make checks that take longer than ten seconds, all of them at the same time. */
   readonly slow?: boolean;
   /** Makes one check after the other, and stops at the first that fails. */
   readonly first?: boolean;
-  /** Whether what fails is checked once more, alone: true by default. */
+  /** Whether to check once more, alone, what fails. Default: true. */
   readonly again?: boolean;
-  /** Ends the run: what was not checked by then is an error of the kit. */
+  /** Ends the run. What was not checked by then is an error of the kit. */
   readonly signal?: AbortSignal;
 };
 
-/** Every check that is quick, by the id of the requirement that it looks at. */
+/** Every quick check, by the id of its requirement. */
 export const CHECKS: Readonly<Record<string, Check>> = {
   ...TASK_CHECKS,
   ...CALL_CHECKS,
@@ -105,12 +105,12 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   ...FILTER_CHECKS,
 };
 
-/** Few enough for a gateway that bounds its callers. */
+/** Few enough for a gateway that limits its callers. */
 const CHECKS_AT_ONCE = 12;
-/** How many causes of failures are looked at once more. */
+/** How many causes of failures are checked once more. */
 const AGAIN_MAX = 5;
 
-/** Never rejects: what fails in the kit is a verdict too. */
+/** Never rejects: a failure of the kit is a verdict too. */
 export async function runChecks(options: RunOptions): Promise<Run> {
   const startedMs = performance.now();
   const { first = false, again = !first } = options;
@@ -128,7 +128,7 @@ export async function runChecks(options: RunOptions): Promise<Run> {
   };
 }
 
-/** Gives the verdict on each requirement; returns why the rest was not run. */
+/** Gives the verdict on each requirement. Returns why the rest was not run. */
 async function checkAll(
   kit: Kit,
   asked: readonly Requirement[],
@@ -171,8 +171,8 @@ async function checkAll(
 }
 
 /**
- * Checks alone what failed beside other checks: on a busy machine it may have come too late. Of those with
- * one cause the others are looked at if the first passes. Returns why it could not.
+ * Checks alone what failed beside other checks, because on a busy machine it may have come too late. Of
+ * several failures with one cause it checks the others only if the first passes. Returns why it could not.
  */
 async function checkAgain(
   verdicts: Map<Requirement, Verdict>,
@@ -194,7 +194,7 @@ async function checkAgain(
   return undefined;
 }
 
-/** A run in which what failed and passed in another run, alone, is a pass that says so. */
+/** Joins a run with another one that checked its failures alone: what passed there is a pass that says so. */
 export function joinRuns(run: Run, alone: Run): Run {
   const passed = alone.verdicts.filter(({ outcome }) => outcome === 'pass');
   const verdicts = run.verdicts.map((one) => {
@@ -211,7 +211,7 @@ export function isComplaint({ outcome }: Verdict): boolean {
   return outcome === 'fail' || outcome === 'warn';
 }
 
-/** Returns why nothing can be asked of the subject or of the kit; undefined where all is well. */
+/** Returns why nothing can be asked of the subject or of the kit; undefined if all is well. */
 async function prepare(kit: Kit): Promise<unknown> {
   try {
     await kit.start();
@@ -227,7 +227,7 @@ export function hasCheck({ id, checked_by = id }: Requirement): boolean {
   return checked_by in CHECKS || checked_by in SLOW_CHECKS;
 }
 
-/** The check of a requirement, if there is one; where nothing can be asked it throws why. */
+/** Returns the check of a requirement, if any. If nothing can be asked, the check throws the reason. */
 function bindCheck(
   { id, checked_by = id }: Requirement,
   kit: Kit,
@@ -241,13 +241,13 @@ function bindCheck(
     (async () => {
       if (long && !slow) throw new NotScored(`It takes ${long.seconds} s: give --slow.`);
       if (broken !== undefined) throw broken;
-      // Once, for all requirements that it looks at.
+      // The check runs once for all requirements that it covers.
       await kit.see(check);
     })
   );
 }
 
-/** What the checks of an operation get from it must be as the document has it. */
+/** Requires that responses of an operation to its own checks are as the document says. */
 function requireDocumented({ id }: Requirement, exchanges: Exchanges): void {
   const [operationId] = id.split('.');
   const [first] = listExchanges(exchanges).flatMap(({ mismatch = { operationId: '', text: '' } }) =>
@@ -256,7 +256,7 @@ function requireDocumented({ id }: Requirement, exchanges: Exchanges): void {
   requireThat(first === undefined, String(first));
 }
 
-/** Does the work for each item in turn, for some of them at the same time. */
+/** Does the work for each item in turn, for several at the same time. */
 export async function workThrough<Item>(
   items: readonly Item[],
   atOnce: number,
@@ -269,7 +269,7 @@ export async function workThrough<Item>(
   await Promise.all(Array.from({ length: atOnce }, run));
 }
 
-/** The requirements of a role that a run asks about. */
+/** Returns the requirements of a role that a run asks about. */
 export function chooseRequirements(
   role: Requirement['role'],
   { level, only = '' }: Pick<RunOptions, 'level' | 'only'>,
@@ -279,7 +279,7 @@ export function chooseRequirements(
   );
 }
 
-/** Runs a check; the verdict on its requirement. Without a check it says why there is none. */
+/** Runs a check; returns the verdict on its requirement, which without a check says why there is none. */
 export async function giveVerdict(
   requirement: Requirement,
   check: (() => void | Promise<void>) | undefined,
@@ -300,7 +300,7 @@ export async function giveVerdict(
   }
 }
 
-/** The verdict on a check that threw. */
+/** Returns the verdict on a check that threw. */
 function describeEnd(
   error: unknown,
   { strength }: Requirement,

@@ -1,4 +1,4 @@
-/** Plays the scenarios with a client, then runs the checks on what they saw; the verdicts. */
+/** Plays the scenarios with a client, runs the checks on what they saw, and returns the verdicts. */
 import { randomBytes } from 'node:crypto';
 import { CLIENT_CHECKS } from './client-checks.ts';
 import type { ClientScenarioName } from './client-scenarios.ts';
@@ -24,10 +24,10 @@ export type ClientRunOptions = Pick<RunOptions, 'level' | 'only' | 'signal'> & {
   readonly payload?: Fields;
   /** How long the client may take for one task. */
   readonly limitMs?: number;
-  /** The time within which it opens a stream again that was cut. */
+  /** How soon the client opens a stream again that was cut. */
   readonly longMs?: number;
   readonly trialsAtOnce?: number;
-  /** Whether what fails is played once more, one trial after the other: true by default. */
+  /** Whether to play once more, one trial after the other, what fails. Default: true. */
   readonly again?: boolean;
 };
 
@@ -37,7 +37,7 @@ const LONG_MS = 3_000;
 const TRIALS_AT_ONCE = 10;
 const DEFAULT_PAYLOAD = { text: 'A task of the conformance kit: 你好, naïve 🎉', list: [1, 'é', null, true] };
 
-/** Never rejects: what fails in the kit is a verdict too. */
+/** Never rejects: a failure of the kit is a verdict too. */
 export async function runClientChecks(options: ClientRunOptions): Promise<Run> {
   const { again = true, signal } = options;
   const asked = chooseRequirements('client', options);
@@ -65,7 +65,7 @@ async function runOnce(options: ClientRunOptions, asked: readonly Requirement[])
   played.set('plain', begun);
   await playLooked(asked, played, check, (wanted) =>
     workThrough(wanted, options.trialsAtOnce ?? TRIALS_AT_ONCE, async (name) => {
-      // A client that submits nothing has the same end in every scenario.
+      // A client that submits nothing ends in the same way in every scenario.
       played.set(name, 'error' in begun ? begun : await play(name));
     }),
   );

@@ -1,6 +1,6 @@
 /**
- * A client that runs its task with the SDK's `runTask`, for the kit to try it on. It shares the stream of
- * its session; with the word `answers` it shows what the agent writes, and answers. At SIGINT it cancels.
+ * A client that runs its task with the SDK's `runTask`, on which the kit is tried. It shares the stream of
+ * its session. With the word `answers` it shows what the agent writes, and answers. At SIGINT it cancels.
  */
 import { createClient, type OutputPiece } from '../../sdk/index.ts';
 

@@ -10,14 +10,14 @@ import { runAgentChecks } from './run-agent-checks.ts';
 import { type Run, workThrough } from './run-checks.ts';
 import { runClientChecks } from './run-client-checks.ts';
 
-/** The agent works no longer than a few heartbeats, so that a control takes some seconds. */
+/** The agent works only for a few heartbeats, so that a control takes some seconds. */
 const WORK_MS = 400;
 const LIMIT_MS = 2_500;
 const QUIET_MS = 300;
 const HEARTBEAT_SECONDS = 0.12;
 /** They wait more than they work. */
 const CONTROLS_AT_ONCE = 12;
-/** Each of them plays at the same time all scenarios that its checks look at. */
+/** Each of them plays all scenarios that its checks look at, at the same time. */
 const CLIENT_CONTROLS_AT_ONCE = 12;
 const CLIENT_LIMIT_MS = 12_000;
 const CLIENT_LONG_MS = 600;
@@ -26,7 +26,7 @@ const TRIALS_AT_ONCE = 20;
 /** The checks that found a fault, by the requirement whose control planted it. */
 export type Found = ReadonlyMap<string, readonly string[]>;
 
-/** Runs the checks whose ids begin so on the agent with a fault; of one without, leave it out. */
+/** Runs the checks whose ids begin so on the agent, with a fault if one is given. */
 export function runScripted(plant: Plant = () => ({}), isPull = false, only = ''): Promise<Run> {
   return runAgentChecks({
     only,
@@ -38,7 +38,7 @@ export function runScripted(plant: Plant = () => ({}), isPull = false, only = ''
   });
 }
 
-/** The same on the client. */
+/** Does the same on the client. */
 export function runScriptedClient(
   plant: ClientPlant = () => ({}),
   isPolling = false,
@@ -54,21 +54,21 @@ export function runScriptedClient(
   });
 }
 
-/** Tries every control of the agent's role with all checks, or with its own in the scenarios it needs. */
+/** Tries every control of the agent's role: with all checks, or its own and the scenarios it needs. */
 export function tryAgentControls(withAll: boolean): Promise<Found> {
   return tryEach(AGENT_CONTROLS, CONTROLS_AT_ONCE, ({ plant, isPull }, id) =>
     runScripted(plant, isPull, withAll ? '' : id),
   );
 }
 
-/** The same of the client's role. */
+/** Does the same with the client's role. */
 export function tryClientControls(withAll: boolean): Promise<Found> {
   return tryEach(CLIENT_CONTROLS, CLIENT_CONTROLS_AT_ONCE, ({ plant, isPolling }, id) =>
     runScriptedClient(plant, isPolling, withAll ? '' : id),
   );
 }
 
-/** Tries each control, and once more alone whose fault was not found: the machine may have been too slow. */
+/** Tries each control. A fault that was not found is tried once more alone: the machine may be slow. */
 async function tryEach<Control>(
   controls: Readonly<Record<string, Control>>,
   atOnce: number,

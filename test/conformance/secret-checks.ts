@@ -1,4 +1,4 @@
-/** The checks of the guide's section "Secrets" (L1): which call takes which secret, where. */
+/** The checks of the guide's section "Secrets" (L1): which call takes which secret, and where. */
 import type { Check } from './check.ts';
 import { NotScored, requireEqual, requireThat } from './findings.ts';
 import { type Kit, requireAdmin } from './kit.ts';
@@ -16,7 +16,7 @@ type Secret = {
 };
 type Call = (secret: Secret) => Promise<Answer>;
 
-/** A call that sends a secret where it is asked to. */
+/** Returns a call that sends a secret where it is asked to. */
 function callOf(kit: Kit, method: string, path: string, json?: object): Call {
   return ({ body, query, bearer, admin, authorization }) =>
     kit.subject.call(method, path, {
@@ -46,7 +46,6 @@ async function readingCalls(kit: Kit): Promise<readonly Call[]> {
   return ['', '/explain', '/output'].map((part) => callOf(kit, 'GET', path + part));
 }
 
-/** The checks, by their requirements. */
 export const SECRET_CHECKS: Readonly<Record<string, Check>> = {
   'secrets.submittask-registeragent-claimtask-writeoutput': async (kit) => {
     const agent_id = kit.name('agent');

@@ -7,7 +7,7 @@ import { requireObject } from './subject.ts';
 
 const PREFIX = 'whsec_';
 
-/** A push, and its signatures. */
+/** Has an agent receive a push; returns it with its signatures. */
 async function signed(kit: Kit) {
   const agent = await kit.startAgent();
   requireObject(await kit.submit([agent.tag], { payload: { text: '你好', seed: kit.random(1_000) } }));
@@ -15,7 +15,7 @@ async function signed(kit: Kit) {
   return { headers, bytes, signatures: headers['webhook-signature']?.split(' ') ?? [] };
 }
 
-/** What each secret of the gateway signs a push with, the newest first. */
+/** Returns the signature of a push by each secret of the gateway, the newest first. */
 async function expect(kit: Kit) {
   if (kit.pushSecrets.length === 0) throw new NotScored('The push secret was not given (PUSH_SECRET).');
   const { headers, bytes, signatures } = await kit.see(signed);
@@ -29,7 +29,6 @@ async function expect(kit: Kit) {
   return { signatures, expected };
 }
 
-/** The checks, by their requirements. */
 export const SIGNATURE_CHECKS: Readonly<Record<string, Check>> = {
   'signature.with-a-push-secret': async (kit) => {
     const { signatures, expected } = await expect(kit);

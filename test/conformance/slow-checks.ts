@@ -1,18 +1,18 @@
-/** The checks of the guide that wait for longer than ten seconds (L1), of several of its sections. */
+/** The checks of the guide that wait for longer than ten seconds (L1), from several of its sections. */
 import { awaitAgent, awaitPush, awaitState, giveTask } from './awaited-tasks.ts';
 import type { Check, SlowCheck } from './check.ts';
 import { requireEqual, requireThat } from './findings.ts';
 import type { Agent, Kit } from './kit.ts';
 import { requireObject, requireStatus } from './subject.ts';
 
-/** How much later than promised something may be seen, in seconds. */
+/** How many seconds later than promised the kit may see something. */
 const SLACK_SECONDS = 6;
-/** How much earlier: the time between what happens and its sight at the beginning. */
+/** How many seconds earlier: the time between an event and the kit's first sight of it. */
 const EARLY_SECONDS = 3;
 
 const slow = (seconds: number, check: Check): SlowCheck => ({ seconds, check });
 
-/** An agent is offline this long after a moment, and not before. */
+/** Requires that an agent is offline so long after a moment, and not earlier. */
 async function requireOffline(kit: Kit, agent: Agent, fromMs: number, seconds: number): Promise<void> {
   await kit.pause((fromMs - kit.nowMs()) / 1_000 + seconds - EARLY_SECONDS);
   const early = (await kit.look(agent))?.state;
@@ -28,7 +28,7 @@ function requireSeconds(seen: number, seconds: number, what: string): void {
   );
 }
 
-/** A task stays with its agent, which has left, this long, and then moves to another one. */
+/** Requires that a task stays so long with its agent, which has left, and then moves to another one. */
 async function requireMove(kit: Kit, request_id: unknown, from: Agent, to: Agent, seconds: number) {
   const startMs = kit.nowMs();
   await kit.pause(seconds - EARLY_SECONDS);
@@ -38,7 +38,7 @@ async function requireMove(kit: Kit, request_id: unknown, from: Agent, to: Agent
   requireSeconds((kit.nowMs() - startMs) / 1_000, seconds, 'until the task moved');
 }
 
-/** An agent that has a task for good in one of three ways, and then leaves. */
+/** Has an agent take a task for good, in one of three ways, and then leave. */
 async function takesAndLeaves(
   kit: Kit,
   take: (agent: Agent, request_id: unknown) => Promise<unknown>,
@@ -53,7 +53,7 @@ async function takesAndLeaves(
   return { agent, request_id, other };
 }
 
-/** A task that was claimed is handed out again after 15 seconds, unless the agent names it. */
+/** Requires that a claimed task is handed out again after 15 seconds, unless the agent names it. */
 async function requireHandedOutAgain(kit: Kit): Promise<void> {
   const agent = await kit.startAgent({ endpoint: 'pull' });
   const claim = (wait: number) => kit.callAs(agent, 'claim', { wait });
@@ -75,7 +75,6 @@ async function requireHandedOutAgain(kit: Kit): Promise<void> {
   requireStatus(await claim(0), 204, 'when the other task was named');
 }
 
-/** The checks, by their requirements. */
 export const SLOW_CHECKS: Readonly<Record<string, SlowCheck>> = {
   'agent-life.an-agent-that-sends': slow(100, async (kit) => {
     const beating = await kit.startAgent();

@@ -1,14 +1,14 @@
-/** The subject under test as a process: a command that the kit starts, or an agent that its author starts. */
+/** The subject as a process: a command that the kit starts, or an agent that its author starts. */
 import { spawn } from 'node:child_process';
 
 /** One process of the subject. */
 export type StartedCommand = {
   isOver(): boolean;
-  /** What it printed on either stream. */
+  /** Returns what it printed on either stream. */
   printed(): string;
-  /** All of its standard output. */
+  /** Returns all of its standard output. */
   output(): string;
-  /** Null while it runs, and where a signal ended it. */
+  /** Returns its exit code; null while it runs, or if a signal ended it. */
   exitCode(): number | null;
   signal(name: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): void;
 };
@@ -19,9 +19,9 @@ export type Starter = {
   start(environment: Readonly<Record<string, string>>): StartedCommand;
 };
 
-/** Of what a client prints more is no result. */
+/** How much of a client's output is kept. More is no result. */
 const OUTPUT_MAX = 4_000_000;
-/** So much of it stands in a message. */
+/** How much of it a message quotes. */
 const TOLD_MAX = 400;
 
 /** Runs a command in a shell. Signals go to the whole group of its processes, as a terminal sends them. */
@@ -47,7 +47,7 @@ export function startsCommand(command: string): Starter {
         printed = error.message;
         isOver = true;
       });
-      // The shell may end before what it started: it is over when nothing can print any more.
+      // The shell may end before what it started: the command has ended when nothing can print any more.
       child.once('close', (code) => {
         exitCode = code;
         isOver = true;
@@ -69,13 +69,13 @@ export function startsCommand(command: string): Starter {
   };
 }
 
-/** The end of what was printed, as a sentence of a message; empty where nothing was. */
+/** Returns the end of what was printed, as a sentence of a message; empty if nothing was. */
 export function tellPrinted(printed: string): string {
   const text = printed.trim().slice(-TOLD_MAX);
   return text === '' ? '' : ` It printed: ${text}`;
 }
 
-/** The author starts the agent, and `announce` says with what. */
+/** Lets the author start the agent; `announce` says with which variables. */
 export function awaitsAgent(announce: (environment: Readonly<Record<string, string>>) => void): Starter {
   return {
     isCommand: false,

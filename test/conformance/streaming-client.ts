@@ -1,6 +1,6 @@
 /**
- * A client of the SDK that has its result from the stream alone, for the kit to try the SDK's reading of
- * streams on: `runTask` would ask for the task at its end. It is no example: without a stream it gives up.
+ * A client of the SDK that gets its result only from the stream, on which the kit tries the SDK's reading of
+ * streams: `runTask` would get the task at its end. It is no example: without a stream it gives up.
  */
 import { createClient } from '../../sdk/index.ts';
 
@@ -8,7 +8,7 @@ const { TASK_TYPE = '', TASK_TAG = '', TASK_PAYLOAD = '{}' } = process.env;
 const DOWNS_MAX = 3;
 const client = createClient();
 const cli_session_id = `streaming-${process.pid}`;
-/** How often in a row the stream was down. */
+/** How many times in a row the stream was down. */
 let downs = 0;
 const events = client.subscribeEvents(cli_session_id, {
   onNotice({ kind }) {

@@ -1,13 +1,13 @@
 /**
- * The gateway under test, as plain HTTP reaches it: calls with a time limit, and streams of events. A call
- * that gets no response is a finding about the gateway, never an error of the kit.
+ * The gateway under test, over plain HTTP: calls with a time limit, and streams of events. A call without a
+ * response is a finding about the gateway, never an error of the kit.
  */
 import { findMismatch, type Mismatch } from './documented.ts';
 import { createEventParser, type StreamEvent } from './event-stream.ts';
 import { currentExchanges, describeExchange } from './exchanges.ts';
 import { type Fields, Finding, isFields, printValue, requireThat } from './findings.ts';
 
-/** How a request is sent: `fetch`, or what stands in front of it in a test of the kit itself. */
+/** Sends a request: `fetch`, or in a test of the kit itself what stands in front of it. */
 export type Send = (url: string, init: SentRequest) => Promise<Response>;
 
 export type SentRequest = {
@@ -17,10 +17,10 @@ export type SentRequest = {
   readonly signal: AbortSignal;
 };
 
-/** What a call sends beside its method and path. */
+/** What a call sends besides its method and path. */
 type Sent = {
   readonly query?: Readonly<Record<string, string>>;
-  /** Sent as JSON; absent fields are left out. */
+  /** Sent as JSON, without fields that are absent. */
   readonly json?: unknown;
   /** Sent as it is, instead of JSON. */
   readonly body?: string;
@@ -28,48 +28,48 @@ type Sent = {
 };
 
 export type Answer = {
-  /** Method and path, for messages. */
+  /** Its method and path, for messages. */
   readonly call: string;
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON; undefined where it is no JSON. */
+  /** The body as JSON; undefined if it is no JSON. */
   readonly json: unknown;
 };
 
 export type EventStream = {
   readonly status: number;
   readonly headers: Headers;
-  /** Those that were received so far. */
+  /** The events that were received so far. */
   readonly events: readonly StreamEvent[];
-  /** Whether the gateway has not ended it. */
+  /** Whether the gateway has not ended it yet. */
   isOpen(): boolean;
   close(): void;
 };
 
 export type Subject = {
   readonly baseUrl: string;
-  /** What its responses call its version; null where they say none. */
+  /** Returns the gateway's version as its responses say it; null if they do not. */
   version(): string | null;
-  /** The calls that were sent when it responded no more, to whatever call; undefined while it responds. */
+  /** Returns the calls under way when the gateway stopped responding; undefined while it responds. */
   silence(): string | undefined;
   call(method: string, path: string, sent?: Sent): Promise<Answer>;
   openStream(
     query: Readonly<Record<string, string>>,
     headers?: Readonly<Record<string, string>>,
-    /** Of the events of a session by default. */
+    /** By default the path of a session's events. */
     path?: string,
   ): Promise<EventStream>;
-  /** Closes the streams and gives up the calls that are open. */
+  /** Closes the streams and gives up the open calls. */
   close(): void;
 };
 
-/** A subject that responds to none of these is taken for dead. */
+/** A subject that responds to none of so many probes counts as dead. */
 const PROBES = 2;
 const PROBE_PAUSE_MS = 500;
 const SENT_SHOWN = 3;
 
-/** `limitMs` is how long a response may take. */
+/** Creates the subject; `limitMs` is how long a response may take. */
 export function createSubject(baseUrl: string, send: Send, limitMs: number): Subject {
   const root = baseUrl.replace(/\/+$/, '');
   const closing = new AbortController();
@@ -148,7 +148,7 @@ export function createSubject(baseUrl: string, send: Send, limitMs: number): Sub
     silence: () => silence,
     call(method, path, sent) {
       const answering = answer(method, path, sent);
-      // If a check has found something, its other calls are not awaited any more.
+      // Once a check has found something, nobody awaits its other calls.
       answering.catch(() => undefined);
       return answering;
     },
@@ -180,7 +180,7 @@ export function createSubject(baseUrl: string, send: Send, limitMs: number): Sub
   };
 }
 
-/** The response's JSON object. Throws a finding where it has another status than 2xx, or another body. */
+/** Returns the response's JSON object. Throws a finding for a status other than 2xx or another body. */
 export function requireObject(answer: Answer): Fields {
   const { call, status, json, text } = answer;
   if (status < 200 || status >= 300) {
@@ -191,7 +191,7 @@ export function requireObject(answer: Answer): Fields {
   return json;
 }
 
-/** Throws a finding unless a response is a problem of this status and code. */
+/** Throws a finding unless a response is a problem with this status and code. */
 export function requireProblem(answer: Answer, status: number, code: string, when: string): void {
   requireStatus(answer, status, when);
   const { call, json } = answer;
@@ -202,12 +202,12 @@ export function requireProblem(answer: Answer, status: number, code: string, whe
   );
 }
 
-/** Throws a finding where a response has another status. */
+/** Throws a finding if a response has another status. */
 export function requireStatus({ call, status, text }: Answer, expected: number, when: string): void {
   requireThat(status === expected, `${call} ${when}: ${status} ${text.slice(0, 120)}; must be ${expected}.`);
 }
 
-/** `note` gets the JSON of each event without a type of its own. */
+/** Reads a stream. `note` gets the JSON of each event without a type of its own. */
 function readStream(response: Response, note: (data: unknown) => void, end: () => void): EventStream {
   const events: StreamEvent[] = [];
   let isOpen = response.body !== null;
@@ -220,7 +220,7 @@ function readStream(response: Response, note: (data: unknown) => void, end: () =
       events.push(...taken);
     }
   };
-  // A cut is as much an end as a last byte.
+  // A cut ends the stream as well as a last byte.
   read()
     .catch(() => {})
     .finally(() => {

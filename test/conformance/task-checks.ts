@@ -1,4 +1,4 @@
-/** The checks of tasks and their events, to the letter of the specification (L0). */
+/** The checks of tasks and their events, by the letter of the specification (L0). */
 import type { Check } from './check.ts';
 import { type Fields, isFields, requireEqual, requireThat } from './findings.ts';
 import type { Agent, Kit } from './kit.ts';
@@ -11,13 +11,13 @@ const ENDINGS = [
   ...[scenario.timedOut, scenario.unmatched],
 ];
 
-/** Everything that is submitted and read: each as it was at first, and as it ended. */
+/** Returns all tasks that are submitted and read: each as it was at first, and as it ended. */
 async function tasksOf(kit: Kit) {
   const played = await Promise.all(ENDINGS.map((ending) => kit.see<scenario.Played>(ending)));
   return played.flatMap(({ fresh, done }) => [fresh, done]);
 }
 
-/** A field of the task that its client sent comes back in every response. */
+/** Requires that a field which the client sent comes back in every response. */
 function isKept(field: 'task_type' | 'task_tags' | 'cli_session_id' | 'timeout' | 'payload'): Check {
   return async (kit) => {
     const { submission, payload, fresh, done } = await kit.see(scenario.succeeded);
@@ -26,7 +26,6 @@ function isKept(field: 'task_type' | 'task_tags' | 'cli_session_id' | 'timeout' 
   };
 }
 
-/** The checks, by their requirements. */
 export const TASK_CHECKS: Readonly<Record<string, Check>> = {
   'match.by-tags': async (kit) => {
     const { expected, chosen } = await kit.see(scenario.matched);

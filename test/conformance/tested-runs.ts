@@ -10,19 +10,19 @@ import type { Run } from './run-checks.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const DOCUMENTS = ['clients-and-agents.3.1.json', 'agent.3.1.json'];
 
-/** Those that are no pass and are scored, each with what was found. */
+/** Returns the requirements that are scored and did not pass, each with what was found. */
 export function complaintsOf({ verdicts }: Pick<Run, 'verdicts'>): readonly string[] {
   return verdicts
     .filter(({ outcome }) => outcome !== 'pass' && outcome !== 'not_scored')
     .map(({ requirement, outcome, detail }) => `${outcome} ${requirement.id}: ${detail}`);
 }
 
-/** The requirements with this verdict. */
+/** Returns the requirements with this verdict. */
 export function idsOf({ verdicts }: Run, outcome: string): readonly string[] {
   return verdicts.filter((one) => one.outcome === outcome).map(({ requirement }) => requirement.id);
 }
 
-/** The ids of those that are said to stand in the guide, and do not. */
+/** Returns the ids of requirements that claim to stand in the guide, and do not. */
 export function findMisquoted(requirements: readonly Requirement[]): readonly string[] {
   const published = DOCUMENTS.map((name) =>
     plain(readFileSync(join(ROOT, 'generated/openapi', name), 'utf8')),
@@ -31,7 +31,7 @@ export function findMisquoted(requirements: readonly Requirement[]): readonly st
   return quoted.filter(({ text }) => !published.includes(plain(text))).map(({ id }) => id);
 }
 
-/** The words of a text, whatever stands between them in a table or in JSON. */
+/** Returns the words of a text, whatever stands between them in a table or in JSON. */
 function plain(text: string): string {
   return (text.replaceAll(/\\[nrt]/g, ' ').match(/[\p{L}\p{N}_]+/gu) ?? []).join(' ');
 }

@@ -5,19 +5,19 @@ import { type Fields, isFields, requireEqual, requireThat } from './findings.ts'
 import type { Agent, Kit } from './kit.ts';
 import { type Answer, requireObject, requireProblem } from './subject.ts';
 
-/** Reads a task together with how its headers say it ended. */
+/** Reads a task; returns how its headers say that it ended. */
 async function outcomeOf(kit: Kit, request_id: unknown): Promise<string | null> {
   const answer = await kit.subject.call('GET', `/api/cli/tasks/${request_id}`, { query: { auth: kit.auth } });
   requireObject(answer);
   return answer.headers.get('task-outcome');
 }
 
-/** A task that waits for an agent that never comes. */
+/** Submits a task that waits for an agent that never comes. */
 async function waiting(kit: Kit, more: Fields): Promise<unknown> {
   return requireObject(await kit.submit([kit.name('nowhere')], { queue_timeout: 60, ...more })).request_id;
 }
 
-/** A running task and the agent that has taken it. */
+/** Gives a task to an agent that takes it. */
 async function running(kit: Kit, more: Fields = {}, registration: Fields = {}) {
   const agent = await kit.startAgent(registration);
   const { request_id } = requireObject(await kit.submit([agent.tag], more));
@@ -25,7 +25,7 @@ async function running(kit: Kit, more: Fields = {}, registration: Fields = {}) {
   return { agent, request_id };
 }
 
-/** The end of a pending task: no agent, and this text. */
+/** Requires that a pending task has ended: without an agent, and with this text. */
 function requireEnd(task: Fields, agent_id: unknown, error_info: string): void {
   const { status } = task;
   requireEqual(
@@ -35,7 +35,7 @@ function requireEnd(task: Fields, agent_id: unknown, error_info: string): void {
   );
 }
 
-/** The agent's next heartbeat names a task that has ended otherwise than by its report. */
+/** Requires that the agent's next heartbeat names a task which ended without its report. */
 async function requireCancelled(kit: Kit, agent: Agent, request_id: unknown): Promise<void> {
   await kit.until('a heartbeat names it in `cancelled_request_ids`', async () => {
     const { cancelled_request_ids: ids } = requireObject(
@@ -45,7 +45,7 @@ async function requireCancelled(kit: Kit, agent: Agent, request_id: unknown): Pr
   });
 }
 
-/** A task whose first agent is busy, so that another one gets it, and the first reports its end after all. */
+/** Has a task move from a busy agent to another one; the first one reports its end all the same. */
 async function moved(kit: Kit) {
   const first = await kit.startAgent({}, 503);
   const { request_id } = requireObject(await kit.submit([first.tag]));
@@ -57,7 +57,7 @@ async function moved(kit: Kit) {
   return { first, request_id, task, beat, reported, done: await kit.get(request_id), second };
 }
 
-/** What an agent reports in turn, and the task after each report. */
+/** Has an agent report several times; returns the task after each report. */
 async function reported(kit: Kit) {
   const { agent, request_id } = await running(kit);
   const other = await kit.startAgent();
@@ -76,7 +76,7 @@ async function reported(kit: Kit) {
   return { agent, foreign, started, between, finished, done, late, cancel, after: await kit.get(request_id) };
 }
 
-/** A task that its agent reports as failed, with a text that the gateway uses itself. */
+/** Has an agent report its task as failed, with a text that the gateway uses itself. */
 async function reportedFailed(kit: Kit) {
   const { agent, request_id } = await running(kit);
   const report = await kit.report(agent, request_id, {
@@ -87,26 +87,26 @@ async function reportedFailed(kit: Kit) {
   return { agent, request_id, report, done: await awaitEnd(kit, request_id) };
 }
 
-/** A task whose agent is silent for longer than it said it would be. */
+/** Lets an agent be silent for longer than its `lost_after`. */
 async function lost(kit: Kit) {
   const { agent, request_id } = await running(kit, {}, { lost_after: 3 });
   return { agent, request_id, done: await awaitEnd(kit, request_id) };
 }
 
-/** A task that its agent never reports on. */
+/** Gives a task to an agent that never reports. */
 async function late(kit: Kit) {
   const { agent, request_id } = await running(kit, { timeout: 1 });
   return { agent, request_id, done: await awaitEnd(kit, request_id) };
 }
 
-/** A running task that is cancelled. */
+/** Cancels a running task. */
 async function cancelled(kit: Kit) {
   const { agent, request_id } = await running(kit);
   requireObject(await kit.cancel(request_id));
   return { agent, request_id, done: await kit.get(request_id) };
 }
 
-/** A pending task without an agent, as it waits and as it ends. */
+/** Submits a task that finds no agent; returns it as it waits and as it ends. */
 async function unmatched(kit: Kit) {
   const request_id = await waiting(kit, { queue_timeout: 1 });
   // Without `queue_timeout` it would have failed by now.
@@ -118,7 +118,6 @@ function requireAccepted(answer: Answer, accepted: boolean): void {
   requireEqual(requireObject(answer).accepted, accepted, '`accepted`');
 }
 
-/** The checks, by their requirements. */
 export const TRANSITION_CHECKS: Readonly<Record<string, Check>> = {
   'task-life.pending-an-agent-qualifies': async (kit) => {
     const { agent, request_id } = await running(kit);

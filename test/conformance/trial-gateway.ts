@@ -1,7 +1,7 @@
 /**
  * The gateway of a trial: the simulator in real time, over HTTP. Between it and the subject stands the wire,
- * on which every call is noted, and on which a call or a stream may go another way than usual. What the
- * subject reads has fields of a newer gateway.
+ * which notes every call, and on which a call or a stream may differ from the usual. What the subject reads
+ * has fields of a newer gateway.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,18 +12,18 @@ import { carryStream, FLUSH_MS, NEWER, pause, type WriteFrame } from './trial-st
 
 /** A call that the subject made. */
 export type Received = {
-  /** `heartbeat`, `submit`; of the output of a task `stream` or `page`; empty for any other call. */
+  /** `heartbeat`, `submit` …; for the output of a task `stream` or `page`; empty for any other call. */
   readonly operation: string;
   readonly method: string;
   readonly url: URL;
   readonly headers: IncomingMessage['headers'];
   readonly bytes: Buffer;
-  /** The body as JSON; an empty object where it is another text. */
+  /** The body as JSON; an empty object if it is another text. */
   readonly body: Fields;
-  /** The secret of the body, else of the query, else of the header. */
+  /** The secret of the body, or else of the query, or else of the header. */
   readonly secret: unknown;
   readonly atMs: number;
-  /** What the gateway responded; 0 before it has, and where the connection was cut. */
+  /** The status of the response; 0 before it came, and if the connection was cut. */
   status: number;
   /** When the response was over. */
   endMs: number;
@@ -35,26 +35,26 @@ export type Reply = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** How a call goes another way than usual. */
+/** How a call differs from the usual. */
 export type Mishap = {
-  /** The kit responds with this, and the gateway does not get the call. */
+  /** The response of the kit, which the gateway does not get to see. */
   readonly reply?: Reply;
   /** The connection ends without a response. */
   readonly isCut?: boolean;
-  /** The gateway does what was asked before the cut, or before the reply. */
+  /** Whether the gateway does what was asked before the cut, or before the reply. */
   readonly isServed?: boolean;
-  /** The subject gets the first half of the usual response. */
+  /** Whether the subject gets only the first half of the usual response. */
   readonly isTorn?: boolean;
   /** How long the usual response is on its way. */
   readonly lateMs?: number;
 };
 
-/** What is changed on the wire of all calls. */
+/** What is changed on the wire, of all calls. */
 export type Wire = {
   readonly divert?: (call: Received, nth: number) => Mishap | undefined | Promise<Mishap | undefined>;
-  /** The path with its query, the headers and the body that the gateway gets in place of the call's. */
+  /** Returns the path with its query, the headers and the body that the gateway gets in place of a call's. */
   readonly ask?: (call: Received) => Partial<Asked> | Promise<Partial<Asked>>;
-  /** What the subject gets in place of a usual response. */
+  /** Returns what the subject gets in place of the usual response. */
   readonly tell?: (call: Received, reply: Reply) => Reply;
   readonly write?: WriteFrame;
 };
@@ -65,37 +65,37 @@ export type TrialGateway = {
   readonly received: readonly Received[];
   /** The calls with their responses, and what the kit sends to the subject. */
   readonly exchanges: Exchange[];
-  /** The calls of one operation, from the given index of all calls on. */
+  /** Returns the calls of one operation, from the given index of all calls on. */
   calls(operation: string, from?: number): readonly Received[];
-  /** The ids of the tasks that its submissions have created. */
+  /** The ids of the tasks that the subject's submissions have created. */
   readonly created: ReadonlySet<string>;
-  /** The ids that a stream of this operation has shown, in their order. */
+  /** Returns the ids that a stream of this operation has shown, in order. */
   ids(operation: string): readonly string[];
   /** Makes a call of the kit's own. */
   ask(method: string, path: string, body?: Fields): Promise<Reply>;
   simulator(): Promise<Simulator>;
   listen(): Promise<void>;
-  /** Ends every connection; `listen` brings it back at the same address. */
+  /** Ends every connection; `listen` brings the gateway back at the same address. */
   stopListening(): Promise<void>;
   close(): Promise<void>;
 };
 
-/** What every response says of the gateway's version. */
+/** The gateway's version, in every response. */
 const VERSION_HEADER = { 'task-gateway-version': '2.99.0' };
 const TASKS = '/api/cli/tasks';
 const AGENT = '/api/agent/';
-/** In which steps time moves. */
+/** The steps in which time moves. */
 const STEP_MS = 20;
 
 type Options = Wire & {
   readonly auth: string;
   readonly push?: SimulatorOptions['push'];
-  /** Where it listens: at a free port of this machine where it is absent. */
+  /** The host at which it listens, on a free port; by default this machine. */
   readonly host?: string;
   readonly port?: number;
 };
 
-/** Creates the gateway; it does not listen yet. */
+/** Creates the gateway, which does not listen yet. */
 export function createTrialGateway({ auth, push, host = '127.0.0.1', ...options }: Options): TrialGateway {
   const received: Received[] = [];
   const exchanges: Exchange[] = [];
@@ -106,7 +106,7 @@ export function createTrialGateway({ auth, push, host = '127.0.0.1', ...options 
   let world: Promise<Simulator> | undefined;
 
   async function open(): Promise<Simulator> {
-    // A run against a gateway needs no simulator, and does not wait until it is loaded.
+    // A run against a gateway needs no simulator, and does not wait for it to load.
     const { createSimulator } = await import('@task-gateway/simulator');
     const simulator = createSimulator({ auth, push, startTime: Date.now() / 1_000 });
     void moveTime(simulator, closing.signal);
@@ -179,7 +179,7 @@ export function createTrialGateway({ auth, push, host = '127.0.0.1', ...options 
       const { pathname } = call.url;
       exchanges.push(describeExchange(`${call.method} ${pathname}`, call.status, reply?.body, call.body));
     } catch {
-      // The caller left before its call was whole.
+      // The caller left before its call was complete.
     }
   });
 
@@ -224,7 +224,7 @@ export function createTrialGateway({ auth, push, host = '127.0.0.1', ...options 
   }
 }
 
-/** Moves a simulator's time by what has passed, until the signal fires. */
+/** Moves a simulator's time with the real time, until the signal fires. */
 async function moveTime({ clock }: Simulator, signal: AbortSignal): Promise<void> {
   for (let lastMs = performance.now(); !signal.aborted; ) {
     const nowMs = performance.now();
@@ -234,7 +234,7 @@ async function moveTime({ clock }: Simulator, signal: AbortSignal): Promise<void
   }
 }
 
-/** Headers of the connection to the subject. */
+/** The headers of the connection to the subject. */
 const OF_CONNECTION = /^(connection|content-length|expect|host|transfer-encoding)$/;
 
 async function receive(request: IncomingMessage): Promise<Received> {
@@ -272,7 +272,7 @@ function nameOperation(method: string, path: string, accept = ''): string {
 
 function parseFields(bytes: Buffer): Fields {
   try {
-    // A byte-order mark is left out: one check alone looks for it.
+    // Ignores a byte-order mark, because only one check looks for it.
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return isFields(value) ? value : {};
   } catch {
@@ -280,18 +280,18 @@ function parseFields(bytes: Buffer): Fields {
   }
 }
 
-/** A success. */
+/** Returns a success. */
 export function receipt(body: Fields): Reply {
   return { status: 200, body: { ...body, ...NEWER } };
 }
 
-/** A refusal in the form of the document. */
+/** Returns a refusal in the form of the document. */
 export function problem(status: number, code: string, headers: Reply['headers'] = {}): Reply {
   const type = `urn:task-gateway:problem:${code}`;
   return { status, headers, body: { type, title: code, status, detail: `Played: ${code}.`, code, ...NEWER } };
 }
 
-/** Sends a response, or half of its body, behind which the connection is cut. */
+/** Sends a response; or half of its body, and then cuts the connection. */
 async function respond(
   response: ServerResponse,
   { status, body, headers = {} }: Reply,

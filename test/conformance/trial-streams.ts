@@ -1,6 +1,6 @@
 /**
- * A stream on its way from the simulator to the subject, frame by frame: what is written for each, whole or
- * in pieces, once or again, and where it is cut.
+ * Carries a stream from the simulator to the subject, frame by frame: what is written for each, whole or in
+ * pieces, once or again, and where it is cut.
  */
 import type { ServerResponse } from 'node:http';
 import type { Fields } from './findings.ts';
@@ -8,35 +8,35 @@ import type { Fields } from './findings.ts';
 /** Fields that no agent and no client knows. */
 export const NEWER = { newer_field: { of: ['a', 'newer', 'gateway', '更新'] } };
 
-/** A frame with an id as it is to be written. */
+/** A frame with an id, before it is written. */
 export type Frame = {
   readonly id: string;
   readonly data: string;
-  /** Its place among all frames of this stream and of those before it, from 0. */
+  /** Its place among all frames of this stream and of earlier ones, from 0. */
   readonly index: number;
   readonly fields: Fields;
 };
-/** What is written for it, piece by piece. */
+/** What is written for a frame, piece by piece. */
 export type Written = { readonly pieces: readonly (string | Uint8Array)[]; readonly isCut?: boolean };
-/** What is written in place of a frame to the nth stream of its operation; undefined: the usual. */
+/** Returns what the nth stream of its operation gets in place of a frame; undefined for the usual. */
 export type WriteFrame = (frame: Frame, nth: number) => Written | undefined;
 
 export type CarriedStream = {
   readonly nth: number;
-  /** The ids of this stream and of those before it. */
+  /** The ids of this stream and of earlier ones. */
   readonly seen: string[];
   readonly response: ServerResponse;
   readonly write: WriteFrame | undefined;
 };
 
-/** Between two pieces of a frame, so that they do not arrive as one. */
+/** The pause between two pieces of a frame, so that they do not arrive as one. */
 const PIECE_MS = 5;
-/** Before a connection is cut, what was written goes out. */
+/** How long before a cut the last bytes may take to leave. */
 export const FLUSH_MS = 50;
 /** How soon a stream that was cut is to be opened again, in milliseconds. */
 const RETRY_MS = 500;
 
-/** The usual text of a frame. */
+/** Returns the usual text of a frame. */
 export const usual = ({ id, data }: Pick<Frame, 'id' | 'data'>): string => `id: ${id}\ndata: ${data}\n\n`;
 
 /** Carries a stream until it ends, is cut, or the subject has left. */
@@ -56,7 +56,7 @@ export async function carryStream(source: ReadableStream<Uint8Array>, to: Carrie
   }
 }
 
-/** Writes a frame. Resolves with whether the stream is to be cut behind it. */
+/** Writes a frame. Resolves to whether the stream is to be cut after it. */
 async function carryFrame(text: string, { nth, seen, response, write }: CarriedStream): Promise<boolean> {
   const [, id] = /^id: (.*)$/m.exec(text) ?? [];
   const [, json] = /^data: (.*)$/m.exec(text) ?? [];

@@ -1,19 +1,19 @@
 /**
- * What the kit plays with an agent, in this order, once each. A scenario returns what it saw and expects
- * almost nothing: the checks look at it. Where it cannot go on, it throws a finding, which is then that of
- * all checks that look at it.
+ * The scenarios that the kit plays with an agent, each once and in this order. A scenario returns what it saw
+ * and requires almost nothing: the checks look at it. If it cannot go on, it throws a finding, which then
+ * counts for all checks that look at it.
  */
 import { isTaken, slotsOf } from './agent-gateway.ts';
 import { isBusy, type Stage } from './agent-stage.ts';
 import { type Fields, NotScored, requireThat } from './findings.ts';
 import { type Mishap, problem, type Received, receipt } from './trial-gateway.ts';
 
-/** Slots beyond this many are not filled. */
+/** The kit fills no more slots than these. */
 const SLOTS_MAX = 4;
-/** How long the gateway that is restarted is not there. */
+/** How long the restarted gateway is down. */
 const OUTAGE_MS = 700;
 const OLD_SECONDS = 600;
-/** After this time a claim returns a task again if the response to its first claim was lost. */
+/** After this time a claim returns a task again, if the response to its first claim was lost. */
 const HANDED_AGAIN_SECONDS = 16;
 
 const NEEDS_COMMAND = 'The kit can stop and start only an agent that it is given as a command.';
@@ -24,14 +24,14 @@ function final(stage: Stage, request_id: string): Promise<Received> {
   return stage.until('the agent reports the end of a task that it took', () => stage.finals(request_id)[0]);
 }
 
-/** Long enough for a task that was begun wrongly to be reported. */
+/** Waits long enough for a task that was begun wrongly to be reported. */
 function quiet(stage: Stage): Promise<void> {
   return stage.pause(stage.workMs + stage.quietMs);
 }
 
 type Diversion = Mishap | undefined | Promise<Mishap | undefined>;
 
-/** Has the reports that end the next tasks meet these mishaps, by their number from 0. */
+/** Lets the reports that end the next tasks meet these mishaps, by their number from 0. */
 function divertFinals(stage: Stage, choose: (nth: number, body: Fields) => Diversion): void {
   const before = new Set(stage.gateway.deliveries.keys());
   let count = 0;
@@ -44,7 +44,7 @@ function divertFinals(stage: Stage, choose: (nth: number, body: Fields) => Diver
 const refuseFinals = (stage: Stage, status: number, code: string): void =>
   divertFinals(stage, () => ({ reply: problem(status, code) }));
 
-/** It registers, sends a heartbeat, and does a task. */
+/** The agent registers, sends a heartbeat, and does a task. */
 async function begun(stage: Stage) {
   const register = await stage.begin();
   const heartbeat = await stage.find(() => stage.gateway.calls('heartbeat')[0]);
@@ -55,7 +55,7 @@ async function begun(stage: Stage) {
   return { register, heartbeat, task, report };
 }
 
-/** A task is delivered again while the agent works on it, and once more when it has reported it. */
+/** A task is delivered again while the agent works on it, and once more after its report. */
 async function repeated(stage: Stage) {
   const { gateway } = stage;
   const statuses: number[] = [];
@@ -77,7 +77,7 @@ async function repeated(stage: Stage) {
   return { finals: stage.finals(task), statuses, isPull };
 }
 
-/** A report meets a busy gateway, then loses its response, and is then a late one. */
+/** A report meets a busy gateway, then loses its response, and is then late. */
 async function reportedAgain(stage: Stage) {
   const busy = { reply: problem(503, 'busy', { 'retry-after': '1' }) };
   divertFinals(stage, (nth) => [busy, { isCut: true, isServed: true }][nth]);
@@ -89,7 +89,7 @@ async function reportedAgain(stage: Stage) {
   return { finals: stage.finals(task) };
 }
 
-/** The gateway knows no such task when its end is reported. */
+/** The gateway does not know the task when its end is reported. */
 async function dropped(stage: Stage) {
   refuseFinals(stage, 404, 'task_not_found');
   const task = await stage.hand();
@@ -98,7 +98,7 @@ async function dropped(stage: Stage) {
   return { finals: stage.finals(task) };
 }
 
-/** A report is refused for a reason of a newer gateway; then comes another task. */
+/** A report is refused for a reason of a newer gateway; then another task comes. */
 async function unknownCode(stage: Stage) {
   refuseFinals(stage, 400, 'moon_not_full');
   await final(stage, await stage.hand());
@@ -107,7 +107,7 @@ async function unknownCode(stage: Stage) {
   return { report: await final(stage, await stage.hand()) };
 }
 
-/** The first report of a result gets this, or each of them does. */
+/** The first report of a result gets this refusal, or every one does. */
 async function refuseResult(stage: Stage, status: number, code: string, isAlways: boolean) {
   divertFinals(stage, (nth, body) =>
     body.status === 'success' && (isAlways || nth === 0) ? { reply: problem(status, code) } : undefined,
@@ -125,14 +125,14 @@ async function refusedResult(stage: Stage) {
   return { next: stage.finals(task)[1], isOver: stage.isOver() };
 }
 
-/** Each result is too large; a report of a failure is taken. */
+/** Every result is too large; a report of a failure is accepted. */
 async function largeResult(stage: Stage) {
   const task = await refuseResult(stage, 413, 'payload_too_large', true);
   await stage.pause(stage.quietMs);
   return { finals: stage.finals(task) };
 }
 
-/** The first write of the agent is lost; where it asks, its first claim of the answer gets 204. */
+/** The agent's first write is lost; if it asks, its first claim of the answer gets 204. */
 async function wrote(stage: Stage) {
   const from = stage.gateway.received.length;
   stage.gateway.divert(({ operation }) =>
@@ -143,7 +143,7 @@ async function wrote(stage: Stage) {
   return { writes: writes ?? [], claims: claims ?? [] };
 }
 
-/** The gateway has forgotten the agent: it learns that from a heartbeat, and then from a report. */
+/** The gateway has forgotten the agent, which learns that from a heartbeat, and then from a report. */
 async function forgotten(stage: Stage) {
   const from = stage.gateway.received.length;
   await stage.gateway.forget();
@@ -165,7 +165,7 @@ async function forgottenReport(stage: Stage) {
   const first = await final(stage, task);
   const register = await stage.find(() => gateway.calls('register', from)[0]);
   const second = await stage.find(() => stage.finals(task)[1]);
-  // Who drops the report may get the task again, and report that.
+  // An agent that drops the report may get the task again, and report that.
   const isAgain = Number(gateway.deliveries.get(task)?.times) > 1;
   return { first, register, second: isAgain ? undefined : second };
 }
@@ -177,7 +177,7 @@ async function cancelled(stage: Stage) {
   await gateway.cancel(task);
   const from = gateway.received.length;
   const heard = await stage.find(() => gateway.calls('heartbeat', from)[0] ?? stage.finals(task)[0]);
-  // An agent may also ask for its task, and fail it at once.
+  // An agent may also get its task, and fail it at once.
   if (heard?.operation !== 'heartbeat' && heard?.body.status !== 'failed')
     throw new NotScored('The task ended before a heartbeat: give the agent a longer one with `--payload`.');
   await quiet(stage);
@@ -185,7 +185,7 @@ async function cancelled(stage: Stage) {
   return { late, next: await final(stage, await stage.hand()) };
 }
 
-/** Pushes with a wrong signature, with an old one, and with two of which the second is right. */
+/** Pushes come with a wrong signature, with an old one, and with two of which the second is correct. */
 async function signed(stage: Stage) {
   const { gateway } = stage;
   if (gateway.isPull()) throw new NotScored(NEEDS_PUSHES);
@@ -204,7 +204,7 @@ function isOf(request_id: string): (call: Received) => boolean {
   return ({ body }) => body.request_id === request_id;
 }
 
-/** One task more than the agent has slots. */
+/** The agent gets one task more than it has slots. */
 async function overloaded(stage: Stage) {
   const { gateway } = stage;
   const slots = slotsOf(gateway.agent() ?? {});
@@ -217,7 +217,7 @@ async function overloaded(stage: Stage) {
   await stage.find(() => tasks.every(isDone) || undefined, stage.limitMs + slots * stage.workMs);
   await stage.pause(stage.quietMs);
   const refused = tasks.filter((task) => statusesOf(task).some(isBusy));
-  // Later it may have taken them all the same.
+  // By now it may have taken them all the same.
   const begun = refused.filter((task) =>
     gateway.calls('result').some((call) => isOf(task)(call) && call.atMs < takenMs(task)),
   );
@@ -262,7 +262,7 @@ async function stopped(stage: Stage) {
   const { gateway } = stage;
   const task = await stage.hand();
   const from = gateway.received.length;
-  // So long it may take to know of the task.
+  // How long the agent may take to know of the task.
   await stage.pause(Math.min(stage.workMs / 3, stage.quietMs));
   stage.signal('SIGTERM');
   await stage.find(() => undefined, stage.limitMs);
@@ -300,7 +300,7 @@ export type ScenarioName = keyof typeof SCENARIOS;
 export const SCENARIO_NAMES = Object.keys(SCENARIOS) as readonly ScenarioName[];
 export type Seen<Name extends ScenarioName> = Awaited<ReturnType<(typeof SCENARIOS)[Name]>>;
 
-/** What a scenario saw. */
+/** Returns what a scenario saw. */
 export type Look = <Name extends ScenarioName>(name: Name) => Seen<Name>;
-/** Throws what the scenario threw that it looks at, or what `findings.ts` describes. */
+/** Throws what the scenario that it looks at threw, or what `findings.ts` describes. */
 export type AgentCheck = (stage: Stage, look: Look) => void;

@@ -1,6 +1,6 @@
 /**
- * Plays scenarios with a client: each is a gateway of its own and one run of the client, which submits one
- * task and prints its result. A trial holds what was seen; the checks look at it.
+ * Plays scenarios with a client. Each has a gateway of its own and one run of the client, which submits one
+ * task and prints its result. A trial holds what was seen, and the checks look at it.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -19,7 +19,7 @@ import { pause } from './trial-streams.ts';
 export type Trial = {
   readonly gateway: TrialGateway;
   readonly auth: string;
-  /** What the client is to submit. */
+  /** The task that the client is to submit. */
   readonly task: { readonly type: string; readonly tag: string; readonly payload: Fields };
   /** What the task's agent writes, and the result. */
   readonly texts: readonly string[];
@@ -38,27 +38,27 @@ export type TrialOptions = {
   readonly payload: Fields;
   /** How long the client may take. */
   readonly limitMs: number;
-  /** The time within which it opens a stream again. */
+  /** How soon the client opens a stream again. */
   readonly longMs: number;
   readonly signal: AbortSignal;
 };
 
 const WORK_MS = 300;
-/** The longest that a poll is held. */
+/** How long a poll is held at most. */
 const HOLD_MS_MAX = 2_000;
 const POLL_MS = 10;
 /** How many texts the agent writes. */
 const TEXTS = 5;
-/** Of three bytes each, so that the result has less than 1 MiB. */
+/** Each has three bytes, so that the result has less than 1 MiB. */
 const LARGE_CHARACTERS = 340_000;
 const TASKS = '/api/cli/tasks';
 
-/** What a scenario changes on the wire between the client and its gateway. */
+/** Returns what a scenario changes on the wire between the client and its gateway. */
 function changeWire(scenario: Scenario, auth: string, findGateway: () => TrialGateway): Wire {
   const { on = {}, write, others = 0, holdMsMax = HOLD_MS_MAX, outcome, isForgetful } = scenario;
   const foreign = new Set<unknown>();
 
-  /** Other tasks of the session end, for want of an agent. */
+  /** Ends other tasks of the session, for want of an agent. */
   async function submitOthers(session: unknown): Promise<void> {
     const task = { auth, task_type: 'other', task_tags: ['别人'], payload: {}, cli_session_id: session };
     while (foreign.size < others)
@@ -103,7 +103,7 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** Plays one scenario. Throws a finding where the client submits nothing. */
+/** Plays one scenario. Throws a finding if the client submits nothing. */
 export async function playTrial(name: ClientScenarioName, options: TrialOptions): Promise<Trial> {
   const { starter, prefix, payload, limitMs, longMs, signal } = options;
   const scenario: Scenario = CLIENT_SCENARIOS[name];
@@ -133,7 +133,7 @@ export async function playTrial(name: ClientScenarioName, options: TrialOptions)
   });
   try {
     const endMs = performance.now() + limitMs;
-    // What fails there is seen in the trial: the client ended too early, or the run.
+    // The trial shows what failed there: the client ended too early, or the run.
     const meanwhile = scenario.meanwhile?.(client, gateway, wait).catch(() => {});
     while (!client.isOver() && performance.now() < endMs) await wait(POLL_MS);
     const hasEnded = client.isOver();
@@ -164,5 +164,5 @@ export async function playTrial(name: ClientScenarioName, options: TrialOptions)
 
 /** Returns what the scenario saw; throws what it threw. */
 export type LookAtTrial = (name: ClientScenarioName) => Trial;
-/** Throws what the trial threw that it looks at, or what `findings.ts` describes. */
+/** Throws what the trial that it looks at threw, or what `findings.ts` describes. */
 export type ClientCheck = (look: LookAtTrial) => void;

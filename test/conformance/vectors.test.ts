@@ -1,4 +1,4 @@
-/** The published vectors and states are right: this repository's own readers come to the same. */
+/** The published vectors and states are correct: this repository's own readers agree with them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,21 +1,21 @@
-/** What a run comes to: the headline, and which failures were expected. */
+/** The result of a run: its headline, and which failures were expected. */
 import { isComplaint, type Outcome, type Verdict } from './run-checks.ts';
 
-/** Requirements that are expected to fail or to warn, by their ids, each with the reason. */
+/** The requirements that are expected to fail or to warn, each with the reason. */
 export type Baseline = Readonly<Record<string, string>>;
 
 export type Summary = {
-  /** Of the MUSTs that were scored, how many passed. */
+  /** How many of the scored MUSTs passed. */
   readonly passed: number;
   readonly applicable: number;
   readonly counts: Readonly<Record<Outcome, number>>;
-  /** Entries of the baseline that name no failure of this run: each fails the run. */
+  /** Entries of the baseline that name no failure of this run. Each of them fails the run. */
   readonly stale: readonly string[];
-  /** Failures that the baseline does not name. */
+  /** The failures that the baseline does not name. */
   readonly unexpected: readonly Verdict[];
 };
 
-/** Counts verdicts. A harness error is in no count but its own. */
+/** Counts verdicts. A harness error counts only among its own kind. */
 export function summarize(verdicts: readonly Verdict[], baseline: Baseline = {}): Summary {
   const count = (outcome: Outcome): number => verdicts.filter((one) => one.outcome === outcome).length;
   const musts = verdicts.filter(({ requirement }) => requirement.strength === 'must');
@@ -43,8 +43,8 @@ export function summarize(verdicts: readonly Verdict[], baseline: Baseline = {})
 }
 
 /**
- * 0: conforms as expected; 1: it does not, a part was not run, or the baseline is stale; 2: the kit itself
- * failed.
+ * Returns 0 if the subject conforms as expected; 1 if it does not, a part was not run, or the baseline is
+ * stale; 2 if the kit itself failed.
  */
 export function exitCodeOf({ counts, stale, unexpected }: Summary): number {
   if (counts.error > 0) return 2;

@@ -1,6 +1,7 @@
 /**
- * The faults that can be planted on the wire, each a line that `planted-faults.ts` understands, made from the
- * published document: its operations, their parameters, fields, statuses, headers and streams, and pushes.
+ * The faults that can be planted on the wire. Each is a line that `planted-faults.ts` understands, made from
+ * the published document: from its operations, their parameters, fields, statuses, headers and streams, and
+ * from pushes.
  */
 import { DOCUMENT, OPERATIONS, resolve } from './documented.ts';
 import { type Fields, isFields, listOf } from './findings.ts';
@@ -12,7 +13,7 @@ export type Faults = {
   readonly more: readonly string[];
 };
 
-/** What the guide serves beside the operations. */
+/** What the guide serves besides the operations. */
 const PAGES = [
   ...['/', '/livez', '/readyz', '/metrics', '/docs', '/openapi.json', '/openapi.yaml', '/openapi.3.2.json'],
   ...['/openapi.admin.json', '/openapi.agent.json'],
@@ -22,13 +23,13 @@ const GUIDE_HEADERS = ['content-type', 'cache-control', 'allow', 'access-control
 const REFUSALS = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431];
 const OTHER_PATH = 'other';
 
-/** The operation, the page or what else a call is. */
+/** Returns which operation or page a call is. */
 export function nameCall(method: string, path: string): string {
   const known = OPERATIONS.find(({ pattern }) => pattern.test(`${method} ${path}`));
   return known?.call ?? `${method} ${PAGES.includes(path) ? path : OTHER_PATH}`;
 }
 
-/** The fields of a schema with their own schemas, such as `tasks[].status`. */
+/** Lists the fields of a schema with their own schemas, such as `tasks[].status`. */
 function listFields(
   schema: unknown,
   path = '',
@@ -49,14 +50,14 @@ function listFields(
   ];
 }
 
-/** The values that a field's schema names, as JSON. */
+/** Lists the values that a field's schema names, as JSON. */
 function listValues(schema: Fields): readonly string[] {
   const parts = [schema, ...[schema.anyOf, schema.oneOf].flatMap(listOf).map(resolve)];
   const values = parts.flatMap(({ enum: named }) => (Array.isArray(named) ? named : []));
   return values.length > 1 ? values.map((value) => JSON.stringify(value)) : [];
 }
 
-/** Faults of the fields of what is sent at a place. */
+/** Lists the faults of the fields that are sent at a place. */
 function ofFields(schema: unknown, place: string): Faults {
   const fields = [...new Map(listFields(schema))];
   return {
@@ -82,7 +83,7 @@ function joinFaults(all: readonly Faults[]): Faults {
   };
 }
 
-/** A success becomes another success, a refusal a status that no operation has. */
+/** Turns a success into another success, and a refusal into a status that no operation has. */
 function changeStatus(status: number): number {
   if (status >= 400) return 418;
   return status === 200 ? 202 : 200;
@@ -182,7 +183,7 @@ function ofPushes(): Faults {
   };
 }
 
-/** The problems of all operations, and what the guide says of every response. */
+/** Lists the faults of the problems of all operations, and of what the guide says of every response. */
 function ofProblems(): Faults {
   const places = REFUSALS.map((status) => `every ${status}`);
   const problem = (DOCUMENT.components as Record<string, Fields>).schemas as Fields;
@@ -203,7 +204,7 @@ function ofProblems(): Faults {
   ]);
 }
 
-/** What is served beside the operations. */
+/** Lists the faults of the pages besides the operations. */
 function ofPages(): Faults {
   const calls = [...PAGES, OTHER_PATH].flatMap((path) => [`GET ${path}`, `OPTIONS ${path}`]);
   return {
@@ -218,7 +219,7 @@ function ofPages(): Faults {
   };
 }
 
-/** All faults, in the order of the document. */
+/** Lists all faults, in the order of the document. */
 export function listFaults(): Faults {
   return joinFaults([
     ...OPERATIONS.flatMap(({ call, responses, ...operation }) => [

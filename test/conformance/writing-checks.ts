@@ -5,7 +5,7 @@ import type { AgentCheck } from './trials-of-agents.ts';
 
 const WRITES_NOTHING = 'The agent writes no output.';
 
-/** Each write begins at most where the pieces of its writer end that were sent before. */
+/** Requires that each write begins no later than where the earlier pieces of its writer end. */
 function requireWrites(writes: readonly Received[]): void {
   if (writes.length === 0) throw new NotScored(WRITES_NOTHING);
   const sent = new Map<string, readonly unknown[]>();
@@ -24,7 +24,6 @@ function requireWrites(writes: readonly Received[]): void {
   }
 }
 
-/** The checks, by the ids of the requirements that they look at. */
 export const WRITING_CHECKS: Readonly<Record<string, AgentCheck>> = {
   'as-agent.writes'(stage, look) {
     look('wrote');

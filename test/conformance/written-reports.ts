@@ -1,18 +1,18 @@
-/** The reports of a run: for a terminal, as JSON to attach to a release, and as JUnit for CI. */
+/** Writes the reports of a run: for a terminal, as JSON to attach to a release, and as JUnit for CI. */
 import type { Requirement } from './requirements.ts';
 import { isComplaint, type Outcome, type Run, type Verdict } from './run-checks.ts';
 import { type Baseline, type Summary, summarize } from './verdicts.ts';
 
-/** What a report says of the run beside its verdicts. */
+/** What a report says of the run, besides its verdicts. */
 export type ReportHead = {
   readonly kitVersion: string;
-  /** SHA-256 of the kit's programs and requirements. */
+  /** The SHA-256 of the kit's programs and requirements. */
   readonly kitHash: string;
   readonly seed: number;
   readonly role: Requirement['role'];
   /** The URL of the gateway, the command or URL of the agent, or the command of the client. */
   readonly subject: string;
-  /** When it began, as ISO 8601. */
+  /** When the run began, as ISO 8601. */
   readonly startedAt: string;
 };
 
@@ -26,8 +26,8 @@ const LABELS: Readonly<Record<Outcome, string>> = {
 };
 
 /**
- * What failed comes last, by its cause, the first cause first. Without `isWhole` neither what passed nor what
- * was not scored is there.
+ * Prints a run. Failures come last, by their causes, the earliest cause first. Unless `isWhole`, it leaves
+ * out what passed and what was not scored.
  */
 export function printReport(
   run: Run,
@@ -62,7 +62,7 @@ function isRepeated({ outcome, detail }: Verdict): boolean {
   return outcome === 'pass' && detail !== '';
 }
 
-/** The failures of each cause, the cause that came first before the others. */
+/** Groups the failures by cause, the earliest cause first. */
 function groupByCause(failed: readonly Verdict[]): readonly (readonly Verdict[])[] {
   const groups = new Map<string, Verdict[]>();
   for (const one of failed) {
@@ -73,7 +73,7 @@ function groupByCause(failed: readonly Verdict[]): readonly (readonly Verdict[])
   return [...groups.values()].toSorted((a, b) => startOf(a) - startOf(b));
 }
 
-/** The first has what was sent and got; where there are more, their number and their cause come before it. */
+/** Describes a group: several by their number and cause, and the first with what was sent and got. */
 function describeGroup(group: readonly Verdict[], baseline: Baseline): readonly string[] {
   const [first] = group;
   return [
@@ -93,7 +93,7 @@ function describeGroup(group: readonly Verdict[], baseline: Baseline): readonly 
 
 const CHECK_SECRETS = '    Are GATEWAY_AUTH and ADMIN_AUTH of the kit those of the gateway?';
 
-/** The MUSTs of each level, where there are several. */
+/** Describes the MUSTs of each level, if there are several. */
 function describeLevels({ verdicts }: Run): string {
   const levels = [...new Set(verdicts.map(({ requirement }) => requirement.level))];
   if (levels.length < 2) return '';
@@ -116,7 +116,7 @@ function describeVerdict({ requirement, outcome, detail }: Verdict, baseline: Ba
   ];
 }
 
-/** One object for all: made to be kept. */
+/** Writes the run as one JSON object, made to be kept. */
 export function writeJsonReport(run: Run, summary: Summary, head: ReportHead, baseline: Baseline): string {
   const { passed, applicable, counts, stale } = summary;
   const report = {
@@ -145,7 +145,7 @@ export function writeJsonReport(run: Run, summary: Summary, head: ReportHead, ba
   return `${JSON.stringify(report, null, 2)}\n`;
 }
 
-/** One test case for each requirement. A failure that the baseline expects is skipped with its reason. */
+/** Writes one test case per requirement. A failure that the baseline expects is skipped with its reason. */
 export function writeJunitReport(run: Run, summary: Summary, baseline: Baseline): string {
   const cases = run.verdicts.map((verdict) => {
     const { requirement, outcome, detail } = verdict;

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-/*
- * The command of the package. In a checkout it runs the sources, elsewhere what is compiled. This file checks
- * Node before it loads anything that an old one could not read.
+/**
+ * The command of the package. In a checkout it runs the sources, elsewhere the compiled files. This file
+ * checks Node before it loads anything that an old one could not read.
  */
 import { existsSync, readFileSync } from 'node:fs';
 
