@@ -96,13 +96,19 @@ describe('the two commands of the README', () => {
     const { buildStartupMessage } = await import('../../server/startup-message.ts');
     const { readConfig } = await import('../../server/config/config.ts');
     const world = { readText: () => '', newSecret: () => 'kyT9bKZFHfhw9vZ3p8rBq2m0XcWn5sLd' };
-    const read = readConfig({}, world);
-    if (!read.ok) throw new Error(read.mistakes.join());
     const address = { address: '127.0.0.1', family: 'IPv4', port: 8080 };
+    const build = (settings: Readonly<Record<string, string>>) => {
+      const read = readConfig(settings, world);
+      if (!read.ok) throw new Error(read.mistakes.join());
+      return buildStartupMessage(read.config, address, new Date());
+    };
+    const { terminalText, logFields } = build({});
     const shown = textOf('main-output').trim().split('\n');
     expect(shown.length).toBeGreaterThan(3);
-    const lines = buildStartupMessage(read.config, address, new Date()).terminalText.trim().split('\n');
-    expect(lines.slice(0, shown.length)).toEqual(shown);
+    expect(terminalText.trim().split('\n').slice(0, shown.length)).toEqual(shown);
+    expect(shown.join('\n')).toContain(`Console        ${logFields.console}`);
+    const without = build({ CONSOLE: 'off' });
+    expect(`${without.terminalText}${JSON.stringify(without.logFields)}`).not.toMatch(/console/i);
   });
 });
 
