@@ -88,6 +88,7 @@ describe('the two commands of the README', () => {
     expect(textOf('main')).toBe('npm ci --omit=dev && npm start\n');
     expect(blocks.filter(({ text }) => text.startsWith('npm ci'))).toHaveLength(2);
     expect(textOf('test')).toBe('npm ci && npm test\n');
+    expect(textOf('cli')).toContain(textOf('lead').trim());
     expect(scripts.start).toContain('server/main.ts');
     expect(scripts.test).toContain('test/run-tests.ts');
   });
@@ -141,12 +142,39 @@ describe('the tables', () => {
     expect(files).toEqual(fromFiles.map(([name]) => `${name}_FILE`));
   });
 
+  test('the one of the states has ten lines of the table in step.ts', () => {
+    const [head = [], ...whole] = readRows(readText('server/domain/step.ts').replace(/\*\/[\s\S]*/, ''));
+    const [columns = [], ...shown] = readRows(textOf('states'));
+    const lines = whole.map((cells) => columns.map((name) => cells[head.indexOf(name)]));
+    expect(shown).toHaveLength(10);
+    expect(lines).toEqual(expect.arrayContaining(shown));
+  });
+
+  test('the list of the nine calls names calls of the document', () => {
+    const [, section = ''] = /^## The core\n([\s\S]*?)```/m.exec(README) ?? [];
+    const named = [...section.matchAll(/`((?:GET|POST) [^`]+)`/g)].map(([, call]) => call);
+    const described = describeCalls().map((call) => call.replace(/: .*/, ''));
+    expect(new Set(named).size).toBe(9);
+    expect(described).toEqual(expect.arrayContaining(named));
+  });
+
   test('the one of the contract’s README names the calls of the document, each with the secret it takes', () => {
     const rows = [...readText('generated/README.md').matchAll(/^\| `((?:GET|POST) [^`]+)` \| ([^|]+) \|/gm)];
     const listed = rows.map(([, call, secret = '']) => `${call}: ${secret.trim()}`);
     expect(listed.sort()).toEqual(describeCalls().sort());
   });
 });
+
+/** The cells of a table whose columns stand between bars, a line of a comment or of text each. */
+function readRows(text: string): readonly (readonly string[])[] {
+  const lines = text.split('\n').filter((line) => line.includes(' | '));
+  return lines.map((line) =>
+    line
+      .replace(/^ \* /, '')
+      .split('|')
+      .map((cell) => cell.trim()),
+  );
+}
 
 function describeSettings(): string {
   const rows = Object.entries(settings).map(([name, setting]) => {
