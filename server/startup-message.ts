@@ -1,5 +1,6 @@
 /**
- * The message when the gateway has started: its URL, its document, and a command that submits a first task.
+ * The message when the gateway has started: its URL, its console and document, and a command that submits a
+ * first task.
  */
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
@@ -11,7 +12,7 @@ export type StartupMessage = {
   /** For a terminal. Contains the administrator's secret if it was generated for this run. */
   readonly terminalText: string;
   /** For the log. Contains no secret. */
-  readonly logFields: { readonly url: string; readonly openapi: string; readonly curl: string };
+  readonly logFields: Readonly<Record<'url' | 'openapi' | 'curl', string> & { console?: string }>;
   /** A line of JSON with the administrator's secret if it was generated; null if it was configured. */
   readonly adminSecretLine: string | null;
 };
@@ -28,13 +29,14 @@ export function buildStartupMessage(
   secretFile?: string,
 ): StartupMessage {
   const url = `http://${describeHost(config.host, address)}:${address.port}`;
+  const consoleUrl = config.consoleMode === 'off' ? null : `${url}/console/`;
   const openapi = `${url}/openapi.json`;
   const curl = buildSubmitCommand(url, readSecretInShell(config, secretFile));
   const secret = config.isAdminAuthRandom ? (config.adminAuth[0] ?? null) : null;
   const lines = [
     '',
     `  Task Gateway   ${url}`,
-    ...(config.consoleMode === 'off' ? [] : [`  Console        ${url}/console/`]),
+    ...(consoleUrl === null ? [] : [`  Console        ${consoleUrl}`]),
     `  Document       ${openapi}`,
     `  Store          ${describeStore(config.store)}`,
     ...(secret === null ? [] : [`  Admin secret   ${secret}   (for this run; set ADMIN_AUTH to choose one)`]),
@@ -55,7 +57,8 @@ export function buildStartupMessage(
           admin_auth: secret,
           msg: 'ADMIN_AUTH for this run',
         });
-  return { terminalText: `${lines.join('\n')}\n`, logFields: { url, openapi, curl }, adminSecretLine };
+  const logFields = { url, ...(consoleUrl === null ? {} : { console: consoleUrl }), openapi, curl };
+  return { terminalText: `${lines.join('\n')}\n`, logFields, adminSecretLine };
 }
 
 function describeStore(store: Config['store']): string {

@@ -170,7 +170,7 @@ describe.each(INSTALLATIONS)('%s', (name, options, installedMbMax) => {
   test('the commands of the README work, and leave no agent behind', async () => {
     const env = { ...buildOfflineEnv(), TASK_GATEWAY_URL: `http://127.0.0.1:${gateway.port}` };
     const { stdout, stderr } = await runShell(`${textOf('cli')}wait $!`, checkout.folder, { env });
-    const [, promised] = /prints the result, here `([^`]*)`/.exec(README) ?? [];
+    const [, promised] = /` then prints `([^`]*)`/.exec(README) ?? [];
     expect(stdout.trimEnd().split('\n').at(-1), stderr).toBe(promised);
     expect(stdout).toMatch(/^✓ /);
     expect(stdout).not.toContain('✗');

@@ -88,6 +88,7 @@ describe('the two commands of the README', () => {
     expect(textOf('main')).toBe('npm ci --omit=dev && npm start\n');
     expect(blocks.filter(({ text }) => text.startsWith('npm ci'))).toHaveLength(2);
     expect(textOf('test')).toBe('npm ci && npm test\n');
+    expect(textOf('cli')).toContain(textOf('lead').trim());
     expect(scripts.start).toContain('server/main.ts');
     expect(scripts.test).toContain('test/run-tests.ts');
   });
@@ -96,13 +97,19 @@ describe('the two commands of the README', () => {
     const { buildStartupMessage } = await import('../../server/startup-message.ts');
     const { readConfig } = await import('../../server/config/config.ts');
     const world = { readText: () => '', newSecret: () => 'kyT9bKZFHfhw9vZ3p8rBq2m0XcWn5sLd' };
-    const read = readConfig({}, world);
-    if (!read.ok) throw new Error(read.mistakes.join());
     const address = { address: '127.0.0.1', family: 'IPv4', port: 8080 };
+    const build = (settings: Readonly<Record<string, string>>) => {
+      const read = readConfig(settings, world);
+      if (!read.ok) throw new Error(read.mistakes.join());
+      return buildStartupMessage(read.config, address, new Date());
+    };
+    const { terminalText, logFields } = build({});
     const shown = textOf('main-output').trim().split('\n');
     expect(shown.length).toBeGreaterThan(3);
-    const lines = buildStartupMessage(read.config, address, new Date()).terminalText.trim().split('\n');
-    expect(lines.slice(0, shown.length)).toEqual(shown);
+    expect(terminalText.trim().split('\n').slice(0, shown.length)).toEqual(shown);
+    expect(shown.join('\n')).toContain(`Console        ${logFields.console}`);
+    const without = build({ CONSOLE: 'off' });
+    expect(`${without.terminalText}${JSON.stringify(without.logFields)}`).not.toMatch(/console/i);
   });
 });
 
@@ -135,12 +142,39 @@ describe('the tables', () => {
     expect(files).toEqual(fromFiles.map(([name]) => `${name}_FILE`));
   });
 
+  test('the one of the states has ten lines of the table in step.ts', () => {
+    const [head = [], ...whole] = readRows(readText('server/domain/step.ts').replace(/\*\/[\s\S]*/, ''));
+    const [columns = [], ...shown] = readRows(textOf('states'));
+    const lines = whole.map((cells) => columns.map((name) => cells[head.indexOf(name)]));
+    expect(shown).toHaveLength(10);
+    expect(lines).toEqual(expect.arrayContaining(shown));
+  });
+
+  test('the list of the nine calls names calls of the document', () => {
+    const [, section = ''] = /^## The core\n([\s\S]*?)```/m.exec(README) ?? [];
+    const named = [...section.matchAll(/`((?:GET|POST) [^`]+)`/g)].map(([, call]) => call);
+    const described = describeCalls().map((call) => call.replace(/: .*/, ''));
+    expect(new Set(named).size).toBe(9);
+    expect(described).toEqual(expect.arrayContaining(named));
+  });
+
   test('the one of the contract’s README names the calls of the document, each with the secret it takes', () => {
     const rows = [...readText('generated/README.md').matchAll(/^\| `((?:GET|POST) [^`]+)` \| ([^|]+) \|/gm)];
     const listed = rows.map(([, call, secret = '']) => `${call}: ${secret.trim()}`);
     expect(listed.sort()).toEqual(describeCalls().sort());
   });
 });
+
+/** The cells of a table whose columns stand between bars, a line of a comment or of text each. */
+function readRows(text: string): readonly (readonly string[])[] {
+  const lines = text.split('\n').filter((line) => line.includes(' | '));
+  return lines.map((line) =>
+    line
+      .replace(/^ \* /, '')
+      .split('|')
+      .map((cell) => cell.trim()),
+  );
+}
 
 function describeSettings(): string {
   const rows = Object.entries(settings).map(([name, setting]) => {
