@@ -1,5 +1,5 @@
 /**
- * Callers that send or read too slowly, over the real process with times that are shorter than the contract's:
+ * Callers that send or read too slowly, over the real process with shorter times than the contract gives:
  * they are disconnected then, and cost little. All kinds at once, so that the times are waited for once.
  */
 import { connect, type Socket } from 'node:net';
