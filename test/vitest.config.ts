@@ -36,11 +36,8 @@ class LongestFirst extends BaseSequencer {
 /** A test with the tag of a tool is skipped where the tool is missing. */
 const tags = TOOL_NAMES.map((name) => ({ name, ...(findTool(name) === null && { skip: true }) }));
 
-/**
- * Suites beside each other: they wait about as long as they compute, so two cores serve four of them; of the
- * long ones, with their browsers, three.
- */
-const WORKERS = { alone: 1, quick: 4, ci: 3 }[group ?? 'ci'];
+/** Suites beside each other: they wait about as long as they compute, so two cores serve four of them. */
+const WORKERS = { alone: 1, quick: 4, ci: 4 }[group ?? 'ci'];
 
 const TIMEOUT_MS = group === 'quick' ? 30_000 : 180_000;
 

@@ -25,7 +25,7 @@ import {
 import { readPieces } from './output-calls.ts';
 import { createPlainStoreUnderTest } from './plain-under-test.ts';
 import { createRedisSubject } from './redis-under-test.ts';
-import { createMemorySubject } from './sqlite-under-test.ts';
+import { createThreadSubject } from './sqlite-under-test.ts';
 import { createRandom, drawSeed, idsOf, readFeed, type StoreUnderTest } from './store-under-test.ts';
 
 /** How many runs of this many steps; `ALIKE_RUNS` asks for more runs, `ALIKE_SEED` repeats one. */
@@ -62,7 +62,7 @@ async function compareEngines(seed: number): Promise<Counts> {
   const random = createRandom(seed);
   const sides = [
     await createSide(await createPlainStoreUnderTest()),
-    await createSide(await createMemorySubject()),
+    await createSide(await createThreadSubject()),
     await createSide(await createRedisSubject(redis, 'memory')),
   ];
   const settled = new Set<string>();

@@ -31,13 +31,14 @@ import type { SuiteContext } from './suite-context.ts';
 import { describeWaiters } from './waiting-tasks.suite.ts';
 
 /**
- * Runs the whole suite on an engine. If it has no disk, its data end with the process, and the parts about a
- * slow or failing disk are left out.
+ * Runs the suite on an engine. If it has no disk, its data end with the process, and the parts about a slow
+ * or failing disk are left out. Where the same engine passes the whole suite in memory, the parts that
+ * depend on nothing but its statements can be left out on a file.
  */
 export function describeStore(
   name: string,
   createStoreUnderTest: () => Promise<StoreUnderTest>,
-  { hasDisk = true }: { readonly hasDisk?: boolean } = {},
+  { hasDisk = true, isWhole = true }: { readonly hasDisk?: boolean; readonly isWhole?: boolean } = {},
 ): void {
   describe(name, () => {
     let underTest: StoreUnderTest;
@@ -61,16 +62,23 @@ export function describeStore(
       },
     };
     describeCommits(context);
+    describeWatching(context);
+    describeFeeds(context);
+    describeOutput(context);
+    describeOutputRaces(context);
+    describeClock(context);
+    describeStrings(context);
+    if (hasDisk) {
+      describeDurability(context);
+      describeOutages(context);
+    }
+    if (!isWhole) return;
     describeAgentsAndSlots(context);
     describeWaiters(context);
     describeClaimable(context);
     describeDue(context);
     describeContacts(context);
-    describeWatching(context);
-    describeFeeds(context);
-    describeOutput(context);
     describeOutputReads(context);
-    describeOutputRaces(context);
     describeOutputRetention(context);
     describeListings(context);
     describeCounting(context);
@@ -78,10 +86,5 @@ export function describeStore(
     describeEnded(context);
     describeDetails(context);
     describeRetention(context);
-    describeClock(context);
-    describeStrings(context);
-    if (!hasDisk) return;
-    describeDurability(context);
-    describeOutages(context);
   });
 }

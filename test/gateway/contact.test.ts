@@ -1,7 +1,7 @@
 /** What registering, unregistering and losing contact do to an agent's tasks and to those that wait. */
 import { expect, test } from 'vitest';
 import { StoreUnavailable } from '../../server/ports/store.ts';
-import { BROKEN, GONE, REFUSED, SIGNATURE_REFUSED, TAKEN } from '../harness/fake-pusher.ts';
+import { BROKEN, REFUSED, SIGNATURE_REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, NEVER } from '../harness/world.ts';
 import { agentOf, read, submitLong as submit } from '../harness/world-calls.ts';
@@ -105,18 +105,6 @@ describeEachStore('on %s', (_name, open) => {
     await world.gateway.heartbeatAgent({ agent_id: 'A' });
     await world.pass(2_000);
     expect(await read(world, waitingIds[0] ?? '')).toMatchObject({ status: 'running', agent_id: 'A' });
-  });
-
-  test('a 410 to a push older than the registration does not make the agent offline', async () => {
-    const world = await start();
-    world.pusher.script(A, 'hang');
-    await world.gateway.registerAgent(buildRegistration('A'));
-    await submit(world);
-    await world.pass(1_000);
-    await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'http://new.test/tasks' }));
-    world.pusher.respond(A, GONE);
-    await world.pass(5_000);
-    expect(await agentOf(world, 'A')).toMatchObject({ state: 'processing', push: { last_status: 202 } });
   });
 
   test('an agent without heartbeats that registers again is not offline for a push that failed before', async () => {

@@ -1,5 +1,7 @@
 /** One pass over what is due: a part that fails stops no other part. */
 import { describe, expect, test } from 'vitest';
+import type { TaskState } from '../../server/domain/task.ts';
+import { createDispatcher } from '../../server/gateway/dispatch/dispatcher.ts';
 import { createDuePass } from '../../server/gateway/dispatch/due-pass.ts';
 import { createSweepTimes } from '../../server/gateway/dispatch/sweep-times.ts';
 import {
@@ -9,6 +11,7 @@ import {
   StoreDamaged,
   StoreUnavailable,
 } from '../../server/ports/store.ts';
+import { buildState } from '../engines/store-under-test.ts';
 import { SILENT } from '../harness/silent-log.ts';
 
 type Looked = { readonly refs: string[]; readonly rescheduled: unknown[] };
@@ -42,6 +45,26 @@ function createPass(refs: readonly Ref[], fail: (id: string) => void, refresh: (
   });
   return { runDuePass, looked, errors };
 }
+
+test('A task waits for the pace before each look but the first, so that thousands hold up no call.', async () => {
+  const store = { nowMs: () => 1_000 } as Store;
+  const states: Readonly<Record<string, TaskState>> = {
+    'is new': buildState(store, { deadlineMs: 2_000 }),
+    'is late': buildState(store, { deadlineMs: 1_000 }),
+    'waits for an agent': buildState(store, { waiting: true, deadlineMs: 2_000 }),
+    runs: buildState(store, { status: 'running', agent_id: 'A', deadlineMs: 2_000 }),
+  };
+  const paced: string[] = [];
+  for (const [id, value] of Object.entries(states)) {
+    const looking = createDispatcher({
+      store: { ...store, get: async () => ({ value, revision: 'r' }) },
+      keepPace: () => Promise.reject(new Error('paced')),
+      agentIndex: { whenRefreshed: () => Promise.reject(new Error('looked at')) },
+    } as never).lookAtTask(id, 'lease' as Lease);
+    await looking.catch(({ message }: Error) => message === 'paced' && paced.push(id));
+  }
+  expect(paced).toEqual(['is late', 'waits for an agent', 'runs']);
+});
 
 const REFS: readonly Ref[] = ['task:t1', 'agent:A', 'task:t2'];
 

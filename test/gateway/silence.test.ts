@@ -52,8 +52,6 @@ function interruptBefore(isIt: (batch: Batch) => boolean) {
   };
 }
 
-const marksOffline = ({ writes }: Batch): boolean =>
-  writes.some((write) => write.kind === 'agent' && write.value !== null && write.value.offlineMs !== null);
 const losesTask = ({ writes }: Batch): boolean =>
   writes.some((write) => write.kind === 'task' && write.value?.error_info?.startsWith('agent lost'));
 
@@ -184,17 +182,6 @@ describeEachStore('on %s', (_name, open) => {
       ['a heartbeat', beat],
       ['a registration', (world) => world.gateway.registerAgent(buildRegistration('A', { lost_after: 30 }))],
     ];
-
-    test.each(calls)('%s keeps the agent eligible', async (_name, call) => {
-      const interruption = interruptBefore(marksOffline);
-      const world = await start({ wrap: interruption.wrap });
-      await world.gateway.registerAgent(buildRegistration('A'));
-      await beat(world);
-      interruption.once(() => call(world));
-      await world.pass(91_200);
-      expect(interruption.isOver()).toBe(true);
-      expect(await agentOf(world)).toMatchObject({ state: 'ready', eligible: true });
-    });
 
     test.each(calls)('%s keeps its tasks', async (_name, call) => {
       const interruption = interruptBefore(losesTask);

@@ -17,7 +17,6 @@ const config: KnipConfig = {
         'test/contract/document-figures.ts',
         'test/contract/try-generators.ts',
         'test/sdk/install-python.ts',
-        'test/resilience/worst-case/table.ts',
         // Compiled, never run.
         'test/http/handlers.check.ts',
         'test/**/*.test-d.ts',

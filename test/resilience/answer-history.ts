@@ -25,10 +25,14 @@ export type AnswerHistory = {
     readonly written: number;
   };
   /**
-   * Compares every promise with what the gateway returns now; resolves with the broken ones. Where
-   * `unavailable` is allowed a 503 breaks nothing.
+   * Compares every promise with what the gateway returns now, or those of tasks that something was noted of
+   * since the last comparison; resolves with the broken ones. Where `unavailable` is allowed a 503 breaks
+   * nothing.
    */
-  findBroken(url: string, allowed?: { readonly unavailable: boolean }): Promise<readonly string[]>;
+  findBroken(
+    url: string,
+    options?: { readonly unavailable?: boolean; readonly onlyNew?: boolean },
+  ): Promise<readonly string[]>;
 };
 
 /** What was promised about one task. */
@@ -51,6 +55,7 @@ export function createAnswerHistory(): AnswerHistory {
   >();
   const written = new Map<string, readonly object[]>();
   const repeated: string[] = [];
+  const noted = new Set<string>();
 
   function promisedOf(request_id: string): Promised {
     return {
@@ -61,15 +66,20 @@ export function createAnswerHistory(): AnswerHistory {
     };
   }
 
+  function note(request_id: string): string {
+    noted.add(request_id);
+    return request_id;
+  }
+
   return {
     ids,
-    noteSubmitted: (request_id) => void ids.push(request_id),
-    noteCancelled: (request_id) => void cancelled.add(request_id),
-    noteReported: (request_id, output) => void outputs.set(request_id, output),
-    noteWritten: (request_id, pieces) => void written.set(request_id, pieces),
-    noteAssigned: (request_id, agent_id) => void assigned.set(request_id, agent_id),
+    noteSubmitted: (request_id) => void ids.push(note(request_id)),
+    noteCancelled: (request_id) => void cancelled.add(note(request_id)),
+    noteReported: (request_id, output) => void outputs.set(note(request_id), output),
+    noteWritten: (request_id, pieces) => void written.set(note(request_id), pieces),
+    noteAssigned: (request_id, agent_id) => void assigned.set(note(request_id), agent_id),
     noteEvent(id, event) {
-      const request_id = String(event.request_id);
+      const request_id = note(String(event.request_id));
       const before = events.get(request_id);
       if (before) repeated.push(`${request_id}: two events, ${before.id} and ${id}`);
       events.set(request_id, { id, event });
@@ -83,9 +93,11 @@ export function createAnswerHistory(): AnswerHistory {
       shown: events.size,
       written: written.size,
     }),
-    async findBroken(url, { unavailable } = { unavailable: false }) {
+    async findBroken(url, { unavailable = false, onlyNew = false } = {}) {
       const found: string[] = [...repeated];
-      for (const request_id of [...ids]) {
+      const compared = ids.filter((request_id) => !onlyNew || noted.has(request_id));
+      noted.clear();
+      for (const request_id of compared) {
         // What is promised while this request is on its way need not be in its response.
         const promised = promisedOf(request_id);
         const answer = await get(url, `/api/cli/tasks/${request_id}`);

@@ -21,9 +21,8 @@ type Replaced = { readonly name: string; readonly earlier: File | undefined };
 export type Disk = {
   /**
    * The next operation happens. Creating and removing files is taken as durable at once, renaming when its
-   * folder is synced. What an fsync failed
-   * to write is lost, though the system goes on to show it: it is marked as written, so the next fsync has
-   * nothing to do.
+   * folder is synced. What an fsync failed to write is lost, though the system goes on to show it: it is
+   * marked as written, so the next fsync has nothing to do.
    */
   follow(operation: Operation): void;
   /** Writes the files as they would be after a cut now, into an empty folder, under their base names. */
@@ -76,7 +75,7 @@ export function createDisk(): Disk {
         case 'sync': {
           replaced = replaced.filter(({ name }) => dirname(name) !== operation.file);
           const file = fileOf(operation.file);
-          file.synced = file.unsynced.splice(0).reduce(change, file.synced);
+          file.synced = apply(file.unsynced.splice(0), file.synced);
           return;
         }
         case 'failed sync':
@@ -95,7 +94,7 @@ export function createDisk(): Disk {
         else there.delete(name);
       }
       for (const [name, { synced, unsynced }] of there) {
-        const left = choose(how, unsynced, random).reduce(change, synced);
+        const left = apply(choose(how, unsynced, random), synced);
         writeFileSync(join(folder, name.slice(name.lastIndexOf('/') + 1)), left);
       }
     },
@@ -120,16 +119,17 @@ function tear(one: Change, random: () => number): Change {
   return { ...one, bytes: one.bytes.subarray(0, sectors * SECTOR) };
 }
 
-function change(content: Buffer, one: Change): Buffer {
-  if (one.kind === 'truncate') {
-    const cut = Buffer.alloc(one.length);
-    content.copy(cut, 0, 0, one.length);
-    return cut;
+/** The content with the changes; a copy, since it must not change under a cut that is only tried. */
+function apply(changes: readonly Change[], content: Buffer): Buffer {
+  const ends = changes.map((one) => (one.kind === 'write' ? one.at + one.bytes.length : one.length));
+  const changed = Buffer.alloc(Math.max(content.length, ...ends));
+  content.copy(changed);
+  let { length } = content;
+  for (const one of changes) {
+    // What is cut off reads as zeros when the file grows again.
+    if (one.kind === 'truncate') changed.fill(0, one.length);
+    else one.bytes.copy(changed, one.at);
+    length = one.kind === 'truncate' ? one.length : Math.max(length, one.at + one.bytes.length);
   }
-  const end = one.at + one.bytes.length;
-  // A copy, always: the synced content must not change under a cut that is only tried.
-  const grown = Buffer.alloc(Math.max(content.length, end));
-  content.copy(grown);
-  one.bytes.copy(grown, one.at);
-  return grown;
+  return changed.subarray(0, length);
 }

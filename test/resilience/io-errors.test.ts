@@ -58,24 +58,9 @@ const failing = (calls: string, error: string): Outage => ({
 describe('an error of the disk', { timeout: 240_000 + TIMES * 60_000 }, () => {
   const file = (): string => join(folder, 'gateway.db');
 
-  test('on writes is an outage that is over when they succeed again', async () => {
-    await expectSurvival(
-      file(),
-      'write-errors',
-      failing('pwrite64', 'EIO'),
-      /disk of the store fails/,
-      TIMES,
-    );
-  });
-
-  test('on fsyncs is an outage: what was written and is not synced is not acknowledged', async () => {
-    await expectSurvival(
-      file(),
-      'fsync-errors',
-      failing('fsync,fdatasync', 'EIO'),
-      /disk of the store fails/,
-      TIMES,
-    );
+  test('on writes, then on fsyncs: what is not synced is not acknowledged, and it is over when they succeed', async () => {
+    const outages = [failing('pwrite64', 'EIO'), failing('fsync,fdatasync', 'EIO')];
+    await expectSurvival(file(), 'disk-errors', outages, /disk of the store fails/, TIMES);
   });
 
   test(`that lasts ${OUTAGE_SECONDS} s is logged in one line when it begins, and in one when it is over`, async () => {
@@ -132,12 +117,7 @@ describe('an error of the disk', { timeout: 240_000 + TIMES * 60_000 }, () => {
   });
 
   test('that now and then fails a write is never a wrong answer', async () => {
-    await expectSurvival(
-      file(),
-      'writes-that-fail-now-and-then',
-      failing('pwrite64,fdatasync', 'EIO:when=7+23'),
-      /disk of the store fails/,
-      TIMES,
-    );
+    const outages = [failing('pwrite64,fdatasync', 'EIO:when=7+23')];
+    await expectSurvival(file(), 'writes-that-fail-now-and-then', outages, /disk of the store fails/, TIMES);
   });
 });

@@ -5,7 +5,8 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { post, subscribe } from '../e2e/plain-calls.ts';
+import { expect, vi } from 'vitest';
+import { getAdmin, post, subscribe } from '../e2e/plain-calls.ts';
 import { SECRET } from '../harness/gateway-process.ts';
 import type { AnswerHistory } from './answer-history.ts';
 import type { Calls } from './outage-checker.ts';
@@ -90,6 +91,15 @@ export async function createLoad(
     },
     close: receiver.close,
   };
+}
+
+/** Waits until no task is open. */
+export async function awaitEnded(url: string): Promise<void> {
+  const counts = { complete: true, by_status: { pending: 0, running: 0 } };
+  const look = async (): Promise<void> => {
+    expect((await getAdmin(url, '/api/admin/tasks?counts=true&limit=1')).body).toMatchObject({ counts });
+  };
+  await vi.waitFor(look, { timeout: 300_000, interval: 100 });
 }
 
 /** The server of the push agent: accepts every push. */

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createAgent } from '../../sdk/agent/index.ts';
 import { createClient, type OutputPiece, type TaskGatewayClient } from '../../sdk/index.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
@@ -41,7 +41,7 @@ async function startWriter(baseUrl: string) {
         const text = lineOf(Number(payload.n), line);
         await write(line % 10 === 9 ? { line: text } : text);
         progress((100 * line) / LINES);
-        await pause(20);
+        await pause(5);
       }
       return `${LINES} lines`;
     },
@@ -58,8 +58,7 @@ async function readWhole(client: TaskGatewayClient, request_id: string): Promise
 }
 
 /** Runs a task; the pieces that the run got, and those that a reader beside it got. */
-async function runTask(client: TaskGatewayClient, n: number) {
-  const got: OutputPiece[] = [];
+async function runTask(client: TaskGatewayClient, n: number, got: OutputPiece[]) {
   let reading: Promise<readonly OutputPiece[]> | undefined;
   const submission = {
     task_type: '写',
@@ -87,10 +86,14 @@ test(`${TASKS} outputs are read whole, once and in order (seed ${SEED})`, { time
   const stopAgent = await startWriter(writers.url);
   const client = createClient({ baseUrl: readers.url, auth: SECRET, maxRetries: 12, timeoutMs: 10_000 });
   try {
-    const runs = Promise.all(Array.from({ length: TASKS }, (_, n) => runTask(client, n)));
+    const all = Array.from({ length: TASKS }, (): OutputPiece[] => []);
+    const runs = Promise.all(all.map((got, n) => runTask(client, n, got)));
     runs.catch(() => undefined);
     for (let kill = 0; kill < KILLS; kill += 1) {
-      await pause(1_500);
+      // A part of all output has been read.
+      const part = ((kill + 1) / (KILLS + 2)) * TASKS * LINES;
+      const countLines = () => textOf(all.flat()).split('\n').length;
+      await vi.waitFor(() => expect(countLines()).toBeGreaterThan(part), { timeout: 120_000 });
       await gateway.kill();
       gateway = await startGateway({ ...settings, PORT: port });
     }

@@ -22,13 +22,11 @@ import { CUTS } from './disk.ts';
 /** How many cuts are tried; `CUT_POINTS` asks for more. A few of them are opened by the real gateway. */
 const POINTS = Number(process.env.CUT_POINTS ?? 2_000);
 const GATEWAY_POINTS = 10 + POINTS / 200;
-const TASKS = 150;
+const TASKS = 100;
 /**
  * The fsyncs of each writer that fail; the writer that follows, a thread of its own, counts from one again.
  */
 const FAILING_SYNCS = '25..27';
-/** Fewer than without failures: after each the whole log is written again, and strace records every byte. */
-const FAILING_TASKS = 100;
 /**
  * How many operations after a failed fsync are tried: about until the file was opened again and written to.
  */
@@ -60,7 +58,7 @@ describe('power cuts', { timeout: 240_000 + POINTS * 250 }, () => {
 
   test('lose nothing that was acknowledged after a failed fsync: no acknowledgement rests on it', async () => {
     const inject = `inject=fsync,fdatasync:error=EIO:when=${FAILING_SYNCS}`;
-    const operations = await recordRun(folder, FAILING_TASKS, { more: ['-e', inject] });
+    const operations = await recordRun(folder, TASKS, { more: ['-e', inject] });
     const failed = operations.filter(({ kind }) => kind === 'failed sync').length;
     expect(failed).toBeGreaterThan(0);
     const { tried, promises, lost } = await tryCuts(
@@ -69,7 +67,7 @@ describe('power cuts', { timeout: 240_000 + POINTS * 250 }, () => {
       findLostByEngine,
     );
     expect(lost).toEqual([]);
-    expect(promises).toBeGreaterThan(FAILING_TASKS);
+    expect(promises).toBeGreaterThan(TASKS);
     printTally('power-cuts-after-failed-fsync', tried, 'cuts');
     printTally('failed-fsyncs', failed, 'fsyncs');
   });

@@ -1,15 +1,21 @@
 /**
  * What a gateway requires of its Redis before it starts, and what it warns of; each message says what to do.
- * More settings are changed under a running gateway in `bounds/redis-settings.test.ts`.
+ * The store is opened without a gateway where no more than that is asked. More settings are changed under a
+ * running gateway in `bounds/redis-settings.test.ts`.
  * @module-tag redis
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { parseRedisAddress } from '../../server/engines/redis/client/address.ts';
+import type { Durability } from '../../server/engines/redis/client/durability.ts';
+import { openRedisStore } from '../../server/engines/redis/open.ts';
+import { createClock } from '../../server/system/clock.ts';
 import { get, submit } from '../e2e/plain-calls.ts';
 import { findFreePort } from '../harness/free-port.ts';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
 import { REDIS_COMMANDS, type RedisProcess, startRedis, untilReplicates } from '../harness/redis-process.ts';
+import { SILENT } from '../harness/silent-log.ts';
 import { makeCertificate } from '../push/certificate.ts';
 
 const PASSWORD = 'a-password-of-the-redis-canary';
@@ -32,50 +38,52 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
     return gateway;
   }
 
-  test.each([
-    [
-      'stops writing while it rewrites',
-      ['--no-appendfsync-on-rewrite', 'yes'],
-      /set no-appendfsync-on-rewrite no/,
-    ],
-    ['wants a password', ['--requirepass', PASSWORD], /NOAUTH/],
-  ])('is not started when Redis %s, and says what to do', async (_what, settings, words) => {
-    const redis = await launch(...settings);
-    const starting = start(redis.url);
-    await expect(starting).rejects.toThrow(/The gateway was not started\./);
-    await expect(starting).rejects.toThrow(words);
+  /** Opens the store; resolves with its warnings. */
+  async function open(url: string, durability: Durability = 'disk'): Promise<string> {
+    const warnings: string[] = [];
+    const log = { ...SILENT, warn: (_fields: object, message: string) => void warnings.push(message) };
+    const address = parseRedisAddress(url);
+    if ('mistake' in address) throw new Error(address.mistake);
+    const store = await openRedisStore({ address, durability, clock: createClock(), log });
+    await store.close();
+    return warnings.join('\n');
+  }
+
+  test('is not started when Redis wants a password, or stops writing while it rewrites', async () => {
+    const locked = start((await launch('--requirepass', PASSWORD)).url);
+    await expect(locked).rejects.toThrow(/The gateway was not started\..*NOAUTH/s);
+    const redis = await launch('--no-appendfsync-on-rewrite', 'yes');
+    await expect(open(redis.url)).rejects.toThrow(/set no-appendfsync-on-rewrite no/);
   });
 
   test('is not started on a replica, nor without one when responses must wait for it', async () => {
     const primary = await launch();
     const replica = await launch('--replicaof', '127.0.0.1', String(primary.port));
-    await expect(start(replica.url)).rejects.toThrow(/is a replica; the store needs the primary/);
+    await expect(open(replica.url)).rejects.toThrow(/is a replica; the store needs the primary/);
     const alone = await launch();
-    await expect(start(alone.url, { REDIS_DURABILITY: 'replica' })).rejects.toThrow(/has no replica/);
+    await expect(open(alone.url, 'replica')).rejects.toThrow(/has no replica/);
   });
 
   test('is not started on a store of another format, which stays as it is, and says what to do', async () => {
     const redis = await launch();
-    const gateway = await start(redis.url);
-    await submit(gateway.baseUrl, { timeout: 600 });
-    await gateway.stop();
+    await open(redis.url);
     expect(await redis.send('GET {task-gateway}:format')).toBe('$1\r\n1\r\n');
     await redis.send('SET {task-gateway}:format 2');
     const digest = await redis.send('DEBUG DIGEST');
-    await expect(start(redis.url)).rejects.toThrow(
+    await expect(open(redis.url)).rejects.toThrow(
       /Database 0 of 127\.0\.0\.1:\d+ has format version 2, this gateway reads version 1\. Start the gateway that wrote it; .* name another database\./,
     );
     expect(await redis.send('DEBUG DIGEST')).toBe(digest);
     // Gateways before version 2: the first ones wrote no format, the later ones had another prefix.
     const old = /has a store of a gateway before version 2, .* name another database\./;
     await redis.send('DEL {task-gateway}:format');
-    await expect(start(redis.url)).rejects.toThrow(old);
+    await expect(open(redis.url)).rejects.toThrow(old);
     await redis.send('SET {task-gateway}:format 1');
     await redis.send('SET {task-gateway2}:epoch any');
-    await expect(start(redis.url)).rejects.toThrow(old);
-    await expect(start(`${redis.url}/1`)).resolves.toBeDefined();
+    await expect(open(redis.url)).rejects.toThrow(old);
+    await expect(open(`${redis.url}/1`)).resolves.toBe('');
     await redis.send('DEL {task-gateway2}:epoch');
-    await expect(start(redis.url)).resolves.toBeDefined();
+    await expect(open(redis.url)).resolves.toBe('');
   });
 
   test('takes its password from the address, which may be in a file, and never prints it', async () => {
@@ -112,11 +120,11 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
 
   test('warns of what Redis may lose with REDIS_DURABILITY=memory', async () => {
     const everysec = await launch('--appendfsync', 'everysec');
-    const first = await start(everysec.url, { REDIS_DURABILITY: 'memory' });
-    expect(first.output()).toMatch(/appendfsync everysec\): what was accepted in the last seconds is lost/);
+    expect(await open(everysec.url, 'memory')).toMatch(
+      /appendfsync everysec\): what was accepted in the last seconds is lost/,
+    );
     const none = await launch('--appendonly', 'no');
-    const second = await start(none.url, { REDIS_DURABILITY: 'memory' });
-    expect(second.output()).toMatch(/appendonly no\): everything is lost/);
+    expect(await open(none.url, 'memory')).toMatch(/appendonly no\): everything is lost/);
   });
 
   test('warns when it may not read whether Redis is durable', async () => {
@@ -130,11 +138,9 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
       '+@all',
       '-config',
     );
-    const gateway = await start(`redis://gateway:${PASSWORD}@127.0.0.1:${redis.port}`);
-    expect(gateway.output()).toMatch(
+    expect(await open(`redis://gateway:${PASSWORD}@127.0.0.1:${redis.port}`)).toMatch(
       /does not let CONFIG GET be called: whether it keeps REDIS_DURABILITY=disk is unknown/,
     );
-    await submit(gateway.baseUrl);
   });
 
   test('whose Redis is full returns 503 for what is new, serves reads, and goes on when there is space', async () => {
@@ -150,18 +156,13 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
     await vi.waitFor(() => submit(gateway.baseUrl), { timeout: 60_000 });
   });
 
-  test('warns that a failover may lose what the new primary had not received', async () => {
-    const primary = await launch();
-    const replica = await launch('--replicaof', '127.0.0.1', String(primary.port));
-    await untilReplicates(primary, replica);
-    const gateway = await start(primary.url);
-    expect(gateway.output()).toMatch(/after a failover, what the new primary had not received is lost/);
-  });
-
-  test('whose responses wait for a replica returns 503 while there is none, and goes on when it is back', async () => {
+  test('warns of what a failover may lose; its responses wait for a replica only where they are to', async () => {
     const primary = await launch('--repl-diskless-sync-delay', '0');
     const replica = await launch('--replicaof', '127.0.0.1', String(primary.port));
     await untilReplicates(primary, replica);
+    expect(await open(primary.url)).toMatch(
+      /after a failover, what the new primary had not received is lost/,
+    );
     const gateway = await start(primary.url, { REDIS_DURABILITY: 'replica' });
     await submit(gateway.baseUrl);
     await replica.kill();

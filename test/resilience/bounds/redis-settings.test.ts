@@ -29,34 +29,33 @@ describe.each(REDIS_COMMANDS)('on %s', (command) => {
     return redis;
   }
 
-  test.each([
-    ['maxmemory-policy allkeys-lru', 'maxmemory-policy noeviction', /set maxmemory-policy noeviction/],
-    ['appendfsync everysec', 'appendfsync always', /set appendfsync always/],
-    ['appendonly no', 'appendonly yes', /set appendonly yes/],
-  ])(
-    'a gateway stops using it after CONFIG SET %s, and goes on after CONFIG SET %s',
-    async (wrong, right, words) => {
-      const redis = await launch();
-      const gateway = await startGateway({ STORE: redis.url });
-      closing.push(gateway.stop);
-      const readReadiness = async () => {
-        const response = await fetch(`${gateway.baseUrl}/readyz`);
-        return [response.status, await response.text()] as const;
-      };
-      const id = await submit(gateway.baseUrl);
+  test('a gateway stops using it after a wrong CONFIG SET, and goes on after a right one', async () => {
+    const redis = await launch();
+    const gateway = await startGateway({ STORE: redis.url });
+    closing.push(gateway.stop);
+    const readReadiness = async () => {
+      const response = await fetch(`${gateway.baseUrl}/readyz`);
+      return [response.status, await response.text()] as const;
+    };
+    const id = await submit(gateway.baseUrl);
+    for (const [wrong, right] of [
+      ['maxmemory-policy allkeys-lru', 'maxmemory-policy noeviction'],
+      ['appendfsync everysec', 'appendfsync always'],
+      ['appendonly no', 'appendonly yes'],
+    ]) {
       await redis.send(`CONFIG SET ${wrong}`);
       await expect.poll(async () => (await readReadiness())[0], WAIT).toBe(503);
       const [, text] = await readReadiness();
       expect(text).toContain('The store and the settings of the gateway do not fit together.');
       expect(text).not.toContain(String(redis.port));
-      await expect.poll(gateway.output, WAIT).toMatch(words);
+      await expect.poll(gateway.output, WAIT).toContain(`set ${right}`);
       await expect(submit(gateway.baseUrl)).rejects.toThrow(/503.*store_unavailable/);
       await redis.send(`CONFIG SET ${right}`);
       await expect.poll(async () => (await readReadiness())[0], WAIT).toBe(200);
       expect((await get(gateway.baseUrl, `/api/cli/tasks/${id}`)).status).toBe(200);
       await submit(gateway.baseUrl);
-    },
-  );
+    }
+  });
 
   async function openStore(redis: RedisProcess, database: number): Promise<Store> {
     const address = parseRedisAddress(`${redis.url}/${database}`);

@@ -25,12 +25,9 @@ const SERVER_COMMIT_MAX_MS = 0.25;
 /** One `JSON.parse` of a body above 64 KiB may be such a piece. */
 const PARSE_MAX_MS = 60;
 const LARGE_BODY_BYTES = 65_536;
-const ROUNDS = 5;
-/** Of a call that takes a second by itself. */
-const LONG_ROUNDS = 2;
 /** Rounds of a row that is above its bounds yet: a busy machine disturbs some, never all of them. */
 const ROUNDS_MAX = 9;
-const LONG_ELEMENTS = 10_000;
+const CALIBRATIONS = 5;
 
 /**
  * What runs first after a start runs uncompiled, and with it what collects the garbage of the start: 33 to 37
@@ -101,11 +98,10 @@ function describeEngine(engine: WorstEngine): void {
       };
       const costs: Cost[] = [];
       const most = findBounds(row, row.call(store, 0));
-      const rounds = (row.elements ?? 0) > LONG_ELEMENTS ? LONG_ROUNDS : ROUNDS;
-      while (costs.length < rounds || (costs.length < ROUNDS_MAX && !isWithin(takeLeast(costs), most))) {
+      do {
         await gateway.untilQuiet();
         costs.push(await gateway.measure(callNext));
-      }
+      } while (costs.length < ROUNDS_MAX && !isWithin(takeLeast(costs), most));
       check(`${operation} | ${row.at}`, takeLeast(costs), most);
     });
   });
@@ -160,7 +156,7 @@ function findBounds({ elements = 0, commits = 0 }: Row, { body = '' }: Call): Co
  */
 function calibrate(): number {
   let leastMs = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < CALIBRATIONS; round += 1) {
     const before = process.threadCpuUsage();
     JSON.parse(HARD_BODY);
     const { user, system } = process.threadCpuUsage(before);
