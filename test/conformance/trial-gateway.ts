@@ -81,7 +81,7 @@ export type TrialGateway = {
 };
 
 /** What every response says of the gateway's version. */
-const VERSION_HEADER = { 'task-gateway-version': '2.99.0' };
+const VERSION_HEADER = { 'task-gateway-version': '1.99.0' };
 const TASKS = '/api/cli/tasks';
 const AGENT = '/api/agent/';
 /** In which steps time moves. */
