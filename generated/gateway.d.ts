@@ -2497,7 +2497,7 @@ export interface components {
     headers: {
         /**
          * @description The version of the contract the gateway implements. Within a major version the contract only grows.
-         * @example 2.0.0-dev
+         * @example 1.0.0
          */
         "Task-Gateway-Version": string;
         /**

@@ -174,7 +174,7 @@ function declareVersionHeader(document: Json): void {
         isJson(headers[versionHeader]),
         `${operation.operationId} ${status} lacks ${versionHeader}`,
       );
-      definition ??= { ...requireObject(headers, versionHeader), required: true, example: '2.0.0-dev' };
+      definition ??= { ...requireObject(headers, versionHeader), required: true, example: '1.0.0' };
       headers[versionHeader] = header;
     }
   }

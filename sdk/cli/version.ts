@@ -5,5 +5,5 @@ const manifest: { readonly version: string } = createRequire(import.meta.url)(
   '@task-gateway/sdk/package.json',
 );
 
-/** As in package.json, for example `2.0.0-dev`. */
+/** As in package.json, for example `1.0.0`. */
 export const VERSION = manifest.version;

@@ -63,9 +63,7 @@ function adviseOnEnded({ state, match }: Situation, outcome: TaskOutcome): Advic
   switch (outcome) {
     case 'no_agent': {
       const waited = describeWaited(state);
-      if (!match)
-        return advise([waited, 'No agent with one of its tags had a free slot.'], [remedy('submit_again')]);
-      const { hint, remedies } = adviseOnMatch(match, null, waited !== '');
+      const { hint, remedies } = match ? adviseOnMatch(match, null, waited !== '') : NO_ADVICE;
       return advise([waited, hint ?? '', SUBMIT_AGAIN], [...remedies, remedy('submit_again')]);
     }
     case 'timeout':

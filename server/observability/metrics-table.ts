@@ -33,7 +33,7 @@ export const METRICS = {
     type: 'gauge',
     of: 'process',
     labels: ['version', 'store'],
-    help: 'Always 1; the version of the gateway and the kind of its store are its labels.',
+    help: "Always 1; the labels are the gateway's version and the kind of its store.",
   },
   task_gateway_tasks_submitted_total: {
     type: 'counter',
@@ -66,7 +66,7 @@ export const METRICS = {
     of: 'process',
     labels: ['outcome'],
     buckets: [...SHORT_SECONDS, 30, 300],
-    help: 'Time of an attempt to push a task, until the agent responded or it failed: acknowledged; untaken, so the agent certainly does not have the task; or unknown.',
+    help: 'Time of a push until the agent responded or it failed: acknowledged, untaken (the agent certainly does not have the task) or unknown.',
   },
   task_gateway_commit_duration_seconds: {
     type: 'histogram',
@@ -80,13 +80,13 @@ export const METRICS = {
     of: 'process',
     labels: ['operation', 'status'],
     buckets: [...SHORT_SECONDS, 30],
-    help: 'Time of a request until its response is ready, what a long poll waits included; of an event stream, until it is open. The operation other: pages, probes and unknown paths. The status none: the caller left before.',
+    help: 'Time of a request until its response is ready, what a long poll waits included; of an event stream, until it is open. Operation other: pages, probes, unknown paths. Status none: the caller left before.',
   },
   task_gateway_secrets_refused_total: {
     type: 'counter',
     of: 'process',
     labels: [],
-    help: 'Requests that were refused (401) because their secret was missing or wrong.',
+    help: 'Requests refused (401): their secret was missing or wrong.',
   },
   task_gateway_open_tasks: {
     type: 'gauge',
@@ -110,7 +110,7 @@ export const METRICS = {
     type: 'gauge',
     of: 'store',
     labels: [],
-    help: 'Time since the submission of the waiting task that was submitted first; 0 when none waits.',
+    help: 'Time since the submission of the oldest waiting task; 0 when none waits.',
   },
   task_gateway_waiting_tags: {
     type: 'gauge',
@@ -122,7 +122,7 @@ export const METRICS = {
     type: 'gauge',
     of: 'store',
     labels: [],
-    help: 'Of these tags, those that no agent has which is registered and not offline.',
+    help: 'Of these tags, those that no registered agent has, or only such as are offline.',
   },
   task_gateway_agents: {
     type: 'gauge',
@@ -134,19 +134,19 @@ export const METRICS = {
     type: 'gauge',
     of: 'store',
     labels: [],
-    help: 'Slots that running tasks hold, of all agents that have a record.',
+    help: 'Slots that running tasks hold.',
   },
   task_gateway_slots_free: {
     type: 'gauge',
     of: 'store',
     labels: [],
-    help: 'Slots that agents could be given tasks for now: of agents that are neither offline nor draining, less their external load.',
+    help: 'Slots that could be given a task: of agents neither offline nor draining, less their external load.',
   },
   task_gateway_slots_offline: {
     type: 'gauge',
     of: 'store',
     labels: [],
-    help: 'Of the used slots, those of agents that are offline: their tasks wait for the agent or for their deadline.',
+    help: 'Used slots of agents that are offline: their tasks wait for the agent or for their deadline.',
   },
   task_gateway_streams: {
     type: 'gauge',
@@ -158,19 +158,19 @@ export const METRICS = {
     type: 'gauge',
     of: 'process',
     labels: [],
-    help: 'How late the event loop was since the scrape before, at its 99th percentile: what callers wait in addition.',
+    help: 'How late the event loop was since the last scrape, at its 99th percentile: callers wait that long in addition.',
   },
   task_gateway_store_up: {
     type: 'gauge',
     of: 'process',
     labels: [],
-    help: '1 while commits can succeed, as this process sees the store; else 0, and what is of the store is missing.',
+    help: '1 while this process sees commits succeed; else 0, and what is of the store is missing.',
   },
   task_gateway_disk_stage: {
     type: 'gauge',
     of: 'process',
     labels: [],
-    help: 'Of a database on a disk: 0 while that has space, 1 when new tasks, agents and output are refused, 2 while it takes no writes and reads go on. Else 0.',
+    help: 'The stage in which the disk of the database fills: 1 refuses new tasks, agents and output, 2 every write. Else 0.',
   },
   task_gateway_redis_round_trip_seconds: {
     type: 'gauge',

@@ -27,7 +27,7 @@ function connectionTo(respond: () => Response | Promise<Response>): Pick<Connect
   };
 }
 
-function respondWith(status: number, body: string, version = '2.0.0'): () => Response {
+function respondWith(status: number, body: string, version = '1.0.0'): () => Response {
   return () => new Response(body, { status, headers: { 'Task-Gateway-Version': version } });
 }
 

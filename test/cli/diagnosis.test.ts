@@ -45,7 +45,7 @@ test('--help and --version write to standard output, with exit code 0', async ()
     run('agent exec --help'),
   ]);
   expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit codes:'), stderr: '' });
-  expect(version).toMatchObject({ code: 0, stdout: '2.0.0-dev\n' });
+  expect(version).toMatchObject({ code: 0, stdout: '1.0.0\n' });
   expect(inner.stdout).toMatch(/Examples:[\s\S]*task-gateway agent exec/);
 });
 
@@ -55,7 +55,7 @@ describe('doctor', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.trimEnd().split('\n')).toEqual([
       expect.stringMatching(/^✓ The gateway at http:\S+ is ready \(\d+ ms\)\.$/),
-      '✓ The gateway has version 2.0.0-dev, this command has version 2.0.0-dev.',
+      '✓ The gateway has version 1.0.0, this command has version 1.0.0.',
       '✓ The gateway secret is right.',
       '✓ The admin secret is right.',
       '✓ 1 agent is registered, 1 can take a task now.',

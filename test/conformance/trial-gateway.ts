@@ -81,7 +81,7 @@ export type TrialGateway = {
 };
 
 /** The gateway's version, in every response. */
-const VERSION_HEADER = { 'task-gateway-version': '2.99.0' };
+const VERSION_HEADER = { 'task-gateway-version': '1.99.0' };
 const TASKS = '/api/cli/tasks';
 const AGENT = '/api/agent/';
 /** The steps in which time moves. */

@@ -26,7 +26,7 @@ function buildAnswer(
 ): ReceivedResponse {
   const headers = new Headers({
     'content-type': 'application/json',
-    'task-gateway-version': '2.0.0-dev',
+    'task-gateway-version': '1.0.0',
     ...Object.fromEntries(more.headers ?? []),
   });
   if (more.without) headers.delete(more.without);

@@ -183,11 +183,6 @@ const TASKS: readonly (readonly [
     "The task's `timeout` of 60 s ended while agent `A` had it, at 40 %. Submit it with a longer `timeout`, or find out from the agent’s log what took so long.",
     'raise_timeout 120, check_agent A',
   ],
-  [
-    ...(['no agent, by an older gateway', run([{ type: 'abandon' }]), null] as const),
-    'No agent with one of its tags had a free slot.',
-    'submit_again',
-  ],
 ];
 
 describe('the advice on a task with', () => {

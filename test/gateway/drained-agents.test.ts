@@ -117,7 +117,7 @@ describeEachStore('on %s', (_name, open) => {
     expect(await revision()).toEqual(drained);
   });
 
-  test('only the record of a drained agent says so: all others are as those of older gateways', async () => {
+  test('only the record of a drained agent says so, and until it is drained no more', async () => {
     const world = await start();
     await register(world, 'A');
     const fields = async () => Object.keys((await world.store.getAgentStatus('A'))?.record ?? {});

@@ -23,7 +23,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
 import { runCommands, runOnVersion } from './installed-command.ts';
 import { AGENT, AUTH, BLOCKED, COMMONJS, COMPILERS, PROGRAM, REQUIRED, STORY } from './programs.ts';
-import { describeRelease } from './release.suite.ts';
+import { copyCheckout, describeRelease } from './release.suite.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -34,6 +34,8 @@ const LIMITS = { timeout: SECONDS_MAX * 1_000, maxBuffer: 10_000_000 };
 
 let folder: string;
 let project: string;
+/** The checkout in which it ran. */
+let checkout: string;
 /** What the release script has made. */
 let released: string;
 /** What it printed. */
@@ -47,7 +49,8 @@ beforeAll(async () => {
   project = join(folder, 'project');
   mkdirSync(project);
   released = join(folder, 'released');
-  ({ stdout: printed } = await release(['--to', released, '--preview']));
+  checkout = await copyCheckout(join(folder, 'checkout'));
+  ({ stdout: printed } = await release(['--to', released], checkout));
   tarballs = ['contract', 'sdk'].map((name) => join(released, `task-gateway-${name}-${VERSION}.tgz`));
   const manifest = JSON.stringify({ name: 'empty', private: true, type: 'module' });
   writeFileSync(join(project, 'package.json'), manifest);
@@ -66,8 +69,8 @@ async function npm(cwd: string, args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-/** Runs the script behind `npm run release`, of this repository or of a copy. */
-function release(options: readonly string[], cwd = ROOT) {
+/** Runs the script behind `npm run release` in a checkout. */
+function release(options: readonly string[], cwd: string) {
   return run(process.execPath, ['test/package/release.ts', ...options], { cwd, ...LIMITS });
 }
 
@@ -86,7 +89,13 @@ function listFiles(within: string): readonly string[] {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-describeRelease({ folder: () => folder, released: () => released, printed: () => printed, release });
+describeRelease({
+  folder: () => folder,
+  released: () => released,
+  printed: () => printed,
+  checkout: () => checkout,
+  release,
+});
 
 describe('the tarball', () => {
   test('holds what is built, the pages, the license and the manifest, and nothing else', () => {

@@ -10,8 +10,8 @@ const ROOT = join(import.meta.dirname, '../..');
 const { files, read } = openRepository();
 const exists = (path: string): boolean => existsSync(join(ROOT, path));
 const pages = files.filter((file) => file.endsWith('.md'));
-/** What people read one after the other: not the changelog, nor the licenses of others. */
-const bounded = pages.filter((file) => !/^(CHANGELOG|generated\/console\/LICENSES)\.md$/.test(file));
+/** All but the licenses of others. */
+const bounded = pages.filter((file) => file !== 'generated/console/LICENSES.md');
 /** Pages of the tests, and the guide, which is broken into lines where it is shown: of any width. */
 const WIDE = /^test\/README|^test\/bench\/results\/|^spec\/guide/;
 const boundsOf = (page: string): PageBounds =>

@@ -1,7 +1,16 @@
 /** What `npm run release` makes and says, and what the package of the server holds. */
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { get, submit } from '../e2e/plain-calls.ts';
@@ -26,20 +35,69 @@ export type Release = {
   readonly released: () => string;
   /** What it printed. */
   readonly printed: () => string;
-  /** Runs the script in another checkout. */
-  readonly release: (options: readonly string[], cwd?: string) => Promise<Ran>;
+  /** The checkout that it was made of and tagged in, which has the owner's names. */
+  readonly checkout: () => string;
+  /** Runs the script in a checkout. */
+  readonly release: (options: readonly string[], cwd: string) => Promise<Ran>;
 };
 
+/** Copies this repository so that it can be released: all is committed, and the owner has names. */
+export async function copyCheckout(to: string): Promise<string> {
+  for (const file of files) {
+    mkdirSync(join(to, dirname(file)), { recursive: true });
+    cpSync(join(ROOT, file), join(to, file));
+  }
+  const manifest = JSON.parse(read('package.json'));
+  const names = {
+    repository: 'https://git.test/some.git',
+    homepage: 'https://some.test',
+    bugs: 'https://git.test/bugs',
+  };
+  writeFileSync(join(to, 'package.json'), JSON.stringify({ ...names, ...manifest }));
+  const git = (...args: readonly string[]) => run('git', [...args], { cwd: to });
+  await git('init', '--quiet');
+  await git('config', 'user.name', 'Some One');
+  await git('config', 'user.email', 'one@some.test');
+  // Those are links here, which the list of what git leaves out does not mean.
+  appendFileSync(join(to, '.git/info/exclude'), 'node_modules\n');
+  await git('add', '.');
+  await git('commit', '--quiet', '--message', 'Begin');
+  for (const folder of ['.', ...PACKAGES.map((one) => one.folder)]) {
+    const modules = join(ROOT, folder, 'node_modules');
+    if (existsSync(modules)) symlinkSync(modules, join(to, folder, 'node_modules'));
+  }
+  return to;
+}
+
 /** Describes the script and its results. */
-export function describeRelease({ folder, released, printed, release }: Release): void {
+export function describeRelease({ folder, released, printed, checkout, release }: Release): void {
   describe('the release', () => {
-    test('has the checksums of its tarballs, and the section of the changelog', async () => {
+    test('has the checksums of its tarballs, and the entry of the changelog with its date', async () => {
       const { stdout } = await run('sha256sum', ['--check', 'SHA256SUMS'], { cwd: released() });
       expect(stdout.trim().split('\n')).toEqual(TARBALLS.map((tarball) => `${tarball}: OK`));
+      const notes = readFileSync(join(released(), 'NOTES.md'), 'utf8');
+      const [heading = '', ...lines] = notes.split('\n');
+      expect(heading).toMatch(/^## \d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)$/);
+      expect(read('CHANGELOG.md')).toContain([heading.split(' (')[0], ...lines].join('\n'));
+      expect(readFileSync(join(checkout(), 'CHANGELOG.md'), 'utf8')).toContain(notes);
+    });
+
+    test('is a commit with a tag, the entry its message, and the baseline that of its contract', async () => {
+      const git = async (...args: readonly string[]) =>
+        (await run('git', [...args], { cwd: checkout() })).stdout;
+      expect(await git('status', '--porcelain')).toBe('');
+      expect(await git('show', '--format=%s', '--name-only', 'HEAD')).toMatch(
+        new RegExp(`^Release ${VERSION}\n\nCHANGELOG\\.md\n`),
+      );
+      expect(await git('for-each-ref', '--points-at=HEAD', '--format=%(refname:short)', 'refs/tags')).toBe(
+        `v${VERSION}\n`,
+      );
       const notes = readFileSync(join(released(), 'NOTES.md'), 'utf8').trim();
-      expect(notes).toMatch(/^## \S+\n\n(### .+\n\n)?- /);
-      expect(notes.match(/^## /gm)).toHaveLength(1);
-      expect(read('CHANGELOG.md')).toContain(notes);
+      expect((await git('tag', '--list', '--format=%(contents)')).trim()).toBe(notes);
+      const [kept, made] = ['test/contract/baseline', 'generated/openapi'].map((folder) =>
+        readFileSync(join(checkout(), folder, 'task-gateway.3.2.json'), 'utf8'),
+      );
+      expect(kept).toBe(made);
     });
 
     test('says how large each package is, and on which Node it was used alone', () => {
@@ -51,12 +109,10 @@ export function describeRelease({ folder, released, printed, release }: Release)
       }
     });
 
-    test('says last that a preview is for trying, and which of the owner’s names a release needs', () => {
-      const missing = listMissingNames(JSON.parse(read('package.json')));
-      const last = printed().trim().split('\n').at(-1) ?? '';
-      expect(last).toContain('A preview, to install and try: nothing is published.');
-      expect(last.split(' needs ')[1]).toBe(
-        missing.length > 0 ? `${missing.join(', ')} in the package.json at the top.` : undefined,
+    test('says last which commands publish it', () => {
+      const [, commands = ''] = printed().split(`Tagged v${VERSION}. Publish in this order:\n`);
+      expect(commands.trimEnd().split('\n')).toEqual(
+        TARBALLS.map((tarball) => `  npm publish ${join(released(), tarball)} --access public`),
       );
     });
 
@@ -72,21 +128,26 @@ export function describeRelease({ folder, released, printed, release }: Release)
       expect(stderr).toContain('The release failed. Command failed: npm run prepack');
     });
 
-    test('is refused while the changelog has entries without a version, or the version without a date', async () => {
-      const copy = join(folder(), 'copy');
-      await run('git', ['clone', '--quiet', ROOT, copy]);
-      symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-      const to = join(folder(), 'refused');
-      const refusals: readonly (readonly [string, RegExp])[] = [
-        ['Unreleased', /CHANGELOG\.md has entries under "Unreleased"/],
-        [VERSION, /CHANGELOG\.md has no date for .* \(YYYY-MM-DD\)"/],
-      ];
-      for (const [heading, sentence] of refusals) {
-        writeFileSync(join(copy, 'CHANGELOG.md'), `# Changelog\n\n## ${heading}\n\n- An entry.\n`);
-        const { code = 0, stderr } = await release(['--to', to], copy).catch((error) => error);
-        expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(sentence) });
+    test('is refused without the owner’s names or an entry, with what is not committed, or twice', async () => {
+      const refuse = async (cwd: string, sentence: string, ...options: readonly string[]) => {
+        const to = join(folder(), 'refused');
+        const { code = 0, stderr } = await release(['--to', to, ...options], cwd).catch((error) => error);
+        expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(sentence) });
         expect(existsSync(to)).toBe(false);
-      }
+      };
+      const copy = join(folder(), 'copy');
+      await run('git', ['clone', '--quiet', checkout(), copy]);
+      symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+      await refuse(copy, `${VERSION} has its tag: write the next version into `);
+      await run('git', ['tag', '--delete', `v${VERSION}`], { cwd: copy });
+      writeFileSync(join(copy, 'CHANGELOG.md'), '# Changelog\n\n## 0.1.0\n\n- An entry.\n');
+      await refuse(copy, `CHANGELOG.md has no section "## ${VERSION}".`, '--preview');
+      writeFileSync(join(copy, 'CHANGELOG.md'), `# Changelog\n\n## ${VERSION}\n\n- An entry.\n`);
+      await refuse(copy, 'Commit these first, or take them back:\n M CHANGELOG.md');
+      const { homepage, ...others } = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8'));
+      expect(homepage).toBeDefined();
+      writeFileSync(join(copy, 'package.json'), JSON.stringify(others));
+      await refuse(copy, 'The package.json at the top says no homepage. ');
     });
   });
 

@@ -1,16 +1,14 @@
 /**
  * `npm run release -- --to FOLDER`: makes what is published of this version: a tarball of each package of
- * `packages.ts`, their checksums (`SHA256SUMS`) and the version's section of the changelog (`NOTES.md`). It
+ * `packages.ts`, their checksums (`SHA256SUMS`) and the version's entry of the changelog (`NOTES.md`). It
  * packs a copy of what git lists, so nothing that lies in the working folder gets into a tarball. Then each
- * package is installed alone and used, and `npm publish --dry-run` looks at it.
+ * package is installed alone and used, and `npm publish --dry-run` looks at it. What it does now, and what
+ * each build says, is on standard error.
  *
- * It publishes nothing. Where a name of the owner's is missing (`owner.ts`) it says so, else which commands
- * publish. Of a preview it says only what a release would need. What it does now, and what each build says,
- * is on standard error.
- *
- * While the changelog has entries that belong to no version, or the version has no date there, it refuses:
- * give them a version first, in the changelog, the contract and each package.json. `--preview` packs them as
- * they are.
+ * When all of that went well, it dates the entry, keeps the contract as the baseline of
+ * `contract/breaking.test.ts`, commits both and tags the commit. It publishes nothing: it says which commands
+ * do. It refuses to begin where the version has a tag, something is not committed, or a name of the owner's
+ * (`owner.ts`) is missing. With `--preview` it only packs and tries.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -27,7 +25,6 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { findSection } from '../contract/named-breaks.ts';
 import { readScriptOptions } from '../harness/script-options.ts';
 import { listMissingNames, nameOwner, type Owner, scopeOf } from './owner.ts';
 import { PACKAGES, type PublishedPackage } from './packages.ts';
@@ -40,7 +37,8 @@ const FOLDERS = PACKAGES.map(({ folder }) => folder);
 const PACKED = new RegExp(
   `^(${FOLDERS.join('|')})/|^((package|tsconfig)\\.json|test/whole-installation\\.js)$`,
 );
-const UNRELEASED = 'Unreleased';
+const CHANGELOG = 'CHANGELOG.md';
+const BASELINE = 'test/contract/baseline/task-gateway.3.2.json';
 
 type Manifest = {
   readonly name: string;
@@ -59,7 +57,8 @@ const owner = JSON.parse(read('package.json')) as Owner;
 
 try {
   const version = readVersion();
-  const notes = readNotes(version);
+  const entry = readEntry(version);
+  if (!values.preview) requireReady(version);
   for (const published of PACKAGES) checkManifest(published, readManifest(published.folder));
   const folder = resolve(values.to);
   mkdirSync(folder, { recursive: true });
@@ -69,13 +68,21 @@ try {
     join(folder, 'SHA256SUMS'),
     names.map((name) => `${sumOf(join(folder, name))}  ${name}\n`).join(''),
   );
-  writeFileSync(join(folder, 'NOTES.md'), `${notes}\n`);
+  const day = new Date().toISOString().slice(0, 10);
+  const notes = values.preview ? entry : entry.replace(/^(## \S+)\n/, `$1 (${day})\n`);
+  writeFileSync(join(folder, 'NOTES.md'), notes);
   console.log([...names, 'SHA256SUMS', 'NOTES.md'].map((name) => join(folder, name)).join('\n'));
   const find = (one: string) => join(folder, tarballs.get(one) ?? '');
   for (const published of PACKAGES) console.log(describeTrial(published, find));
-  const publish = names.map((name) => publishCommand(join(folder, name), version));
+  const publish = names.map((name) => ['publish', join(folder, name), '--access', 'public']);
   for (const args of publish) npm([...args, '--dry-run', '--loglevel=error'], folder);
-  console.log(describeOwner(publish));
+  if (values.preview) {
+    console.log('A preview, to install and try: nothing is tagged or published.');
+  } else {
+    tagRelease(version, entry, notes);
+    console.log(`Tagged v${version}. Publish in this order:`);
+    for (const args of publish) console.log(`  npm ${args.join(' ')}`);
+  }
 } catch (error) {
   console.error(`The release failed. ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;
@@ -95,26 +102,47 @@ function readVersion(): string {
   throw new Error(`The versions differ: ${found.map((pair) => pair.join(' ')).join(', ')}.`);
 }
 
-/** The version's section of the changelog; in a preview, the section that has no version yet. */
-function readNotes(version: string): string {
-  const changelog = read('CHANGELOG.md');
-  const unreleased = findSection(changelog, UNRELEASED) ?? '';
-  const hasEntries = /^- /m.test(unreleased);
-  if (hasEntries && !values.preview) {
+/** The version's entry of the changelog, which has no date before the release. */
+function readEntry(version: string): string {
+  const entries = read(CHANGELOG).split(/^(?=## )/m);
+  const entry = entries.find((one) => one.startsWith(`## ${version}\n`) || one.startsWith(`## ${version} (`));
+  if (entry === undefined) throw new Error(`${CHANGELOG} has no section "## ${version}".`);
+  return entry;
+}
+
+/** Throws if this version is out, or cannot be yet. */
+function requireReady(version: string): void {
+  if (git('tag', '--list', `v${version}`) !== '') {
     throw new Error(
-      `CHANGELOG.md has entries under "${UNRELEASED}": name the version they belong to, there and in ` +
-        `package.json of ${FOLDERS.join(', ')}, or pack them as they are: npm run release -- --preview`,
+      `${version} has its tag: write the next version into the contract, into package.json of ` +
+        `${FOLDERS.join(', ')}, and above its own entry of ${CHANGELOG}.`,
     );
   }
-  const section = hasEntries ? unreleased : findSection(changelog, version);
-  if (section === undefined) throw new Error(`CHANGELOG.md has no section "## ${version}".`);
-  if (!values.preview && !/^## \S+ \(/.test(section)) {
+  const missing = listMissingNames(owner);
+  if (missing.length > 0) {
     throw new Error(
-      `CHANGELOG.md has no date for ${version}: write "## ${version} (YYYY-MM-DD)", or pack it as it is: ` +
+      `The package.json at the top says no ${missing.join(', no ')}. To pack and try without: ` +
         'npm run release -- --preview',
     );
   }
-  return section.trim();
+  const changed = git('status', '--porcelain');
+  if (changed !== '') throw new Error(`Commit these first, or take them back:\n${changed}`);
+}
+
+/** Dates the entry, keeps the contract for the comparison with later ones, commits both, tags the commit. */
+function tagRelease(version: string, entry: string, notes: string): void {
+  writeFileSync(
+    join(ROOT, CHANGELOG),
+    read(CHANGELOG).replace(entry, () => notes),
+  );
+  cpSync(join(ROOT, 'generated/openapi/task-gateway.3.2.json'), join(ROOT, BASELINE));
+  git('commit', '--quiet', '--message', `Release ${version}`, '--', CHANGELOG, BASELINE);
+  // Else git takes the headings for comments.
+  git('tag', '--annotate', '--cleanup=whitespace', '--message', notes, `v${version}`);
+}
+
+function git(...args: readonly string[]): string {
+  return execFileSync('git', [...args], { cwd: ROOT, encoding: 'utf8' });
 }
 
 /** A program is installed as it was tried here: its dependencies are exact. No package runs scripts then. */
@@ -180,25 +208,6 @@ function describeTrial({ folder, name, needs, program }: PublishedPackage, find:
     `${name}: ${packedKb.toFixed(0)} kB; alone ${packages} ${packages === 1 ? 'package' : 'packages'} with ${installedMb.toFixed(1)} MB ` +
     `after ${installSeconds.toFixed(1)} s; used on Node ${nodes.join(' and ')}`
   );
-}
-
-/** A version that is not final gets a tag of its own: `npm install NAME` goes on bringing the final one. */
-function publishCommand(tarball: string, version: string): readonly string[] {
-  const [, tag = 'latest'] = /-([a-z]+)/.exec(version) ?? [];
-  return ['publish', tarball, '--access', 'public', '--tag', tag];
-}
-
-function describeOwner(publish: readonly (readonly string[])[]): string {
-  const missing = listMissingNames(owner);
-  if (values.preview) {
-    const needs =
-      missing.length > 0 ? ` A release needs ${missing.join(', ')} in the package.json at the top.` : '';
-    return `A preview, to install and try: nothing is published.${needs}`;
-  }
-  if (missing.length > 0) {
-    return `Nothing is published: the package.json at the top says no ${missing.join(', no ')}. With them, run this again.`;
-  }
-  return `Ready to publish, in this order:\n${publish.map((args) => `  npm ${args.join(' ')}`).join('\n')}`;
 }
 
 /** Runs npm; returns what it prints, unless that goes to a stream. */

@@ -74,8 +74,8 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
       /Database 0 of 127\.0\.0\.1:\d+ has format version 2, this gateway reads version 1\. Start the gateway that wrote it; .* name another database\./,
     );
     expect(await redis.send('DEBUG DIGEST')).toBe(digest);
-    // Gateways before version 2: the first ones wrote no format, the later ones had another prefix.
-    const old = /has a store of a gateway before version 2, .* name another database\./;
+    // Previews: the first ones wrote no format, the later ones had another prefix.
+    const old = /has a store of a preview from before 1\.0\.0, .* name another database\./;
     await redis.send('DEL {task-gateway}:format');
     await expect(open(redis.url)).rejects.toThrow(old);
     await redis.send('SET {task-gateway}:format 1');

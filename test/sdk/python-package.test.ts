@@ -42,8 +42,7 @@ async function python(
 test('has the version of the SDK', () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'sdk/package.json'), 'utf8'));
   const text = readFileSync(join(PYTHON_PACKAGE, 'task_gateway/__init__.py'), 'utf8');
-  // Python writes a version of development in another way.
-  expect(/^__version__ = "(.*)"$/m.exec(text)?.[1]).toBe(version.replace(/-dev$/, '.dev0'));
+  expect(/^__version__ = "(.*)"$/m.exec(text)?.[1]).toBe(version);
 });
 
 describe.concurrent('the package for Python', { tags: 'python-tools', timeout: LIMIT_MS }, () => {

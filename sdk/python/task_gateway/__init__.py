@@ -12,4 +12,4 @@ from .transport import ClientOptions
 __all__ = ["Agent", "AgentOptions", "ApiError", "AsyncClient", "AsyncContext", "Client", "ClientOptions"]
 __all__ += ["Context", "TaskFailedError"]
 __all__ += ["TaskGatewayError", "WorkStoppedError", "contract", "errors", "run_agent", "verify_push"]
-__version__ = "2.0.0.dev0"
+__version__ = "1.0.0"

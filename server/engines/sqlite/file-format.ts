@@ -57,8 +57,7 @@ export function createTables(sqlite: DatabaseSync, path: string): void {
 function requireIdentity(path: string, applicationId: number, version: number): void {
   if (applicationId !== APPLICATION_ID) {
     throw new Error(
-      `The database ${path} belongs to another program, or to a gateway before version 2. Name a file that no other ` +
-        `program uses: ${EXAMPLE}.`,
+      `The database ${path} belongs to another program. Name a file that no other program uses: ${EXAMPLE}.`,
     );
   }
   if (version === VERSION) return;

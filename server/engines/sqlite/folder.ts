@@ -33,8 +33,8 @@ export function makeFolder(path: string): string {
 }
 
 /**
- * Makes the existing files of a database readable for their owner alone: an earlier version may have let
- * others read them. Files of another owner stay as they are.
+ * Makes the existing files of a database readable for their owner alone: a copy that was restored may let
+ * others read it. Files of another owner stay as they are.
  */
 export function protectFiles(path: string): void {
   for (const file of [path, `${path}-wal`, `${path}-shm`, `${path}.lock`]) {

@@ -1,7 +1,7 @@
 /**
  * The format of a store on Redis: the prefix of its keys, and a version number, which is in the key `format`
  * from the creation of the store on. A store of another format is refused and not changed. So is a store of a
- * gateway before version 2, which has another prefix or no key `format`.
+ * preview, from before 1.0.0, which has another prefix or no key `format`.
  *
  * A new version means that older gateways must no longer write to the store. The first newer gateway that
  * opens the store raises the version and sets a new epoch, which cuts off running older gateways. Each of
@@ -17,7 +17,7 @@ export const FORMAT = 1;
 
 /** A store without the key `format` counts as this version. */
 const NO_FORMAT = 0;
-/** Each store of the last gateways before version 2 has this key, with a prefix of their own. */
+/** Each store of the last previews has this key, with a prefix of their own. */
 const OLD_KEY = '{task-gateway2}:epoch';
 
 /** Throws `UnusableServer` if this gateway does not read the format. */
@@ -25,7 +25,7 @@ export function requireFormat(format: number, peer: string, database: number): v
   if (format === FORMAT) return;
   const found =
     format === NO_FORMAT
-      ? 'has a store of a gateway before version 2, which this one does not read'
+      ? 'has a store of a preview from before 1.0.0, which this gateway does not read'
       : `has format version ${format}, this gateway reads version ${FORMAT}`;
   throw new UnusableServer(
     `Database ${database} of ${peer} ${found}. Start the gateway that wrote it; to go on with this one, let that ` +
@@ -34,8 +34,8 @@ export function requireFormat(format: number, peer: string, database: number): v
 }
 
 /**
- * Throws `UnusableServer` if the database also has a store of a gateway before version 2: its tasks would be
- * left behind. A user of Redis who may not read its key never had such a store.
+ * Throws `UnusableServer` if the database also has a store of a preview: its tasks would be left behind. A
+ * user of Redis who may not read its key never had such a store.
  */
 export async function requireNoOldStore(client: RedisClient, database: number): Promise<void> {
   try {
