@@ -277,8 +277,8 @@ export interface components {
             /** @description The tags it registers with. */
             tags: string[];
             /**
-             * @description Its id. Absent: `agent-1`, `agent-2` … Of an id that is there already, it is another process of that
-             *     agent.
+             * @description Its id. Absent: `agent-1`, `agent-2` … If an agent with this id is there already, this is another
+             *     process of it.
              */
             agent_id?: string;
             /**
@@ -289,7 +289,7 @@ export interface components {
             max_concurrent?: number;
             /**
              * Format: double
-             * @description After this many seconds without contact its tasks are lost. Absent: it registers without.
+             * @description After this many seconds without contact its tasks are lost. Absent: it registers without `lost_after`.
              */
             lost_after?: number;
             /**
@@ -490,7 +490,7 @@ export interface components {
          * @description An operation of the gateway's document.
          * @enum {string}
          */
-        OperationName: "previewMatch" | "submitTask" | "getTask" | "answerTask" | "cancelTask" | "explainTask" | "readOutput" | "subscribeEvents" | "claimAnswer" | "claimTask" | "heartbeatAgent" | "writeOutput" | "registerAgent" | "reportResult" | "unregisterAgent" | "listAgents" | "getAgent" | "drainAgent" | "getOverview" | "listTasks" | "cancelTasks";
+        OperationName: "submitTask" | "subscribeEvents" | "getTask" | "cancelTask" | "registerAgent" | "heartbeatAgent" | "reportResult" | "unregisterAgent" | "listAgents" | "explainTask" | "previewMatch" | "readOutput" | "answerTask" | "claimTask" | "writeOutput" | "claimAnswer" | "getOverview" | "listTasks" | "cancelTasks" | "getAgent" | "drainAgent";
         /**
          * Format: int32
          * @description How far a task is.

@@ -51,7 +51,7 @@ const firstReply =
 
 /** The checks, by their requirements. */
 export const DELIVERY_CHECKS: Readonly<Record<string, Check>> = {
-  'delivery.2xx-409-taken-the': async (kit) => {
+  'delivery.2xx-409-taken-nowhere': async (kit) => {
     const statuses = [200, 204, 299, 409];
     const given = await Promise.all(
       statuses.map(async (status) => {
