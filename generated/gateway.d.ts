@@ -510,7 +510,7 @@ export interface components {
             agent_tags: components["schemas"]["Tags"];
             /** @description The agent's state now. */
             state: components["schemas"]["AgentState"];
-            /** @description Whether the administrator drains it. It ends when the agent is forgotten. */
+            /** @description Whether the administrator drains it; that also ends when the agent is forgotten. */
             drained_by_operator: boolean;
             /** @description Whether its load is at or above its maximum. */
             full: boolean;
@@ -609,7 +609,7 @@ export interface components {
             agent_tags: components["schemas"]["Tags"];
             /** @description The agent's state now. */
             state: components["schemas"]["AgentState"];
-            /** @description Whether the administrator drains it. It ends when the agent is forgotten. */
+            /** @description Whether the administrator drains it; that also ends when the agent is forgotten. */
             drained_by_operator: boolean;
             /** @description Whether its load is at or above its maximum. */
             full: boolean;
@@ -734,8 +734,8 @@ export interface components {
             ms: number;
         };
         /**
-         * @description The pushes to an agent. The last one is shared by all gateways of one store; all else is what the gateway
-         *     that responds has seen since its start.
+         * @description The pushes to an agent. All gateways of one store know the last one; all else is what the gateway that
+         *     responds has seen since its start.
          */
         AgentPushes: {
             /** @description The HTTP status of the agent's response; null if there was no response or nothing was pushed yet. */
@@ -749,7 +749,7 @@ export interface components {
             /** @description Since when they fail; null while they do not. */
             failing_since: components["schemas"]["EpochSeconds"] | null;
             /**
-             * @description When it is pushed the next task again that it did not take or was too busy for; null if there is none,
+             * @description When the next push is due of a task that it did not take or was too busy for; null if there is none,
              *     and while that push is under way.
              */
             next_attempt_time: components["schemas"]["EpochSeconds"] | null;
@@ -1239,7 +1239,8 @@ export interface components {
         };
         /**
          * @description How many agents share at least one of the tags, by what keeps them from the task. The counts are exact,
-         *     unless more than 20,000 agents share a tag beside the most common one: then there are at least this many.
+         *     unless more than 20,000 agents share another tag than the most common one: then there are at least this
+         *     many.
          */
         MatchCounts: {
             /** @description Agents that share a tag. */
@@ -1289,7 +1290,7 @@ export interface components {
             free: components["schemas"]["Count"];
             /**
              * @description The nearest tag that agents have at the time of the call, if no agent has this one and another is like
-             *     it; else null. Where agents have many tags, it is compared with some of them.
+             *     it; else null. The more tags were asked for, the fewer each is compared with.
              */
             similar: components["schemas"]["TagSupply"] | null;
         };
@@ -1568,9 +1569,9 @@ export interface components {
             errors?: components["schemas"]["FieldError"][];
         };
         /**
-         * @description How urgent it is: `problem` (tasks do not run, or fail, now), `warning` (they may, later) or `note` (they
-         *     did, and nothing waits for it; they run, and wait for a person; or a person drains an agent). Later
-         *     versions may add others.
+         * @description How urgent it is: `problem` (tasks do not run, or fail, now), `warning` (they may do so later) or `note`
+         *     (they did so and nothing waits any more, they wait for a person's answer, or the administrator drains an
+         *     agent). Later versions may add others.
          */
         ProblemSeverity: string | ("problem" | "warning" | "note");
         /** @description How a push ended: `taken`, `not_taken` or `unknown`. */
@@ -1924,7 +1925,7 @@ export interface components {
             assigned_time: components["schemas"]["EpochSeconds"] | null;
             /** @description When the task ended; null while it is pending or running. */
             ended_time: components["schemas"]["EpochSeconds"] | null;
-            /** @description When the task fails with `timeout`, or would have. */
+            /** @description When the task fails with `timeout`, or would have failed. */
             deadline_time: components["schemas"]["EpochSeconds"];
             /**
              * @description The task's events, oldest first: `submitted` first and, of a task that ended, its outcome last.
@@ -2111,7 +2112,7 @@ export interface components {
             assigned_time: components["schemas"]["EpochSeconds"] | null;
             /** @description When the task ended; null while it is pending or running. */
             ended_time: components["schemas"]["EpochSeconds"] | null;
-            /** @description When the task fails with `timeout`, or would have. */
+            /** @description When the task fails with `timeout`, or would have failed. */
             deadline_time: components["schemas"]["EpochSeconds"];
             /** @description When the task fails because it has no agent; null unless it is `pending` and waits for one. */
             gives_up_time: components["schemas"]["EpochSeconds"] | null;
@@ -3012,7 +3013,7 @@ export interface operations {
                     "text/event-stream": components["schemas"]["OutputFrames"];
                 };
             };
-            /** @description Nothing follows: the reader has had the end. */
+            /** @description The reader has had the end already; nothing follows. */
             204: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];

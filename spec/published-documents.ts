@@ -12,7 +12,7 @@ import {
   walkObjects,
 } from './document.ts';
 
-/** The part for the administrator's document: the paths below this one. */
+/** The administrator's document has the paths that begin so. */
 const ADMIN_PATHS = '/api/admin/';
 
 /**

@@ -28,7 +28,7 @@ const STATES: Readonly<Record<string, readonly Trigger[]>> = (() => {
   };
 })();
 
-/** The triggers, by what calls or brings them about. */
+/** The triggers by their names in `states.json`. */
 const TRIGGERS: Readonly<Record<string, Trigger>> = {
   'B qualifies for a pending task': { type: 'assign', agent_id: 'B', ...AT },
   'the running task moves to B': { type: 'reassign', agent_id: 'B', ...AT, agentGone: false },
