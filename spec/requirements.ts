@@ -45,7 +45,10 @@ type FieldPart = Unscored & {
 /** The words by which a sentence is a promise. */
 const PROMISE = /\b(never|only|at most|must|null if)\b/i;
 
-/** `requirements.json`, and `REQUIREMENTS.md` for readers. Throws an error if two of them have one id. */
+/**
+ * Builds `requirements.json`, and `REQUIREMENTS.md` for readers. Throws an error if two of them have one
+ * id.
+ */
 export function buildRequirements(document: Json): ReadonlyMap<string, string> {
   const byHand = (name: string) => readFile<readonly Requirement[]>(name);
   const all = [
@@ -111,7 +114,7 @@ function readFields(document: Json): readonly Requirement[] {
   });
 }
 
-/** One requirement for each sentence of the named parts of a document. */
+/** Makes each sentence of the named parts of a document a requirement. */
 function requireSentences(
   statements: readonly Statement[],
   document: string,

@@ -83,7 +83,7 @@ function addOtherProblem(document: Json): void {
   }
 }
 
-/** The name of the schema of an error response; undefined for any other response. */
+/** Finds the name of the schema of an error response; undefined for any other response. */
 function findProblemName(response: unknown): string | undefined {
   const content = isJson(response) && isJson(response.content) ? response.content[PROBLEM] : undefined;
   const schema = isJson(content) ? content.schema : undefined;

@@ -119,7 +119,10 @@ function sign(key: Buffer, { id = PUSH.id, timestamp = PUSH.timestamp, body = BO
   return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
 }
 
-/** `now` is the agent's clock in seconds; `secrets` are the secrets that the agent knows. */
+/**
+ * Lists pushes that an agent takes or refuses. `now` is its clock in seconds; `secrets` are those that it
+ * knows.
+ */
 function describeSignatures() {
   const [coded, plain] = [Buffer.from(CODED, 'base64'), Buffer.from(PLAIN)];
   const now = Number(PUSH.timestamp);
