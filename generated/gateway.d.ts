@@ -1,27 +1,6 @@
 // Generated from the contract. Do not edit: change the TypeSpec sources and generate again.
 
 export interface paths {
-    "/api/cli/match": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Preview a match
-         * @description Returns which agents would qualify for a task with these tags, without submitting one: the same `match`
-         *     that `explainTask` returns. The administrator's secret is accepted instead of the field `auth`.
-         */
-        post: operations["previewMatch"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/cli/tasks": {
         parameters: {
             query?: never;
@@ -49,6 +28,35 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/cli/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Subscribe to events
+         * @description Streams the `task_done` events of a session: first the stored events, then live ones, in the order in
+         *     which the tasks became terminal. The stream stays open. A reader that comes late gets everything that
+         *     is stored; subscribe before you submit to learn of an end the moment it happens. Events are kept for 24
+         *     hours, at most 100,000 per session, unless the gateway's operator changes that. The response is never
+         *     cached, compressed or buffered (`Cache-Control: no-store, no-transform`, `X-Accel-Buffering: no`).
+         *
+         *     After a disconnect, reconnect with the last `id` as `Last-Event-ID` (`EventSource` does): the stream
+         *     continues after it. With an id unknown to the session all events are sent again, so that none is lost:
+         *     recognise repeats by `request_id`. A reader that reads nothing for 30 to 60 seconds is disconnected. If
+         *     the stream is unavailable, poll the task.
+         */
+        get: operations["subscribeEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/cli/tasks/{request_id}": {
         parameters: {
             query?: never;
@@ -58,35 +66,14 @@ export interface paths {
         };
         /**
          * Get a task
-         * @description Returns a task. With `wait` the response is sent when the task is terminal or the time is over, and holds
-         *     the task as it is then. Safe to repeat. A task is kept for 24 hours after it becomes terminal. The
-         *     administrator's secret is accepted instead of the gateway secret.
+         * @description Returns a task. With `wait` the response is sent when the task is terminal or the time is over, and
+         *     holds the task as it is then. Safe to repeat. A task and its output are kept for 24 hours after it
+         *     becomes terminal, unless the gateway's operator changes that. The administrator's secret is accepted
+         *     instead of the gateway secret.
          */
         get: operations["getTask"];
         put?: never;
         post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/cli/tasks/{request_id}/answer": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Answer a question
-         * @description Stores the answer to a question that the agent of a running task has asked; `readOutput` shows questions
-         *     and answers. The first answer counts: the same one again is a success, another one gets 400. Every holder
-         *     of the gateway secret may answer, and every reader sees the answer. A terminal task is not changed.
-         */
-        post: operations["answerTask"];
         delete?: never;
         options?: never;
         head?: never;
@@ -115,80 +102,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/cli/tasks/{request_id}/explain": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Explain a task
-         * @description Explains a task: what happened to it, which agents qualify for it, and what to do if it does not run. It
-         *     changes nothing. The administrator's secret is accepted instead of the gateway secret.
-         */
-        get: operations["explainTask"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/cli/tasks/{request_id}/output": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read or follow output
-         * @description Returns the output of a task: a page, or with `Accept: text/event-stream` a stream that follows it to the
-         *     end of the task. With `wait` a page waits for its first piece or the end of the task. The
-         *     administrator's secret is accepted instead of the gateway secret. A stream has the headers, the pings and
-         *     the limits of `subscribeEvents`.
-         */
-        get: operations["readOutput"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/cli/events": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Subscribe to events
-         * @description Streams the `task_done` events of a session: first the stored events, then live ones, in the order in
-         *     which the tasks became terminal. The stream stays open. A reader that comes late gets everything that is
-         *     stored; subscribe before you submit to learn of an end the moment it happens. Events are kept for 24
-         *     hours, at most 100,000 per session. The response is never cached, compressed or buffered
-         *     (`Cache-Control: no-store, no-transform`, `X-Accel-Buffering: no`).
-         *
-         *     After a disconnect, reconnect with the last `id` as `Last-Event-ID` (`EventSource` does): the stream
-         *     continues after it. With an id unknown to the session all events are sent again, so that none is lost:
-         *     recognise repeats by `request_id`. A reader that reads nothing for 30 to 60 seconds is disconnected. If
-         *     the stream is unavailable, poll the task.
-         */
-        get: operations["subscribeEvents"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/agent/answer": {
+    "/api/agent/register": {
         parameters: {
             query?: never;
             header?: never;
@@ -198,35 +112,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Claim an answer
-         * @description Returns the answer to a question that the agent has asked with `writeOutput`. 204 means that there was
-         *     none within `wait` seconds: claim again. On 400 `not_asked` ask again; on `task_terminal` and
-         *     `agent_mismatch`, and on 404 `task_not_found`, drop the task. A claim is contact as long as it waits.
+         * Register an agent
+         * @description Registers an agent, or registers it again: the last registration counts, and its running tasks keep
+         *     running. Call it at start, and whenever a heartbeat returns 404.
          */
-        post: operations["claimAnswer"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/agent/claim": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Claim a task
-         * @description Returns the next task to an agent that registered with `endpoint: pull`: the oldest task assigned to it
-         *     that is not acknowledged yet and was not returned in the last 15 seconds. 204 means that there was none
-         *     within `wait` seconds: claim again. Delivery is at least once: a task that is neither reported nor named
-         *     in `request_ids` is returned again. On 404 register again. An agent that registered a URL gets 422.
-         */
-        post: operations["claimTask"];
+        post: operations["registerAgent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -248,50 +138,6 @@ export interface paths {
          *     seconds. On 404 register again; on 503 keep sending heartbeats.
          */
         post: operations["heartbeatAgent"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/agent/output": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Write output
-         * @description Adds pieces to the output of a task that the agent has; the guide says how under "Output while it runs".
-         *     Repeat the same call until there is a response. A write is contact, and acknowledges the task. On 404
-         *     `task_not_found` and on 400 `agent_mismatch` drop the pieces; on 404 `agent_not_found` register, then
-         *     write again.
-         */
-        post: operations["writeOutput"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/agent/register": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Register an agent
-         * @description Registers an agent, or registers it again: the last registration counts, and its running tasks keep
-         *     running. Call it at start, and whenever a heartbeat returns 404.
-         */
-        post: operations["registerAgent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -333,8 +179,11 @@ export interface paths {
          * Unregister an agent
          * @description Unregisters an agent: it gets no more tasks. A task it never took moves to another agent at once, a task
          *     it may have taken moves after 90 seconds, and a task it acknowledged stays assigned to it until reported
-         *     or timed out. For an unknown agent the call returns 404; nothing is left to do. Send the `registration`
-         *     that register returned: then a process that ends late does not unregister its successor.
+         *     or timed out. The gateway forgets the agent at once, and a claim of it gets 204 when its `wait` is over.
+         *     If the same `agent_id` registers again, it still has its running tasks, its place among equal agents and
+         *     its `cancelled_request_ids`, and for 90 seconds the administrator's drain. For an unknown agent the call
+         *     returns 404; nothing is left to do. Send the `registration` that register returned: then a process that
+         *     ends late does not unregister its successor.
          */
         post: operations["unregisterAgent"];
         delete?: never;
@@ -353,13 +202,249 @@ export interface paths {
         /**
          * List agents
          * @description Lists all registered agents with their tags, their state and whether they are full, to see why a task
-         *     finds no agent. With `limit` it returns a page, with an `ETag`: those first that fail, are offline (even
-         *     if they fail too; those with tasks before the others, the latest first), full or draining, in this
-         *     order; then by `agent_id`.
+         *     finds no agent. With `limit` it returns a page, with an `ETag`, in this order: agents that fail; those
+         *     that are offline, even if they fail too (those with tasks before the others, the latest first); full
+         *     ones; draining ones; all others; and equal ones by `agent_id`.
          */
         get: operations["listAgents"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/cli/tasks/{request_id}/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explain a task
+         * @description Explains a task: what happened to it, which agents qualify for it, and what to do if it does not run. It
+         *     changes nothing. The administrator's secret is accepted instead of the gateway secret.
+         */
+        get: operations["explainTask"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/cli/match": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview a match
+         * @description Returns which agents would qualify for a task with these tags, without submitting one: the same `match`
+         *     that `explainTask` returns. The administrator's secret is accepted instead of the field `auth`.
+         */
+        post: operations["previewMatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/cli/tasks/{request_id}/output": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read or follow output
+         * @description Returns the output of a task: a page, or with `Accept: text/event-stream` a stream that follows it to the
+         *     end of the task. With `wait` a page waits for its first piece or the end of the task. The
+         *     administrator's secret is accepted instead of the gateway secret. A stream has the headers, the pings and
+         *     the limits of `subscribeEvents`.
+         */
+        get: operations["readOutput"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/cli/tasks/{request_id}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a question
+         * @description Stores the answer to a question that the agent of a running task has asked; `readOutput` shows
+         *     questions and answers. The first answer counts: the same one again is a success, another one gets 400.
+         *     Questions and answers are the same if they are equal as JSON values, whatever the order of their keys.
+         *     Every holder of the gateway secret may answer, and every reader sees the answer. A terminal task is not
+         *     changed.
+         */
+        post: operations["answerTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Claim a task
+         * @description Returns the next task to an agent that registered with `endpoint: pull`: the oldest task assigned to it
+         *     that is not acknowledged yet and was not returned in the last 15 seconds. 204 means that there was none
+         *     within `wait` seconds: claim again. Delivery is at least once: a task that is neither reported nor named
+         *     in `request_ids` is returned again. On 404 register again. An agent that registered a URL gets 422.
+         */
+        post: operations["claimTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent/output": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Write output
+         * @description Adds pieces to the output of a task; the guide says how under "Output while it runs". Only the agent
+         *     that has the task now may write. Repeat the same call until there is a response. A write is contact,
+         *     and acknowledges the task. On 404 `task_not_found` and on 400 `agent_mismatch` drop the pieces; on 404
+         *     `agent_not_found` register, then write again.
+         */
+        post: operations["writeOutput"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Claim an answer
+         * @description Returns the answer to a question that the agent has asked with `writeOutput`. 204 means that there was
+         *     none within `wait` seconds: claim again. An answer stays with its key: an agent that asks the same
+         *     again after a restart gets it at once, and readers get it again behind the question. On 400 `not_asked`
+         *     ask again; on `task_terminal` and `agent_mismatch`, and on 404 `task_not_found`, drop the task. A claim
+         *     is contact as long as it waits.
+         */
+        post: operations["claimAnswer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the overview
+         * @description Returns whether tasks run, and what is wrong: counts, the last 15 minutes, who failed in them, demand and
+         *     supply of each tag, the oldest waiting tasks and a list of problems. It costs the same however many tasks
+         *     there are, and it returns 200 even while the store does not respond: then `store.ok` is false.
+         */
+        get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List and count tasks
+         * @description Lists tasks as rows, newest first, in pages, and counts them on request; `getTask` returns a task with
+         *     its whole payload and result. One call examines at most 1,000 tasks, so a page may be short or empty
+         *     while `next_cursor` is not null: continue with it.
+         *
+         *     With `waiting_for_answer=true` it lists the tasks whose agents wait for `answerTask`, the one that has
+         *     waited longest first; a note of `getOverview` names that task.
+         *
+         *     Counts without a filter, and by `status`, `waiting`, `waiting_for_answer` and `outcome` alone, are
+         *     those of all stored tasks. With `ended_after` only the last 500 tasks that ended are examined; if more
+         *     may have ended since that time, `complete` is false. With any other filter, and where `waiting` is
+         *     combined with `waiting_for_answer`, or with one of the statuses `pending` and `running` without the
+         *     other, at most 1,000 tasks are examined for them, the newest first: if there are more, `complete` is
+         *     false.
+         */
+        get: operations["listTasks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/tasks/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel many tasks
+         * @description Cancels the pending and running tasks that match a filter, or those that are named. Each is cancelled as
+         *     `cancelTask` does: it fails with `cancelled by user`, and a `task_done` event follows. One call examines
+         *     at most 1,000 tasks and returns after about 2 seconds: repeat it with `next_cursor` until that is null.
+         *     Safe to repeat.
+         */
+        post: operations["cancelTasks"];
         delete?: never;
         options?: never;
         head?: never;
@@ -409,82 +494,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/admin/overview": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get the overview
-         * @description Returns whether tasks run, and what is wrong: counts, the last 15 minutes, who failed in them, demand and
-         *     supply of each tag, the oldest waiting tasks and a list of problems. It costs the same however many tasks
-         *     there are, and it returns 200 even while the store does not respond: then `store.ok` is false.
-         */
-        get: operations["getOverview"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/tasks": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List and count tasks
-         * @description Lists tasks as rows, newest first, in pages, and counts them on request; `getTask` returns a task with
-         *     its whole payload and result. One call examines at most 1,000 tasks, so a page may be short or empty
-         *     while `next_cursor` is not null: continue with it.
-         *
-         *     With `waiting_for_answer=true` it lists the tasks whose agents wait for `answerTask`, who has waited
-         *     longest first; a note of `getOverview` names that one.
-         *
-         *     Counts without a filter, and by `status`, `waiting`, `waiting_for_answer` and `outcome` alone, are those
-         *     of all stored tasks. With `ended_after` only the last 500 tasks that ended are examined; if more may have
-         *     ended since that time, `complete` is false. With any other filter, and where `waiting` is combined with
-         *     `waiting_for_answer`, or with one of the statuses `pending` and `running` without the other, at most
-         *     1,000 tasks are examined for them, the newest first: if there are more, `complete` is false.
-         */
-        get: operations["listTasks"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/tasks/cancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Cancel many tasks
-         * @description Cancels the pending and running tasks that match a filter, or those that are named. Each is cancelled as
-         *     `cancelTask` does: it fails with `cancelled by user`, and a `task_done` event follows. One call examines
-         *     at most 1,000 tasks and returns after about 2 seconds: repeat it with `next_cursor` until that is null.
-         *     Safe to repeat.
-         */
-        post: operations["cancelTasks"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -501,13 +510,13 @@ export interface components {
             agent_tags: components["schemas"]["Tags"];
             /** @description The agent's state now. */
             state: components["schemas"]["AgentState"];
-            /** @description Whether the administrator drains it; so until they end it, or the agent is forgotten. */
+            /** @description Whether the administrator drains it; that also ends when the agent is forgotten. */
             drained_by_operator: boolean;
             /** @description Whether its load is at or above its maximum. */
             full: boolean;
             /**
-             * @description Whether the agent does not take its pushes: they failed since the last one that it took or was too busy
-             *     for. It may be eligible, and full, all the same.
+             * @description Whether the agent does not take its pushes: all have failed since the last one that it took or was too
+             *     busy for. It may still be eligible or full.
              */
             failing: boolean;
             /** @description Whether the agent would get a task now: `ready` or `processing`, and not full. */
@@ -534,7 +543,10 @@ export interface components {
             unacknowledged: number;
             /** @description When the agent last registered. */
             registered_time: components["schemas"]["EpochSeconds"];
-            /** @description Whether the registration before had a contact in its last 30 seconds: a restart, or two processes. */
+            /**
+             * @description Whether the last one replaced a registration in contact less than 30 seconds before: a restart, or two
+             *     processes.
+             */
             replaced: boolean;
             /** @description When the agent last called, took a push or was too busy for one. */
             last_contact_time: components["schemas"]["EpochSeconds"];
@@ -570,18 +582,12 @@ export interface components {
             offline: components["schemas"]["Count"];
             /** @description Agents at full load that are neither draining nor offline. */
             full: components["schemas"]["Count"];
-            /**
-             * @description Agents that do not take their pushes: they failed since the last one that the agent took or was too busy
-             *     for.
-             */
+            /** @description Agents that do not take their pushes, as `failing` of an agent says. */
             failing: components["schemas"]["Count"];
         };
         /** @description A request to unregister an agent. */
         AgentDeparture: {
-            /**
-             * @description The gateway secret. Optional unless the gateway is configured to require it of agents; a wrong one is
-             *     refused.
-             */
+            /** @description The gateway secret. Optional, unless the gateway requires it of agents; a wrong one is refused. */
             auth?: components["schemas"]["Secret"];
             /** @description The agent's id. */
             agent_id: components["schemas"]["Name"];
@@ -593,7 +599,7 @@ export interface components {
         };
         /** @description An agent with its tasks and the last pushes to it. */
         AgentDetail: {
-            /** @description When this was so. */
+            /** @description The time that the response describes. */
             time: components["schemas"]["EpochSeconds"];
             /** @description The agent's id. */
             agent_id: components["schemas"]["Name"];
@@ -603,13 +609,13 @@ export interface components {
             agent_tags: components["schemas"]["Tags"];
             /** @description The agent's state now. */
             state: components["schemas"]["AgentState"];
-            /** @description Whether the administrator drains it; so until they end it, or the agent is forgotten. */
+            /** @description Whether the administrator drains it; that also ends when the agent is forgotten. */
             drained_by_operator: boolean;
             /** @description Whether its load is at or above its maximum. */
             full: boolean;
             /**
-             * @description Whether the agent does not take its pushes: they failed since the last one that it took or was too busy
-             *     for. It may be eligible, and full, all the same.
+             * @description Whether the agent does not take its pushes: all have failed since the last one that it took or was too
+             *     busy for. It may still be eligible or full.
              */
             failing: boolean;
             /** @description Whether the agent would get a task now: `ready` or `processing`, and not full. */
@@ -636,7 +642,10 @@ export interface components {
             unacknowledged: number;
             /** @description When the agent last registered. */
             registered_time: components["schemas"]["EpochSeconds"];
-            /** @description Whether the registration before had a contact in its last 30 seconds: a restart, or two processes. */
+            /**
+             * @description Whether the last one replaced a registration in contact less than 30 seconds before: a restart, or two
+             *     processes.
+             */
             replaced: boolean;
             /** @description When the agent last called, took a push or was too busy for one. */
             last_contact_time: components["schemas"]["EpochSeconds"];
@@ -658,12 +667,12 @@ export interface components {
             /** @description True: the agent gets no more tasks. False: it gets tasks again, unless it asks for none itself. */
             draining: boolean;
         };
-        /** @description A heartbeat. The optional fields count only with the right `auth`. */
+        /**
+         * @description A heartbeat. The optional fields count only with the right `auth`. Without it the heartbeat is contact
+         *     alone, and where other machines can send it, its `cancelled_request_ids` is empty.
+         */
         AgentHeartbeat: {
-            /**
-             * @description The gateway secret. Optional unless the gateway is configured to require it of agents; a wrong one is
-             *     refused.
-             */
+            /** @description The gateway secret. Optional, unless the gateway requires it of agents; a wrong one is refused. */
             auth?: components["schemas"]["Secret"];
             /** @description The agent's id. */
             agent_id: components["schemas"]["Name"];
@@ -692,7 +701,7 @@ export interface components {
         } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
         /** @description All agents, or a page of them. */
         AgentPage: {
-            /** @description When this was so. */
+            /** @description The time that the response describes. */
             time: components["schemas"]["EpochSeconds"];
             /** @description Without `limit`: all that match, by `agent_id`. With it: a page, those in trouble first. */
             agents: components["schemas"]["Agent"][];
@@ -725,8 +734,8 @@ export interface components {
             ms: number;
         };
         /**
-         * @description The pushes to an agent. The last one is shared by all gateways of one store; all else is what the gateway
-         *     that responds has seen since its start.
+         * @description The pushes to an agent. All gateways of one store know the last one; all else is what the gateway that
+         *     responds has seen since its start.
          */
         AgentPushes: {
             /** @description The HTTP status of the agent's response; null if there was no response or nothing was pushed yet. */
@@ -740,8 +749,8 @@ export interface components {
             /** @description Since when they fail; null while they do not. */
             failing_since: components["schemas"]["EpochSeconds"] | null;
             /**
-             * @description When the next task is pushed to it again that it did not take, or was too busy for; null if none is, and
-             *     while that push is under way. Of a task that moves before, nothing comes of it.
+             * @description When the next push is due of a task that it did not take or was too busy for; null if there is none,
+             *     and while that push is under way.
              */
             next_attempt_time: components["schemas"]["EpochSeconds"] | null;
         };
@@ -754,7 +763,8 @@ export interface components {
             /**
              * @description The URL tasks are pushed to: absolute, `http` or `https`, without user and password, read as
              *     the URL standard (WHATWG) parses it, so blanks around it and a missing `//` pass. Or the word `pull`:
-             *     then nothing is pushed and the agent claims its tasks.
+             *     then nothing is pushed and the agent claims its tasks. Pushes to an address that the gateway's operator
+             *     denies fail.
              */
             endpoint: string;
             /** @description The agent's abilities: it gets tasks that share at least one tag. */
@@ -767,33 +777,34 @@ export interface components {
             max_concurrent?: number;
             /**
              * Format: int64
-             * @description The agent's load now, tasks of the gateway included. At or above `max_concurrent` the agent is full. What
-             *     is left of it without the `request_ids` of the call, or else without the tasks assigned to the agent now,
-             *     is external load: it stays until the agent sends another, and tasks are added to it.
-             *     Below 2^63; above 2^53 it is read as a double.
+             * @description The agent's load now, tasks of the gateway included. At or above `max_concurrent` the agent is full.
+             *     The gateway subtracts the `request_ids` of the call, or else the tasks assigned to the agent now: what
+             *     is left is external load. It stays until the agent sends another load, and the agent's tasks are added
+             *     to it. It is below 2^63; above 2^53 it is read as a double.
              * @default 0
              */
             current_load?: number;
             /**
-             * @description The tasks the agent has accepted and not yet reported. Naming an assigned task here acknowledges it; a
-             *     task acknowledged before and not named is pushed again; without `request_ids` none is. Makes the external
-             *     load exact.
+             * @description The tasks the agent has accepted and not yet reported. Naming an assigned task here acknowledges it. A
+             *     task that the list leaves out counts as not taken: it is pushed again, or moves. Without a list no task
+             *     does. The list makes the external load exact.
              */
             request_ids?: components["schemas"]["RequestIds"];
             /**
              * Format: double
-             * @description Seconds without contact after which the agent's running tasks fail, within 2 seconds, with
-             *     `agent lost: no contact for N s` (N: the whole seconds of silence), and the agent is `offline` if it was
-             *     not before; a task that was assigned later has as long from its assignment. Tasks that it certainly has
-             *     not taken are offered to other agents first. Without it they keep running until they are reported or
-             *     time out.
+             * @description Seconds without contact after which the agent is `offline`, if it was not before, and its running tasks
+             *     fail, within 2 seconds, with `agent lost: no contact for N s` (N: the whole seconds of silence). A task
+             *     that was assigned during the silence has as long from its assignment. A task that the agent certainly
+             *     has not taken is offered to other agents first. Without `lost_after` tasks keep running until they are
+             *     reported or time out.
              */
             lost_after?: number;
         };
         /**
-         * @description An agent's state: `ready` (runs no task) and `processing` (runs at least one) get tasks unless full.
-         *     `draining` (asked for no more tasks, or drained by the administrator) and `offline` (no contact for too
-         *     long, or replied 410 to a push) get none. Being full is not a state. Later versions may add others.
+         * @description An agent's state. `ready`: it runs no task. `processing`: it runs at least one. In both it gets tasks
+         *     while its `current_load` is below `max_concurrent`. `draining`: it asked for no more tasks, or the
+         *     administrator drains it. `offline`: it had no contact for too long, or responded 410 to a push. In these
+         *     two it gets no tasks, and keeps those that run.
          */
         AgentState: string | ("ready" | "processing" | "draining" | "offline");
         /** @description A task that an agent has. */
@@ -1014,7 +1025,7 @@ export interface components {
              *     numbers and ids at most: `timed out after 12000 ms` and `timed out after 950 ms` are one error.
              */
             error: components["schemas"]["ErrorBeginning"] | null;
-            /** @description How many they are. */
+            /** @description How many tasks these are. */
             count: components["schemas"]["Count"];
             /** @description How many tasks of this type ended at this agent in the same time: those that failed or succeeded. */
             ended: components["schemas"]["Count"];
@@ -1022,7 +1033,7 @@ export interface components {
             first_time: components["schemas"]["EpochSeconds"];
             /** @description When the last of them ended. */
             last_time: components["schemas"]["EpochSeconds"];
-            /** @description The last of them. */
+            /** @description The id of the last of them. */
             request_id: components["schemas"]["RequestId"];
         };
         /** @description One error in a request. */
@@ -1048,8 +1059,8 @@ export interface components {
         /** @description Whether tasks run, and what is wrong. */
         GatewayOverview: {
             /**
-             * @description When this was so: up to a second ago, since one reading serves all who ask within a second. While the
-             *     store does not respond it stays at the last reading that succeeded.
+             * @description When the gateway read all this: up to a second ago, because one reading serves all who ask within a
+             *     second. While the store does not respond it stays at the last reading that succeeded.
              */
             time: components["schemas"]["EpochSeconds"];
             /** @description The version of the gateway. */
@@ -1074,11 +1085,11 @@ export interface components {
             /** @description Who failed within `window`: the failed tasks by type, agent and error. */
             failures: components["schemas"]["RecentFailures"];
             /**
-             * @description Seconds from submission to the end that half of those tasks did not exceed which ended as `success` or
-             *     `failed`, to within 20 %; null if none did.
+             * @description The median of the seconds from submission to the end, to within 20 %, of the tasks that ended within
+             *     `window` as `success` or `failed`; null if none did.
              */
             median_seconds: number | null;
-            /** @description How it came to this. */
+            /** @description The last 15 minutes, step by step. */
             series: components["schemas"]["OverviewSeries"];
             /** @description How many tags there are, those beyond `tags` included. */
             tags_total: components["schemas"]["Count"];
@@ -1104,10 +1115,10 @@ export interface components {
             /** @description The agent's state now. */
             state: components["schemas"]["AgentState"];
             /**
-             * @description Tasks the agent may stop working on. With `request_ids` in the call: those of them that are not assigned
-             *     to it now (terminal, moved, or unknown here), each once, in the order of the call. Without: those
-             *     assigned to it that became terminal without its report in the last 10 minutes, newest first, in each
-             *     response until then. At most 1,000.
+             * @description Tasks the agent may stop working on. If the call has `request_ids`: those of them that are not assigned
+             *     to the agent now (terminal, moved, or unknown here), each once, in the order of the call. Otherwise:
+             *     the tasks assigned to it that became terminal without its report in the last 10 minutes, newest first.
+             *     At most 1,000.
              */
             cancelled_request_ids: components["schemas"]["RequestIds"];
             /**
@@ -1117,19 +1128,24 @@ export interface components {
             replaced?: true;
         };
         /**
-         * @description One thing that happened to a task. Equal things in a row are one entry, and so are reports of progress in a
-         *     row, with the last one's percentage; of progress that something else divides only the last entry is kept.
+         * @description One thing that happened to a task. Equal things in a row are one entry, and so are reports of progress in
+         *     a row, with the last percentage; if something else happened between two entries of progress, only the
+         *     last of them is kept.
          */
         HistoryEntry: {
             /** @description When it happened, for several in a row the first; never before `last_time` of the entry above. */
             time: components["schemas"]["EpochSeconds"];
             /** @description The kind of event. */
             event: components["schemas"]["HistoryEvent"];
-            /** @description The agent it is about; of a running task's `waiting`, the one that has it. Null if about no agent. */
+            /**
+             * @description The agent it is about; of a running task's `waiting`, the one that has it. Null if it is about no
+             *     agent.
+             */
             agent_id: components["schemas"]["Name"] | null;
             /**
-             * @description More about it in a few words for people, or null; its wording may change. Of a push: the status if it was
-             *     taken, else the error, and how long the last one took (`202, 14 ms`). Nothing that an agent sent.
+             * @description More about it in a few words for people, or null; its wording may change. Of a push it has the status
+             *     if the agent took it, else the error, and how long the last push took (`202, 14 ms`). It has nothing
+             *     that an agent sent.
              */
             detail: string | null;
             /** @description How many in a row this entry stands for; 1 for most. */
@@ -1143,8 +1159,7 @@ export interface components {
          *     (the agent responded 2xx or 409), `push_not_taken` (it certainly does not have the task), `push_unknown`
          *     (it may have it); `acknowledged` (the agent named the task, or reported `running`); `progress` (it
          *     reported `running`); `offered_again` (the agent registered again and did not name the task); `asked` (the
-         *     agent asked a question), `answered` (a client answered one); or the outcome that ended the task. Later
-         *     versions may add others.
+         *     agent asked a question), `answered` (a client answered one); or the outcome that ended the task.
          */
         HistoryEvent: string | ("submitted" | "waiting" | "assigned" | "moved" | "claimed" | "push_taken" | "push_not_taken" | "push_unknown" | "acknowledged" | "progress" | "offered_again" | "asked" | "answered" | "success" | "failed" | "cancelled" | "timeout" | "no_agent" | "agent_lost");
         /**
@@ -1202,11 +1217,11 @@ export interface components {
             full: boolean;
             /** @description Whether it would get the task. */
             eligible: boolean;
-            /** @description Why. */
+            /** @description Why it would get the task or not. */
             reason: components["schemas"]["MatchReason"];
             /**
-             * @description Whether it does not take its pushes: they failed since the last one that it took or was too busy for.
-             *     Then it ranks behind all others, as an agent does that was too busy for its last push.
+             * @description Whether it does not take its pushes: all have failed since the last one that it took or was too busy
+             *     for. Then it ranks behind all others, like an agent that was too busy for its last push.
              */
             push_failing: boolean;
             /**
@@ -1223,19 +1238,20 @@ export interface components {
             last_contact_time: components["schemas"]["EpochSeconds"];
         };
         /**
-         * @description How many agents share at least one of the tags, by what keeps them from the task. Exact unless beside the
-         *     most common of the tags more than 20,000 agents share another one: then at least this many.
+         * @description How many agents share at least one of the tags, by what keeps them from the task. The counts are exact,
+         *     unless more than 20,000 agents share another tag than the most common one: then there are at least this
+         *     many.
          */
         MatchCounts: {
             /** @description Agents that share a tag. */
             agents: components["schemas"]["Count"];
             /** @description Of these: those that would get the task, those included that do not take their pushes. */
             eligible: components["schemas"]["Count"];
-            /** @description Of these: at full load. */
+            /** @description Of these: agents at full load. */
             full: components["schemas"]["Count"];
-            /** @description Of these: draining. */
+            /** @description Of these: agents that are draining. */
             draining: components["schemas"]["Count"];
-            /** @description Of these: offline. */
+            /** @description Of these: agents that are offline. */
             offline: components["schemas"]["Count"];
         };
         /** @description A match without a task. */
@@ -1261,7 +1277,7 @@ export interface components {
          * @description Why an agent gets the task or does not: `eligible`, `no_shared_tag`, `full`, `draining`, `offline`,
          *     `refused_this_task` (it was busy for this task in the last 30 seconds) or `has_this_task` (it is assigned
          *     to this agent now, and waits for another one). Of several the first, in this order: `no_shared_tag`,
-         *     `has_this_task`, `offline`, `draining`, `full`, `refused_this_task`. Later versions may add others.
+         *     `has_this_task`, `offline`, `draining`, `full`, `refused_this_task`.
          */
         MatchReason: string | ("eligible" | "no_shared_tag" | "full" | "draining" | "offline" | "refused_this_task" | "has_this_task");
         /** @description One of the tags that were asked for, with the agents that have it. */
@@ -1274,7 +1290,7 @@ export interface components {
             free: components["schemas"]["Count"];
             /**
              * @description The nearest tag that agents have at the time of the call, if no agent has this one and another is like
-             *     it; else null. Later versions may compare otherwise. Of many tags each is compared with fewer.
+             *     it; else null. The more tags were asked for, the fewer each is compared with.
              */
             similar: components["schemas"]["TagSupply"] | null;
         };
@@ -1284,8 +1300,8 @@ export interface components {
             code: "misdirected" | (string & {});
         } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
         /**
-         * @description Pieces that no reader gets: `truncated` if the limit of a task's output was reached, `removed` if they were
-         *     removed to make room for others. Later versions may add others.
+         * @description Pieces that no reader gets: `truncated` if the limit of a task's output was reached, `removed` if they
+         *     were removed to make room for others.
          */
         MissingOutput: string | ("truncated" | "removed");
         /**
@@ -1295,13 +1311,13 @@ export interface components {
         Name: string;
         /** @description A piece to write: `text`, `data` or `question`, and only one of them. */
         NewPiece: {
-            /** @description Text, passed on as it is: not empty. */
+            /** @description Text that is passed on as it is; it may not be empty. */
             text?: string;
             /** @description Any JSON value, also null. */
             data?: unknown;
             /**
-             * @description A question to the clients of the task; at most 16 in a task. `claimAnswer` returns its answer. While it
-             *     waits for that, nothing is stored when its writer asks it again.
+             * @description A question to the clients of the task; at most 16 in a task. `claimAnswer` returns its answer. While a
+             *     question is open, nothing is stored when its writer asks it again.
              */
             question?: components["schemas"]["Question"];
         };
@@ -1344,7 +1360,7 @@ export interface components {
              */
             n: number;
             /**
-             * @description Always true: no piece has it.
+             * @description Always true. No piece has this field.
              * @enum {boolean}
              */
             end: true;
@@ -1360,8 +1376,7 @@ export interface components {
         };
         /**
          * @description Server-sent events in UTF-8, as `EventFrames` has them. A frame has one `data:` line: an `OutputStatus`,
-         *     without an `id:` line; or a `Piece`, with its number as `id:`; or, last, an `OutputEnd`, with its number as
-         *     `id:`.
+         *     without an `id:` line; or a `Piece` or, last, an `OutputEnd`, with its number as `id:`.
          */
         OutputFrames: string;
         /** @description A page of a task's output, and how the task stands. */
@@ -1377,9 +1392,9 @@ export interface components {
             progress: number;
             /** @description How the task ended; null while it is open. */
             outcome: components["schemas"]["TaskOutcome"] | null;
-            /** @description The pieces behind `after`: at most 1,000, or fewer of 256 KiB. */
+            /** @description The pieces behind `after`: at most 1,000, or as many as fit in 256 KiB. */
             pieces: components["schemas"]["Piece"][];
-            /** @description The number of the last of them, or that behind which none is stored: the next `after`. */
+            /** @description The number of the last of them, or the one behind which none is stored: the next `after`. */
             last: components["schemas"]["Count"];
             /** @description Whether the task is over and nothing follows. */
             complete: boolean;
@@ -1463,12 +1478,12 @@ export interface components {
              * @description How many. Of a tag: the tasks that wait, or, if none waits, those that ended without an agent. Of an
              *     agent: its failed pushes, the tasks that it has or lost, or those that failed. Of a kind of task: those
              *     that failed. Of answers: the tasks that wait for one. Of a limit: what there is of what it limits. Null
-             *     if of nothing.
+             *     if nothing is counted.
              */
             count: components["schemas"]["Count"] | null;
         };
         /**
-         * @description The kind of a problem. Later versions may add others.
+         * @description The kind of a problem.
          *
          *     | Code | As a `problem` | As a `warning` | As a `note` |
          *     | --- | --- | --- | --- |
@@ -1485,8 +1500,8 @@ export interface components {
          *     | `default_secret` | – | the gateway uses its public secret | – |
          *     | `metrics_public` | – | `/metrics` needs no secret | – |
          *
-         *     `tag_without_agent`: no eligible agent has the tag. Tasks fail at an agent if its last five failed, or half
-         *     of ten or more within `window`.
+         *     `tag_without_agent`: no eligible agent has the tag. Tasks fail at an agent if its last five failed, or
+         *     half of ten or more within `window`.
          */
         OverviewProblemCode: string | ("store_down" | "tag_without_agent" | "tag_full" | "push_failing" | "agent_silent" | "agent_failing" | "type_failing" | "default_secret" | "metrics_public" | "near_limit" | "waiting_for_answer" | "agent_drained");
         /** @description The last 15 minutes in 30 equal steps, oldest first. The last step is not over. */
@@ -1522,14 +1537,17 @@ export interface components {
             data?: unknown;
             /** @description A question of the agent. */
             question?: components["schemas"]["Question"];
-            /** @description The answer to a question before it, of a client or of an earlier time. The gateway writes this piece. */
+            /**
+             * @description The answer to an earlier question. The gateway writes this piece when a client answers, and when the
+             *     agent asks again what was answered.
+             */
             answer?: components["schemas"]["QuestionAnswer"];
             /**
-             * @description Another writer begins: void is what came before. The gateway writes this piece itself.
+             * @description Another writer begins, and the pieces before this one are void. The gateway writes this piece itself.
              * @enum {boolean}
              */
             reset?: true;
-            /** @description With `reset`: the agent that begins. */
+            /** @description With `reset`: the agent whose writer begins. */
             agent_id?: components["schemas"]["Name"];
         };
         /** @description Every error response holds these fields, whatever its status and code. */
@@ -1551,18 +1569,18 @@ export interface components {
             errors?: components["schemas"]["FieldError"][];
         };
         /**
-         * @description How urgent it is: `problem` (tasks do not run, or fail, now), `warning` (they may, later) or `note` (they
-         *     did, and nothing waits for it; they run, and wait for a person; or a person drains an agent). Later
-         *     versions may add others.
+         * @description How urgent it is: `problem` (tasks do not run, or fail, now), `warning` (they may do so later) or `note`
+         *     (they did so and nothing waits any more, they wait for a person's answer, or the administrator drains an
+         *     agent). Later versions may add others.
          */
         ProblemSeverity: string | ("problem" | "warning" | "note");
-        /** @description How a push ended: `taken`, `not_taken` or `unknown`. Later versions may add others. */
+        /** @description How a push ended: `taken`, `not_taken` or `unknown`. */
         PushOutcome: string | ("taken" | "not_taken" | "unknown");
         /** @description A question that an agent asks about its task. Every reader of the output sees it. */
         Question: {
             /**
-             * @description Names it within the task. Asked again with an equal prompt and schema it is the same question, and keeps
-             *     its answer; other content is refused.
+             * @description Names the question within the task. If the agent asks again with this key and an equal prompt and
+             *     schema, it is the same question, and keeps its answer; other content is refused.
              */
             key: components["schemas"]["QuestionKey"];
             /** @description The question, for people: 1 to 2,000 code points. */
@@ -1634,9 +1652,8 @@ export interface components {
             replaced?: true;
         };
         /**
-         * @description Names one registration: a new one at each call of register, so that a process whose successor has
-         *     registered under the same `agent_id` changes nothing of the successor's. 1 to 256 code points of
-         *     well-formed Unicode, opaque.
+         * @description Names one registration. Each call of register returns a new token: a process that sends an older one
+         *     changes nothing of its successor's registration. Opaque: 1 to 256 code points of well-formed Unicode.
          */
         RegistrationToken: string;
         /** @description One thing that helps, for programs; `hint` says the same for people. */
@@ -1653,9 +1670,9 @@ export interface components {
         /**
          * @description A remedy: `use_tag` (submit with `tag`), `wait` (submit with `queue_timeout` of `seconds`),
          *     `raise_max_concurrent` (of `agent_id`), `start_agent` (with `tag`, or the agent `agent_id` again),
-         *     `end_draining` (of `agent_id`; by the administrator, if they drain it), `check_agent` (look at the log and
-         *     the endpoint of `agent_id`), `raise_timeout` (submit with a longer `timeout`), `submit_again` or `answer`
-         *     (a question of the task). Later versions may add others.
+         *     `end_draining` (of `agent_id`; by the administrator, if they drain it), `check_agent` (look at the log
+         *     and the endpoint of `agent_id`), `raise_timeout` (submit with a longer `timeout`), `submit_again` or
+         *     `answer` (a question of the task).
          */
         RemedyKind: string | ("use_tag" | "wait" | "raise_max_concurrent" | "start_agent" | "end_draining" | "check_agent" | "raise_timeout" | "submit_again" | "answer");
         /** @description The gateway has received the report. */
@@ -1702,8 +1719,8 @@ export interface components {
          */
         SessionId: string;
         /**
-         * @description The slots of agents: how many tasks they may run at once. Usable are `used + free - unusable`; of these
-         *     `used - not_taken` have a task.
+         * @description The slots of agents: how many tasks they may run at once. `used + free - unusable` slots are usable;
+         *     `used - not_taken` of these have a task.
          */
         SlotCounts: {
             /** @description Slots that tasks have. */
@@ -1711,8 +1728,8 @@ export interface components {
             /** @description Slots that could be given now. */
             free: components["schemas"]["Count"];
             /**
-             * @description Of the used and the free ones: those of agents that do not take their pushes, unless a task has them that
-             *     its agent took before.
+             * @description Of the used and the free ones: those of agents that do not take their pushes, unless their task is one
+             *     that the agent took before.
              */
             unusable: components["schemas"]["Count"];
             /**
@@ -1745,7 +1762,7 @@ export interface components {
             /** @description Why calls fail, without any secret; null while they succeed. */
             error: string | null;
         };
-        /** @description Where tasks are stored: `sqlite`, `redis` or `memory`. Later versions may add others. */
+        /** @description Where tasks are stored: `sqlite`, `redis` or `memory`. */
         StoreKind: string | ("sqlite" | "redis" | "memory");
         StoreUnavailable: {
             /** @enum {number} */
@@ -1795,11 +1812,7 @@ export interface components {
          *     empty.
          */
         Tags: components["schemas"]["Name"][];
-        /**
-         * @description How long the agent of a task has been silent, and what follows if it stays so. For example, an agent that
-         *     sends heartbeats and has a `lost_after` of 300 s is silent after 45 s, `offline` after 90 s, and its task
-         *     fails after 300 s. Each contact moves these times.
-         */
+        /** @description How long the agent of a task has been silent, and what follows if it stays so. */
         TaskAgent: {
             /** @description The agent's id. */
             agent_id: components["schemas"]["Name"];
@@ -1817,7 +1830,10 @@ export interface components {
             /** @description When the task fails with `agent_lost`, or did. Null without a `lost_after`. */
             lost_time: components["schemas"]["EpochSeconds"] | null;
         };
-        /** @description Names the tasks to cancel by exactly one of `filter` and `request_ids`; else `/request_ids` is wrong. */
+        /**
+         * @description Names the tasks to cancel by exactly one of `filter` and `request_ids`; with both or neither, the error
+         *     points to `/request_ids`.
+         */
         TaskCancellation: {
             /** @description Cancels the open tasks that match. */
             filter?: components["schemas"]["CancelFilter"] | null;
@@ -1833,7 +1849,7 @@ export interface components {
              * @default false
              */
             dry_run?: boolean;
-            /** @description Where to continue: the `next_cursor` of the previous call, all else as in that call. */
+            /** @description Where to continue: the `next_cursor` of the previous call. Send all else as in that call. */
             cursor?: components["schemas"]["CancelCursor"] | null;
         };
         /** @description An agent's request for its next task. */
@@ -1909,7 +1925,7 @@ export interface components {
             assigned_time: components["schemas"]["EpochSeconds"] | null;
             /** @description When the task ended; null while it is pending or running. */
             ended_time: components["schemas"]["EpochSeconds"] | null;
-            /** @description When the task fails with `timeout`, or would have. */
+            /** @description When the task fails with `timeout`, or would have failed. */
             deadline_time: components["schemas"]["EpochSeconds"];
             /**
              * @description The task's events, oldest first: `submitted` first and, of a task that ended, its outcome last.
@@ -1926,7 +1942,7 @@ export interface components {
             match: components["schemas"]["TaskMatch"] | null;
             /** @description The agent of a running task, or the one that was lost with the task. Otherwise null. */
             agent: components["schemas"]["TaskAgent"] | null;
-            /** @description What its agents have asked, oldest first, but for questions that were withdrawn. */
+            /** @description The questions that its agents have asked, oldest first, without those that were withdrawn. */
             questions: components["schemas"]["AskedQuestion"][];
             /**
              * @description The fault and its remedy, or who would get the task, in English; the wording may change. Null if there is
@@ -1974,9 +1990,9 @@ export interface components {
         };
         /** @description Which agents qualify for a set of tags. */
         TaskMatch: {
-            /** @description When this was so. */
+            /** @description The time that the match describes. */
             time: components["schemas"]["EpochSeconds"];
-            /** @description Whether it is so now; otherwise it is what the decision saw that ended the task. */
+            /** @description Whether that is now; otherwise it is when the decision fell that ended the task. */
             live: boolean;
             /** @description How many agents are registered. */
             agents_total: components["schemas"]["Count"];
@@ -2001,14 +2017,13 @@ export interface components {
             code: ("task_not_found" | "agent_not_found") | (string & {});
         } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
         /**
-         * @description How a task ended: `success`; `failed` (its agent reported it), `cancelled`, `timeout`, `no_agent` (no agent
-         *     qualified in time) or `agent_lost` (its agent had no contact for its `lost_after`). Later versions may add
-         *     others.
+         * @description How a task ended: `success`; `failed` (its agent reported it), `cancelled`, `timeout`, `no_agent` (no
+         *     agent qualified in time) or `agent_lost` (its agent had no contact for its `lost_after`).
          */
         TaskOutcome: string | ("success" | "failed" | "cancelled" | "timeout" | "no_agent" | "agent_lost");
         /** @description A page of tasks as rows. */
         TaskPage: {
-            /** @description When this was so: the `created_before` of a cancellation of just these tasks. */
+            /** @description The time that the page describes. To cancel just these tasks, send it as `created_before`. */
             time: components["schemas"]["EpochSeconds"];
             /**
              * @description Newest first by `create_time`, then `request_id`; with `ended_after` by `ended_time`; with
@@ -2023,10 +2038,7 @@ export interface components {
         };
         /** @description The progress or the result of a task. */
         TaskReport: {
-            /**
-             * @description The gateway secret. Optional unless the gateway is configured to require it of agents; a wrong one is
-             *     refused.
-             */
+            /** @description The gateway secret. Optional, unless the gateway requires it of agents; a wrong one is refused. */
             auth?: components["schemas"]["Secret"];
             /** @description The task's id. */
             request_id: components["schemas"]["RequestId"];
@@ -2077,8 +2089,8 @@ export interface components {
             status: components["schemas"]["TaskStatus"];
             /**
              * @description Whether it waits for an agent, and is offered to the next one that gets a free slot: a `pending` task
-             *     with a `queue_timeout` does once no agent was free, and a `running` one that may move while no other
-             *     agent is eligible.
+             *     with a `queue_timeout` waits once no agent was free, and a `running` one that may move waits while no
+             *     other agent is eligible.
              */
             waiting: boolean;
             /** @description Whether it runs and a question of its agent is open: not answered, and not withdrawn. */
@@ -2100,13 +2112,13 @@ export interface components {
             assigned_time: components["schemas"]["EpochSeconds"] | null;
             /** @description When the task ended; null while it is pending or running. */
             ended_time: components["schemas"]["EpochSeconds"] | null;
-            /** @description When the task fails with `timeout`, or would have. */
+            /** @description When the task fails with `timeout`, or would have failed. */
             deadline_time: components["schemas"]["EpochSeconds"];
             /** @description When the task fails because it has no agent; null unless it is `pending` and waits for one. */
             gives_up_time: components["schemas"]["EpochSeconds"] | null;
             /** @description Why the task failed, cut after 240 characters; otherwise null. */
             error_info: string | null;
-            /** @description The first 240 characters of the payload's JSON. */
+            /** @description The first 240 characters (UTF-16 code units) of the payload's JSON. */
             payload_preview: string;
             /** @description Bytes of the payload's JSON. */
             payload_bytes: components["schemas"]["Count"];
@@ -2133,14 +2145,14 @@ export interface components {
             payload: components["schemas"]["FreeForm"];
             /**
              * @description The session whose stream gets the task's `task_done` event, exactly as given when subscribing. Without
-             *     it: no stream.
+             *     it the task has no stream.
              * @default
              */
             cli_session_id?: components["schemas"]["SessionId"];
             /**
              * Format: double
              * @description Seconds from submission until the task fails with `timeout`, waiting and running together; decimals are
-             *     allowed. Returned as sent, enforced at 604,800 (7 days) at most.
+             *     allowed. The gateway returns it as sent, and enforces at most 604,800 (7 days).
              * @default 600
              */
             timeout?: number;
@@ -2245,8 +2257,8 @@ export interface components {
             };
         };
         /**
-         * @description `malformed_body`: the body is not JSON, has a byte-order mark or is not valid UTF-8; send it again as
-         *     UTF-8. `agent_id_missing`: send the id of the agent that calls.
+         * @description `malformed_body`: the body is not JSON in UTF-8, or has a byte-order mark. `agent_id_missing`: send the
+         *     id of the agent that calls.
          */
         InvalidAgentCall: {
             headers: {
@@ -2258,9 +2270,9 @@ export interface components {
             };
         };
         /**
-         * @description `malformed_body`: the body is not JSON, has a byte-order mark or is not valid UTF-8; send it again as
-         *     UTF-8. `task_terminal`: the task has ended, and no agent waits for the answer. `not_asked`: the question
-         *     was never asked, was withdrawn, or has another answer; `detail` says which.
+         * @description `malformed_body`: the body is not JSON in UTF-8, or has a byte-order mark. `task_terminal`: the task has
+         *     ended, and no agent waits for the answer. `not_asked`: the question was never asked, was withdrawn, or
+         *     has another answer; `detail` says which.
          */
         InvalidAnswer: {
             headers: {
@@ -2272,10 +2284,10 @@ export interface components {
             };
         };
         /**
-         * @description `malformed_body`: the body is not JSON, has a byte-order mark or is not valid UTF-8; send it again as
-         *     UTF-8. `agent_id_missing`: send the id of the agent that calls. `agent_mismatch`: the task is not assigned
-         *     to this agent now; drop it. `task_terminal`: the task has ended; drop it. `not_asked`: the question was
-         *     never asked, or was withdrawn; ask it.
+         * @description `malformed_body`: the body is not JSON in UTF-8, or has a byte-order mark. `agent_id_missing`: send the
+         *     id of the agent that calls. `agent_mismatch`: the task is not assigned to this agent now; drop it.
+         *     `task_terminal`: the task has ended; drop it. `not_asked`: the question was never asked, or was
+         *     withdrawn; ask it.
          */
         InvalidAnswerClaim: {
             headers: {
@@ -2287,9 +2299,9 @@ export interface components {
             };
         };
         /**
-         * @description `malformed_body`: the body is not JSON, has a byte-order mark or is not valid UTF-8; send it again as
-         *     UTF-8. `agent_id_missing`: send the id of the agent that calls. `agent_mismatch`: the task was never
-         *     assigned to this agent (for `running` and for output: is not assigned to it now); drop what was sent.
+         * @description `malformed_body`: the body is not JSON in UTF-8, or has a byte-order mark. `agent_id_missing`: send the
+         *     id of the agent that calls. `agent_mismatch`: the task was never assigned to this agent (for `running`
+         *     and for output: is not assigned to it now); drop what was sent.
          */
         InvalidReport: {
             headers: {
@@ -2314,7 +2326,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["InvalidSubmission"];
             };
         };
-        /** @description The body is not JSON, has a byte-order mark or is not valid UTF-8. Send it again as UTF-8. */
+        /** @description The body is not JSON in UTF-8, or has a byte-order mark. */
         MalformedBody: {
             headers: {
                 "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -2506,66 +2518,29 @@ export interface components {
          */
         "Retry-After": number;
         /**
-         * @description The agent's state now.
-         * @example processing
-         */
-        "Agent-State": components["schemas"]["AgentState"];
-        /**
          * @description Names the content without its `time`; send it as `If-None-Match`.
          * @example W/"m3VqXo0gPZ5vYd2kQ1rT8w"
          */
         ETag: string;
+        /**
+         * @description The agent's state now.
+         * @example processing
+         */
+        "Agent-State": components["schemas"]["AgentState"];
     };
     pathItems: never;
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    previewMatch: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["MatchQuery"];
-            };
-        };
-        responses: {
-            /** @description Which agents qualify now. */
-            200: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MatchPreview"];
-                };
-            };
-            400: components["responses"]["MalformedBody"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["Misdirected"];
-            422: components["responses"]["ValidationFailed"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["ServiceUnavailable"];
-            default: components["responses"]["OtherProblem"];
-        };
-    };
     submitTask: {
         parameters: {
             query?: never;
             header?: {
                 /**
-                 * @description A text chosen by the client, a new one for each task: 1 to 255 printable ASCII characters. Kept
-                 *     for 24 hours from its first use, or for as long as the gateway keeps tasks that ended if that is
-                 *     less. All accepted fields except `auth` are compared as JSON values:
-                 *     the order of keys, and whether a default is given, make no difference. Different content is
-                 *     refused with 422.
+                 * @description A text chosen by the client, a new one for each task: 1 to 255 printable ASCII characters. The
+                 *     gateway keeps it for 24 hours from its first use, or for as long as it keeps tasks that ended, if
+                 *     that is less. All accepted fields except `auth` are compared as JSON values: the order of keys, and
+                 *     whether a default is given, make no difference. Different content is refused with 422.
                  */
                 "Idempotency-Key"?: string;
                 /**
@@ -2612,202 +2587,6 @@ export interface operations {
             default: components["responses"]["OtherProblem"];
         };
     };
-    getTask: {
-        parameters: {
-            query?: {
-                /** @description Seconds to wait for the task to become terminal; over 60 counts as 60. */
-                wait?: number;
-            };
-            header?: never;
-            path: {
-                /** @description The task's id as returned by `submitTask`. */
-                request_id: components["parameters"]["request_id"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The task as it is now, and how it ended. */
-            200: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /**
-                     * @description How the task ended; absent while it is open. If an agent reported the error `timeout`, this is `failed`.
-                     * @example success
-                     */
-                    "Task-Outcome"?: components["schemas"]["TaskOutcome"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TaskInfo"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["TaskNotFound"];
-            421: components["responses"]["Misdirected"];
-            422: components["responses"]["ValidationFailed"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["StoreUnavailable"];
-            default: components["responses"]["OtherProblem"];
-        };
-    };
-    answerTask: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The task's id as returned by `submitTask`. */
-                request_id: components["parameters"]["request_id"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["QuestionAnswer"];
-            };
-        };
-        responses: {
-            /** @description The answer is stored. */
-            200: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AnswerReceipt"];
-                };
-            };
-            400: components["responses"]["InvalidAnswer"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["TaskNotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["Misdirected"];
-            422: components["responses"]["ValidationFailed"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["ServiceUnavailable"];
-            default: components["responses"]["OtherProblem"];
-        };
-    };
-    cancelTask: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The task's id as returned by `submitTask`. */
-                request_id: components["parameters"]["request_id"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The task is cancelled. */
-            200: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CancelReceipt"];
-                };
-            };
-            400: components["responses"]["TaskTerminal"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["TaskNotFound"];
-            421: components["responses"]["Misdirected"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["ServiceUnavailable"];
-            default: components["responses"]["OtherProblem"];
-        };
-    };
-    explainTask: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The task's id as returned by `submitTask`. */
-                request_id: components["parameters"]["request_id"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The task explained. */
-            200: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TaskExplanation"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["TaskNotFound"];
-            421: components["responses"]["Misdirected"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["StoreUnavailable"];
-            default: components["responses"]["OtherProblem"];
-        };
-    };
-    readOutput: {
-        parameters: {
-            query?: {
-                /** @description The number of the last piece that the reader has. */
-                after?: number;
-                /** @description Seconds to wait for a piece or the end of the task; over 60 counts as 60. A stream ignores it. */
-                wait?: number;
-            };
-            header?: {
-                /**
-                 * @description The `id` of the last frame the reader received. It counts for a stream alone, and there before `after`,
-                 *     unless it is empty.
-                 */
-                "Last-Event-ID"?: string;
-            };
-            path: {
-                /** @description The task's id as returned by `submitTask`. */
-                request_id: components["parameters"]["request_id"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page, or the stream. */
-            200: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OutputPage"];
-                    "text/event-stream": components["schemas"]["OutputFrames"];
-                };
-            };
-            /** @description Nothing follows: the reader has had the end. */
-            204: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["TaskNotFound"];
-            421: components["responses"]["Misdirected"];
-            422: components["responses"]["ValidationFailed"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["StoreUnavailable"];
-            default: components["responses"]["OtherProblem"];
-        };
-    };
     subscribeEvents: {
         parameters: {
             query: {
@@ -2849,95 +2628,104 @@ export interface operations {
             default: components["responses"]["OtherProblem"];
         };
     };
-    claimAnswer: {
+    getTask: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Seconds to wait for the task to become terminal; over 60 counts as 60. */
+                wait?: number;
+            };
             header?: never;
-            path?: never;
+            path: {
+                /** @description The task's id as returned by `submitTask`. */
+                request_id: components["parameters"]["request_id"];
+            };
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["AnswerClaim"];
-            };
-        };
+        requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The task as it is now, and how it ended. */
             200: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["QuestionAnswer"];
-                };
-            };
-            /** @description The wait is over and there is no answer. */
-            204: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["InvalidAnswerClaim"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["TaskOrAgentNotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["Misdirected"];
-            422: components["responses"]["ValidationFailed"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["ServiceUnavailable"];
-            default: components["responses"]["OtherProblem"];
-        };
-    };
-    claimTask: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["TaskClaim"];
-            };
-        };
-        responses: {
-            /** @description A task for this agent. */
-            200: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    "Agent-State": components["headers"]["Agent-State"];
                     /**
-                     * @description The trace of the task (W3C Trace Context), as it was submitted; absent if it was submitted without one. A
-                     *     claim returns one task, so it is that task's.
+                     * @description How the task ended; absent while it is open. If an agent reported the error `timeout`, this is `failed`.
+                     * @example success
                      */
-                    traceparent?: string;
-                    /** @description The tracing systems' own entries beside `traceparent`, as they were submitted. */
-                    tracestate?: string;
+                    "Task-Outcome"?: components["schemas"]["TaskOutcome"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["TaskInfo"];
                 };
             };
-            /** @description The wait is over and there is no task. */
-            204: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    "Agent-State": components["headers"]["Agent-State"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["InvalidAgentCall"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["AgentNotFound"];
+            404: components["responses"]["TaskNotFound"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    cancelTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The task's id as returned by `submitTask`. */
+                request_id: components["parameters"]["request_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The task is cancelled. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CancelReceipt"];
+                };
+            };
+            400: components["responses"]["TaskTerminal"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["TaskNotFound"];
+            421: components["responses"]["Misdirected"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    registerAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentRegistration"];
+            };
+        };
+        responses: {
+            /** @description The agent is registered. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegistrationReceipt"];
+                };
+            };
+            400: components["responses"]["MalformedBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -2985,87 +2773,14 @@ export interface operations {
             default: components["responses"]["OtherProblem"];
         };
     };
-    writeOutput: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["OutputWrite"];
-            };
-        };
-        responses: {
-            /** @description The gateway has received the pieces. */
-            200: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OutputReceipt"];
-                };
-            };
-            400: components["responses"]["InvalidReport"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["TaskOrAgentNotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["Misdirected"];
-            422: components["responses"]["ValidationFailed"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["ServiceUnavailable"];
-            default: components["responses"]["OtherProblem"];
-        };
-    };
-    registerAgent: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["AgentRegistration"];
-            };
-        };
-        responses: {
-            /** @description The agent is registered. */
-            200: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RegistrationReceipt"];
-                };
-            };
-            400: components["responses"]["MalformedBody"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["Misdirected"];
-            422: components["responses"]["ValidationFailed"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["ServiceUnavailable"];
-            default: components["responses"]["OtherProblem"];
-        };
-    };
     reportResult: {
         parameters: {
             query?: never;
             header?: {
                 /**
-                 * @description The trace that the report belongs to (W3C Trace Context): the one that came with the push or the claim,
-                 *     or a span of the agent's below it. It names the parent of the gateway's own span, where the gateway is
-                 *     traced, and has no effect else. A malformed one is ignored.
+                 * @description The trace that the report belongs to (W3C Trace Context): the one that came with the push or the
+                 *     claim, or a span of the agent's below it. If the gateway is traced, it is the parent of the gateway's
+                 *     own span; otherwise it has no effect. A malformed one is ignored.
                  */
                 traceparent?: string;
                 /** @description The tracing systems' own entries beside `traceparent`: at most 512 characters. */
@@ -3197,80 +2912,289 @@ export interface operations {
             default: components["responses"]["OtherProblem"];
         };
     };
-    getAgent: {
+    explainTask: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The `ETag` of an earlier response: if only `time` has changed since, the response is 304. */
-                "If-None-Match"?: components["parameters"]["If-None-Match"];
-            };
+            header?: never;
             path: {
-                /** @description The agent's id. */
-                agent_id: components["parameters"]["agent_id"];
+                /** @description The task's id as returned by `submitTask`. */
+                request_id: components["parameters"]["request_id"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The agent as it is now. */
+            /** @description The task explained. */
             200: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AgentDetail"];
+                    "application/json": components["schemas"]["TaskExplanation"];
                 };
-            };
-            /** @description Nothing but `time` has changed since the response whose `ETag` was sent. */
-            304: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["AgentNotFound"];
+            404: components["responses"]["TaskNotFound"];
             421: components["responses"]["Misdirected"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["StoreUnavailable"];
             default: components["responses"]["OtherProblem"];
         };
     };
-    drainAgent: {
+    previewMatch: {
         parameters: {
             query?: never;
             header?: never;
-            path: {
-                /** @description The agent's id. */
-                agent_id: components["parameters"]["agent_id"];
-            };
+            path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["AgentDrain"];
+                "application/json": components["schemas"]["MatchQuery"];
             };
         };
         responses: {
-            /** @description The agent as it is now. */
+            /** @description Which agents qualify now. */
             200: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AgentDetail"];
+                    "application/json": components["schemas"]["MatchPreview"];
                 };
             };
             400: components["responses"]["MalformedBody"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["ChangeForbidden"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    readOutput: {
+        parameters: {
+            query?: {
+                /** @description The number of the last piece that the reader has. */
+                after?: number;
+                /** @description Seconds to wait for a piece or the end of the task; over 60 counts as 60. A stream ignores it. */
+                wait?: number;
+            };
+            header?: {
+                /**
+                 * @description The `id` of the last frame the reader received. A stream continues behind it, whatever `after` says,
+                 *     unless it is empty; a page ignores it.
+                 */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /** @description The task's id as returned by `submitTask`. */
+                request_id: components["parameters"]["request_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page, or the stream. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutputPage"];
+                    "text/event-stream": components["schemas"]["OutputFrames"];
+                };
+            };
+            /** @description The reader has had the end already; nothing follows. */
+            204: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["TaskNotFound"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    answerTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The task's id as returned by `submitTask`. */
+                request_id: components["parameters"]["request_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QuestionAnswer"];
+            };
+        };
+        responses: {
+            /** @description The answer is stored. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnswerReceipt"];
+                };
+            };
+            400: components["responses"]["InvalidAnswer"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["TaskNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    claimTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaskClaim"];
+            };
+        };
+        responses: {
+            /** @description A task for this agent. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    "Agent-State": components["headers"]["Agent-State"];
+                    /** @description The trace of the task (W3C Trace Context), as it was submitted; absent if it was submitted without one. */
+                    traceparent?: string;
+                    /** @description The tracing systems' own entries beside `traceparent`, as they were submitted. */
+                    tracestate?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskInfo"];
+                };
+            };
+            /** @description The wait is over and there is no task. */
+            204: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    "Agent-State": components["headers"]["Agent-State"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidAgentCall"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["AgentNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    writeOutput: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OutputWrite"];
+            };
+        };
+        responses: {
+            /** @description The gateway has received the pieces. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutputReceipt"];
+                };
+            };
+            400: components["responses"]["InvalidReport"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["TaskOrAgentNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    claimAnswer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerClaim"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuestionAnswer"];
+                };
+            };
+            /** @description The wait is over and there is no answer. */
+            204: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidAnswerClaim"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["TaskOrAgentNotFound"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -3427,6 +3351,90 @@ export interface operations {
             400: components["responses"]["MalformedBody"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["ChangeForbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    getAgent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of an earlier response: if only `time` has changed since, the response is 304. */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path: {
+                /** @description The agent's id. */
+                agent_id: components["parameters"]["agent_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent as it is now. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentDetail"];
+                };
+            };
+            /** @description Nothing but `time` has changed since the response whose `ETag` was sent. */
+            304: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["AgentNotFound"];
+            421: components["responses"]["Misdirected"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    drainAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent's id. */
+                agent_id: components["parameters"]["agent_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentDrain"];
+            };
+        };
+        responses: {
+            /** @description The agent as it is now. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentDetail"];
+                };
+            };
+            400: components["responses"]["MalformedBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ChangeForbidden"];
+            404: components["responses"]["AgentNotFound"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];

@@ -222,7 +222,7 @@ export interface components {
         AddedFault: {
             /** @description What goes wrong. */
             fault: components["schemas"]["FaultName"];
-            /** @description The operation that it is about; absent: each. An outage of the store is about none. */
+            /** @description The operation that it affects; absent: every one. An outage of the store has none. */
             operation?: components["schemas"]["OperationName"];
             /**
              * Format: int32
@@ -277,8 +277,8 @@ export interface components {
             /** @description The tags it registers with. */
             tags: string[];
             /**
-             * @description Its id. Absent: `agent-1`, `agent-2` … Of an id that is there already, it is another process of that
-             *     agent.
+             * @description Its id. Absent: `agent-1`, `agent-2` … If an agent with this id is there already, this is another
+             *     process of it.
              */
             agent_id?: string;
             /**
@@ -289,7 +289,7 @@ export interface components {
             max_concurrent?: number;
             /**
              * Format: double
-             * @description After this many seconds without contact its tasks are lost. Absent: it registers without.
+             * @description After this many seconds without contact its tasks are lost. Absent: it registers without `lost_after`.
              */
             lost_after?: number;
             /**
@@ -314,7 +314,10 @@ export interface components {
             progress?: components["schemas"]["Percentage"][];
             /** @description The texts, and objects as data, that it writes to the output of its tasks, spread over `after`. */
             output?: (string | components["schemas"]["AnyObject"])[];
-            /** @description What it asks behind its output, one after the other. It reports its result once all are answered. */
+            /**
+             * @description The questions that it asks after its output, one after the other. It reports its result once all are
+             *     answered.
+             */
             asks?: components["schemas"]["ScriptedQuestion"][];
             /**
              * @description How far a task is when its agent dies, in percent.
@@ -340,7 +343,7 @@ export interface components {
         Fault: {
             /** @description What goes wrong. */
             fault: components["schemas"]["FaultName"];
-            /** @description The operation that it is about; absent: each. An outage of the store is about none. */
+            /** @description The operation that it affects; absent: every one. An outage of the store has none. */
             operation?: components["schemas"]["OperationName"];
             /**
              * Format: int32
@@ -490,7 +493,7 @@ export interface components {
          * @description An operation of the gateway's document.
          * @enum {string}
          */
-        OperationName: "previewMatch" | "submitTask" | "getTask" | "answerTask" | "cancelTask" | "explainTask" | "readOutput" | "subscribeEvents" | "claimAnswer" | "claimTask" | "heartbeatAgent" | "writeOutput" | "registerAgent" | "reportResult" | "unregisterAgent" | "listAgents" | "getAgent" | "drainAgent" | "getOverview" | "listTasks" | "cancelTasks";
+        OperationName: "submitTask" | "subscribeEvents" | "getTask" | "cancelTask" | "registerAgent" | "heartbeatAgent" | "reportResult" | "unregisterAgent" | "listAgents" | "explainTask" | "previewMatch" | "readOutput" | "answerTask" | "claimTask" | "writeOutput" | "claimAnswer" | "getOverview" | "listTasks" | "cancelTasks" | "getAgent" | "drainAgent";
         /**
          * Format: int32
          * @description How far a task is.
@@ -515,8 +518,8 @@ export interface components {
         /** @description A question that an agent asks about each of its tasks. */
         ScriptedQuestion: {
             /**
-             * @description Names it within the task. Absent: made of prompt and schema, and of how often the script asks the same,
-             *     as the SDK's agent does.
+             * @description Names it within the task. Absent: the simulator makes it from prompt, schema and how often the script
+             *     asks the same, as the SDK's agent does.
              */
             key?: components["schemas"]["QuestionKey"];
             /** @description The question, for people: 1 to 2,000 code points. */

@@ -2,7 +2,7 @@
  * The code samples of the document (`x-codeSamples`): each operation called with curl, Python, the SDK and
  * the command line, as its first example does. All four read the address and the secrets from the variables
  * that the SDK and the command read: `TASK_GATEWAY_URL`, `TASK_GATEWAY_AUTH`, `TASK_GATEWAY_ADMIN_AUTH`.
- * All but the last are written from the document; what to type is in `command-samples.ts`.
+ * The first three are written from the document; `command-samples.ts` has the command lines.
  */
 import { buildCommand } from './command-samples.ts';
 import { isJson, type Json, listOperations } from './document.ts';
@@ -10,7 +10,7 @@ import { buildPython, buildPythonAgent } from './python-samples.ts';
 import { readFirstExample, type SampleCall } from './sample-call.ts';
 import { writeJson, writeProgramValue } from './written-values.ts';
 
-/** Adds the samples to each operation of a gateway's document. Throws for one that has no example. */
+/** Adds the samples to each operation of a gateway's document. Throws if an operation has no example. */
 export function addGatewaySamples(document: Json): void {
   for (const { path, method, operation } of listOperations(document)) {
     const call = readFirstExample(path, method, operation);
@@ -38,7 +38,9 @@ function addSamples(
   ];
 }
 
-/** The call as curl sends it. A body comes from a here document, so that it can hold the secret. */
+/**
+ * Writes the call for curl. A body comes from a here document, so that the shell puts the secret into it.
+ */
 function buildCurl(call: SampleCall): string {
   const path = call.path.replace(/\{(\w+)\}/g, (_, name) =>
     encodeURIComponent(String(call.pathValues[name])),
@@ -59,7 +61,7 @@ function buildCurl(call: SampleCall): string {
   return `${command} \\\n${buildHereDocument({ ...auth, ...call.body })}`;
 }
 
-/** The push as the gateway sends it, to try an agent. Without a push secret there is no signature. */
+/** Writes the push as the gateway sends it without a push secret, to try an agent. */
 function buildPush(call: SampleCall): string {
   const headers = call.headers.flatMap(([name, value]) => {
     if (name === 'webhook-signature') return [];
@@ -82,7 +84,7 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   'Last-Event-ID': 'lastEventId',
 };
 
-/** The call as a program makes it. */
+/** Writes the call for a program that uses the SDK. */
 function buildSdk(call: SampleCall): string {
   const { operationId, isStream } = call;
   const variables = ['TASK_GATEWAY_URL', 'TASK_GATEWAY_AUTH'];
@@ -113,7 +115,7 @@ function buildSdk(call: SampleCall): string {
   return `import { createClient } from '@task-gateway/sdk';\n\n${create}\n${use}`;
 }
 
-/** An agent that receives pushes. */
+/** Writes an agent that receives pushes. */
 function buildAgent({ body }: SampleCall): string {
   const { agent_id, task_tags } = body ?? {};
   return `import { runAgent } from '@task-gateway/sdk/agent';

@@ -1,5 +1,5 @@
 /**
- * The command line for each operation: the command that makes the call, or the one that makes it by itself.
+ * The command line for each operation: the command that makes the call, or one that makes it on its way.
  */
 import { isJson } from './document.ts';
 import type { SampleCall } from './sample-call.ts';
@@ -79,7 +79,7 @@ const COMMANDS: Readonly<Record<string, Write>> = {
   ),
 };
 
-/** Returns what to type for an operation. Throws if it is not listed here. */
+/** Returns the command line for an operation. Throws if the operation is not listed here. */
 export function buildCommand(call: SampleCall): string {
   const write = COMMANDS[call.operationId];
   if (!write)
@@ -91,7 +91,7 @@ function writeExec(options: readonly string[]): string {
   return joinWords(['task-gateway agent exec', ...options, `-- sh -c 'echo "Translated: $(cat)"'`]);
 }
 
-/** The parameters of a query as options of the same names. */
+/** Writes the parameters of a query as options of the same names. */
 function writeOptions(query: SampleCall['query']): readonly string[] {
   return query.map(([name, value]) => (value === true ? `--${name}` : `--${name} ${value}`));
 }
@@ -110,7 +110,7 @@ function quote(word: string): string {
 
 const WIDTH_MAX = 80;
 
-/** The words on one line, or where that is long, on two and more. */
+/** Joins the words on one line, or on several where one would be too long. */
 function joinWords(words: readonly string[]): string {
   const lines: string[] = [];
   for (const word of words) {

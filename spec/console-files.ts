@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Builds the console and returns the text of each file by its name. The build runs in a process of its own:
- * what this one has in its environment changes nothing. Throws an error with the tool's output.
+ * Builds the console and returns the text of each file by its name. The build runs in a process of its own,
+ * so that this process's environment does not change it. Throws an error with the tool's output.
  */
 export function buildConsoleFiles(specFolder: string): ReadonlyMap<string, string> {
   const folder = mkdtempSync(join(tmpdir(), 'task-gateway-console-'));
@@ -32,7 +32,7 @@ export function buildConsoleFiles(specFolder: string): ReadonlyMap<string, strin
   }
 }
 
-/** A text file ends with the end of a line. */
+/** Adds the line end that a text file ends with. */
 function endLine(text: string): string {
   return text.endsWith('\n') ? text : `${text}\n`;
 }

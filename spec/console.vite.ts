@@ -1,15 +1,12 @@
 /**
- * How the console is built: a script that all pages share, one more for each page, and one style sheet.
- * Their names change with what is in them, so that an open page never loads a part of another version, and a
- * browser may keep them for good. The same sources give the same bytes.
+ * How the console is built: a script that all pages share, one more for each page, and one style sheet. A
+ * file's name changes with its content, so that an open page never loads a part of another version, and a
+ * browser may keep each file for good. The same sources give the same bytes.
  */
 import { dirname } from 'node:path';
 import { defaultClientConditions, defineConfig, type Plugin } from 'vite';
 
-/**
- * Code without use here: the code that loads what a script needs, and the SDK's parts that run tasks and call
- * for agents.
- */
+/** Modules that the console does not need, each with the code that stands in for it. */
 const UNUSED: readonly { readonly id: RegExp; readonly code: string }[] = [
   // The style sheet is loaded with the page, so a script has nothing to load before it.
   { id: /^\0vite\/preload-helper\.js$/, code: 'export const __vitePreload = (load) => load();' },
@@ -26,8 +23,8 @@ const JSX_IMPORT = "import { h, Fragment } from 'preact'";
 const ROOT = dirname(import.meta.dirname);
 
 /**
- * The parts that most pages share are in one script, without those that are loaded when someone asks for
- * them, or behind the page of a task.
+ * The parts that most pages share, which are one script: without what is loaded when someone asks for it,
+ * or after the page of a task.
  */
 const SHARED =
   /\/node_modules\/|\/sdk\/(?!stream\/output)|\/console\/(app|gateway|keyboard\/(?!help)|main|parts|routing|shell\/(?!jump-(target|suggestions))|theme)|preload-helper|\/pages\/(sign-in|no-page)/;

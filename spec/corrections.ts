@@ -1,6 +1,6 @@
 /**
- * Corrects what the OpenAPI emitter can't express or emits wrongly. Each rule throws if it no
- * longer fits what is emitted, so that no rule stays longer than it is needed.
+ * Corrects what the OpenAPI emitter can't express or emits wrongly. Each rule throws if it no longer fits
+ * what the emitter writes, so that no needless rule stays.
  */
 import {
   findReachableParts,
@@ -25,8 +25,13 @@ const streams = [
 ] as const;
 type Stream = (typeof streams)[number];
 
-/** The order of the operations in the document. */
-const tagOrder = ['tasks', 'events', 'agents', 'admin', 'push'];
+/** The order of the operations in the document: the nine that every program begins with come first. */
+const order = [
+  ...['submitTask', 'subscribeEvents', 'getTask', 'cancelTask'],
+  ...['registerAgent', 'heartbeatAgent', 'reportResult', 'unregisterAgent', 'listAgents'],
+  ...['explainTask', 'previewMatch', 'readOutput', 'answerTask', 'claimTask', 'writeOutput', 'claimAnswer'],
+  ...['getOverview', 'listTasks', 'cancelTasks', 'getAgent', 'drainAgent'],
+];
 
 /** Corrects the gateway's document as OpenAPI 3.1. Throws if a rule no longer applies. */
 export function correctGatewayDocument(document: Json): Json {
@@ -36,7 +41,7 @@ export function correctGatewayDocument(document: Json): Json {
   declareVersionHeader(document);
   describeFrames(document);
   dropUnreachable(document, ['Advice', 'OutputEvents', 'SessionEvents', 'ValidatorHeaders', 'VersionHeader']);
-  return sortByTag(document);
+  return sortPaths(document);
 }
 
 /**
@@ -140,8 +145,8 @@ function openRecords(document: Json): void {
 }
 
 /**
- * Reverses the order of named examples, which are emitted last first, and replaces their keys, which are
- * emitted as titles: keys without spaces can be requested by name.
+ * Reverses the order of named examples, which the emitter writes last first, and replaces their keys, which
+ * it writes as titles: a mock server takes keys without spaces by name.
  */
 function nameExamples(document: Json): void {
   let count = 0;
@@ -163,7 +168,9 @@ function buildKey(title: string): string {
     .replace(/^-|-$/g, '');
 }
 
-/** Every response has the header; it is optional in the sources so that examples need not repeat it. */
+/**
+ * Marks the version header as required. In the sources it is optional, so that examples need not repeat it.
+ */
 function declareVersionHeader(document: Json): void {
   const header = { $ref: `#/components/headers/${versionHeader}` };
   let definition: Json | undefined;
@@ -282,26 +289,25 @@ function stripNamespace(document: Json, prefix: string): Json {
   return JSON.parse(stripped);
 }
 
-/** Sorts tags and paths by `tagOrder`; the emitter sorts them alphabetically. */
-function sortByTag(document: Json): Json {
-  const rank = (name: unknown) => tagOrder.indexOf(String(name));
-  const pathRank = (item: unknown) =>
-    isJson(item) ? Math.max(...Object.values(item).map((operation) => rank(getFirstTag(operation)))) : -1;
-  const paths = Object.entries(requireObject(document, 'paths'));
-  const tags = asList(document.tags);
+/** Sorts paths by `order`, and tags as these use them first; the emitter sorts both alphabetically. */
+function sortPaths(document: Json): Json {
+  const operations = [...listOperations(document)].map(({ path, operation }) => ({
+    path,
+    tag: asList(operation.tags)[0],
+    place: order.indexOf(String(operation.operationId)),
+  }));
   requireThat(
-    tags.every((tag) => isJson(tag) && rank(tag.name) >= 0),
-    'a tag is missing in tagOrder',
+    operations.every(({ place }) => place >= 0) && operations.length === order.length,
+    'the operations are not those of `order`',
   );
+  const sorted = operations.toSorted((a, b) => a.place - b.place);
+  const place = (tag: unknown) => sorted.findIndex((one) => isJson(tag) && one.tag === tag.name);
+  const paths = requireObject(document, 'paths');
   return {
     ...document,
-    tags: tags.toSorted((a, b) => rank(isJson(a) && a.name) - rank(isJson(b) && b.name)),
-    paths: Object.fromEntries(paths.toSorted(([, a], [, b]) => pathRank(a) - pathRank(b))),
+    tags: asList(document.tags).toSorted((a, b) => place(a) - place(b)),
+    paths: Object.fromEntries(sorted.map(({ path }) => [path, paths[path]])),
   };
-}
-
-function getFirstTag(operation: unknown): unknown {
-  return isJson(operation) ? asList(operation.tags)[0] : undefined;
 }
 
 function asList(value: unknown): readonly unknown[] {

@@ -20,7 +20,7 @@ export function readDocsFiles(specFolder: string): ReadonlyMap<string, string> {
   return new Map([...read(join(specFolder, 'docs'), OWN), ...renderer]);
 }
 
-/** The source maps are three times as large and are not served. */
+/** Removes the reference to the source maps, which are three times as large and are not served. */
 function dropSourceMap(text: string): string {
   return text.replace(/\n?(\/\/# sourceMappingURL=\S+|\/\*# sourceMappingURL=\S+\*\/)\s*$/, '\n');
 }

@@ -87,7 +87,7 @@ function generateFiles(): ReadonlyMap<string, string> {
   }
 }
 
-/** Returns the gateway's document with `guide.md`, what no schema can say, behind its description. */
+/** Returns the gateway's document with `guide.md`, which says what no schema can, after its description. */
 function addGuide(document: Json): Json {
   const info = requireObject(document, 'info');
   const guide = readFileSync(join(specFolder, 'guide.md'), 'utf8');
@@ -117,9 +117,9 @@ function generateTypes(folder: string, document: Json): string {
 }
 
 /**
- * Writes a text that may have known values or any other so that the compiler keeps the known ones: `'a' |
- * string` is `string` to it, and an editor offers nothing. For the same reason a field that a schema narrows
- * has the narrower type alone, not that of the schema it extends too.
+ * Makes the compiler keep the known values of a text that may have others: it reads `'a' | string` as
+ * `string`, and an editor then offers no value. For the same reason a field that a schema narrows gets the
+ * narrower type alone, without the type of the schema that it extends.
  */
 function keepKnownTexts(types: string): string {
   return types
@@ -163,7 +163,7 @@ export function findStaleFiles(): readonly string[] {
   return [...differing, ...listLeftFiles(files)];
 }
 
-/** The files of the console that are of an earlier build: their names change with what is in them. */
+/** Lists the console's files of earlier builds, whose names have changed with their content. */
 function listLeftFiles(files: ReadonlyMap<string, string>): readonly string[] {
   const names = readdirSync(join(generatedFolder, 'console'));
   return names.map((name) => `console/${name}`).filter((path) => !files.has(path));

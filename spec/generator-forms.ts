@@ -1,10 +1,10 @@
 /**
- * Writes a gateway's document in forms that generators of clients read rightly, and that say the same. The
- * published types are generated before: what a program uses of them stays.
+ * Rewrites a gateway's document, without a change of meaning, in forms that generators of clients read
+ * rightly. The published types are generated before that, so they stay as they are.
  */
 import { isJson, type Json, listOperations, requireObject } from './document.ts';
 
-/** The header that one query parameter stands for too. */
+/** A header, and the query parameter that can replace it. */
 const HEADER = 'Last-Event-ID';
 const SAME_IN_QUERY = 'last_event_id';
 
@@ -17,9 +17,9 @@ export function writeForGenerators(document: Json): Json {
 }
 
 /**
- * Returns the document with a name for the schema of any JSON value, which is empty. Some generators read a
- * schema without a type only if nothing is in it, and a list of all six types as a choice that they refuse:
- * so a field that may be any value refers to it, and has its description beside that.
+ * Returns the document with a name for the schema of any JSON value, which is empty. Some generators accept
+ * a schema without a type only if it is empty, and refuse a list of all six types. So a field that may be
+ * any value refers to this schema, with its description beside the reference.
  */
 export function nameJsonValues(document: Json): Json {
   const written = structuredClone(document);
@@ -35,8 +35,9 @@ export function nameJsonValues(document: Json): Json {
 }
 
 /**
- * Leaves out the parameter for a header that a query parameter stands for too: generators that drop the
- * punctuation of names would give both one name. The description of the query parameter describes the header.
+ * Leaves out the parameter for a header that a query parameter can replace: generators that drop the
+ * punctuation of names would give both the same name. The description of the query parameter describes the
+ * header.
  */
 function describeHeaderInQuery(document: Json): void {
   let count = 0;
@@ -54,8 +55,8 @@ function describeHeaderInQuery(document: Json): void {
 }
 
 /**
- * Leaves out the fields that a schema requires and describes as the schema does that it extends: generators
- * that merge the two would have them twice. `required` still has them.
+ * Leaves out fields that a schema repeats unchanged from the schema that it extends: generators that merge
+ * the two would write them twice. `required` still has them.
  */
 function dropRepeatedFields(schemas: Json): void {
   let count = 0;

@@ -1,6 +1,4 @@
-/**
- * The calls of a client after a submission, for tools: the links from `submitTask` to the calls on its task.
- */
+/** The links from `submitTask` to the calls on its task: tools show them as what a client can call next. */
 import { type Json, listOperations, requireObject } from './document.ts';
 
 /** The operations that take a value of the submitted task, and where the value stands in it. */

@@ -1,7 +1,7 @@
 /**
- * Cuts the two documents that a gateway publishes out of the whole one, by path: one for clients and agents,
- * one for the administrator. Each has what its operations need: schemas, problems, parameters, and its part
- * of the guide. That nothing is lost is checked each time: the two joined are the whole.
+ * Cuts the two documents that a gateway publishes out of the whole one, by path: one for clients and
+ * agents, one for the administrator. Each has what its operations need: schemas, problems, parameters, and
+ * its part of the guide. Each run checks that the two joined are the whole, so that nothing is lost.
  */
 import {
   findReachableParts,
@@ -12,12 +12,12 @@ import {
   walkObjects,
 } from './document.ts';
 
-/** The part for the administrator's document: the paths below this one. */
+/** The administrator's document has the paths that begin so. */
 const ADMIN_PATHS = '/api/admin/';
 
 /**
- * The sections of the guide that an administrator does not need, and how rows and items begin that are not
- * needed.
+ * What the administrator's document leaves out of the guide: sections by their titles, rows and items by
+ * how they begin.
  */
 const NOT_FOR_ADMIN = [
   ...[
@@ -28,13 +28,7 @@ const NOT_FOR_ADMIN = [
     'Output while it runs',
   ],
   ...['The signature of a push', 'What is guaranteed', 'Numbers and keys'],
-  ...[
-    '- The `Authorization` header',
-    '- Without a secret, a heartbeat',
-    '| `endpoint`',
-    '| `Idempotency-Key`',
-  ],
-  ...['| `timeout`', '| `wait`', '| streams', '| output', '| questions'],
+  ...['| `endpoint`', '| output'],
 ];
 
 const ADMIN_TITLE = 'Task Gateway: administration';
@@ -44,7 +38,7 @@ const ADMIN_INTRODUCTION =
   'Every HTTP error is `application/problem+json` with a stable `code`. The rules that no schema can state ' +
   'follow.\n\n' +
   'The calls of clients and agents are in `/openapi.json`. Its guide says how a task finds its agent and gets ' +
-  'there. Of its calls, `previewMatch`, `getTask`, `explainTask` and `readOutput` take the administrator’s secret too.';
+  'there. Of its calls, `getTask`, `explainTask`, `previewMatch` and `readOutput` take the administrator’s secret too.';
 const CLIENT_PARAGRAPH = '\n\nThe administrator’s calls are in `/openapi.admin.json`.';
 
 /** Returns the document of clients and agents. */
@@ -131,8 +125,8 @@ function addGuide(document: Json, title: string, introduction: string, guide: st
 }
 
 /**
- * Leaves out these sections, rows and items, and of the others the rows and items about operations and
- * problems that the document has not: a row whose first cell, or an item that, names such ones alone.
+ * Leaves these sections, rows and items out of the guide. It also leaves out each row whose first cell, and
+ * each item that, names only operations and problems which the document does not have.
  */
 function cutGuide(guide: string, whole: Json, document: Json, leftOut: readonly string[]): string {
   const all = listNames(whole);
@@ -160,7 +154,7 @@ function cutGuide(guide: string, whole: Json, document: Json, leftOut: readonly 
 
 type Section = {
   readonly title: string;
-  /** Its lines; those of an item of a list are one block. */
+  /** Its lines. The lines of one list item are one block. */
   readonly blocks: readonly string[];
 };
 
@@ -176,7 +170,7 @@ function isItem(block: string): boolean {
   return /^(-|\d+\.) /.test(block);
 }
 
-/** Numbers of items go on without a gap where one was left out. */
+/** Numbers the items again, so that an item that was left out leaves no gap. */
 function numberItems(blocks: readonly string[]): readonly string[] {
   let number = 1;
   return blocks.map((block) => {
@@ -186,7 +180,7 @@ function numberItems(blocks: readonly string[]): readonly string[] {
   });
 }
 
-/** The names of the document's operations, and the codes of their problems. */
+/** Lists the names of the document's operations and the codes of their problems. */
 function listNames(document: Json): ReadonlySet<unknown> {
   const schemas = Object.values(requireObject(document, 'components', 'schemas'));
   const codes = schemas.flatMap((schema) => {
@@ -202,10 +196,7 @@ function listTags(document: Json): readonly Json[] {
   return Array.isArray(document.tags) ? document.tags.filter(isJson) : [];
 }
 
-/**
- * All that a document holds, each piece by a name; the introduction, the title and the numbers of items
- * apart.
- */
+/** Lists all pieces of a document by name, without the introduction, the title and the numbers of items. */
 function listPieces(document: Json): ReadonlyMap<string, string> {
   const { info, paths, webhooks, components, tags: _, ...head } = document;
   const kinds = isJson(components) ? components : {};

@@ -1,7 +1,7 @@
 /**
  * The types of the contract for Python: a TypedDict for each object that clients and agents send or get, a
- * Literal for each set of values, and the codes of the problems. They import nothing but `typing`, so they
- * also stand while a program runs.
+ * Literal for each set of values, and the codes of the problems. They need nothing but `typing`, so a
+ * program can import them while it runs.
  */
 import { isJson, type Json, requireObject } from './document.ts';
 
@@ -33,7 +33,7 @@ export function writePythonContract(document: Json): string {
   ].join('\n');
 }
 
-/** Whether a type of its own stands for the schema: a set of values, or an object with fields. */
+/** Whether the schema gets a type of its own: it is a set of values, or an object with fields. */
 function isNamed(schema: Json): boolean {
   if (isJson(schema.properties)) {
     const isFree = schema.additionalProperties === true;
@@ -76,7 +76,7 @@ function createTypeOf(schemas: Readonly<Record<string, Json>>): (schema: unknown
   return typeOf;
 }
 
-/** `None` comes last, and so does the text that a later gateway may send in place of a known one. */
+/** Writes a union: `str`, for texts of a later gateway, and `None` come last. */
 function writeUnion(types: readonly string[]): string {
   const last = ['str', 'None'];
   const ordered = [...types].sort((a, b) => last.indexOf(a) - last.indexOf(b));
@@ -87,7 +87,7 @@ function writeLiteral(values: readonly unknown[]): string {
   return `Literal[${values.map((value) => (value === true ? 'True' : JSON.stringify(value))).join(', ')}]`;
 }
 
-/** The codes of all problems that the document names, sorted. */
+/** Lists the codes of all problems that the document names, sorted. */
 function listCodes(named: readonly (readonly [string, Json])[]): readonly string[] {
   const codes = named.flatMap(([, { properties }]) => {
     const code = isJson(properties) && isJson(properties.code) ? properties.code : {};
@@ -97,7 +97,7 @@ function listCodes(named: readonly (readonly [string, Json])[]): readonly string
   return [...new Set(codes)].sort();
 }
 
-/** An alias, with a line for each value where one line is too long. */
+/** Writes an alias, with a line for each value where one line would be too long. */
 function writeAlias(name: string, type: string): string {
   const line = `${name} = ${type}`;
   if (line.length <= COLUMNS_MAX) return line;
@@ -109,8 +109,8 @@ function writeAlias(name: string, type: string): string {
 }
 
 /**
- * A class of the required fields over one of those that may be absent, which Python 3.10 has no other word
- * for. A field whose name is a word of Python stands in the call that makes the class.
+ * Writes a class of the required fields, based on a class of those that may be absent, because Python 3.10
+ * cannot mark single fields. A field whose name is a keyword of Python needs the call that makes a class.
  */
 function writeObject(name: string, schema: Json, typeOf: (schema: unknown) => string): string {
   const required: ReadonlySet<unknown> = new Set(Array.isArray(schema.required) ? schema.required : []);
@@ -130,12 +130,12 @@ function writeObject(name: string, schema: Json, typeOf: (schema: unknown) => st
   return `${base}\n\n\nclass ${name}(_${name}):\n${text}\n${write(sure, '    ')}`;
 }
 
-/** A type in a call is no annotation: what is defined below it needs quotation marks. */
+/** Quotes a type in a call: Python evaluates it before the classes below are defined. */
 function quote(type: string): string {
   return JSON.stringify(type);
 }
 
-/** The first sentence of a description. */
+/** Returns the first sentence of a description. */
 function writeDoc(description: unknown): string {
   const [sentence = ''] = /^[\s\S]*?[.:](?=\s|$)/.exec(String(description ?? '')) ?? [];
   const words = sentence.replace(/:$/, '.').split(/\s+/);

@@ -3,7 +3,7 @@ import type { Json } from './document.ts';
 import type { SampleCall } from './sample-call.ts';
 import { writePythonValue } from './written-values.ts';
 
-/** The call of an operation; the response is printed as it comes. */
+/** Writes the call of an operation; it prints the response as it comes. */
 export function buildPython(call: SampleCall): string {
   const query = new URLSearchParams(call.query.map(([name, value]) => [name, String(value)]));
   const path = call.path.replace(/\{(\w+)\}/g, (_, name) =>
@@ -45,7 +45,7 @@ function writeBody(body: Json, hasSecret: boolean): string {
 /** Stands for the secret until the text is written. */
 const SECRET_HERE = '$TASK_GATEWAY_AUTH';
 
-/** An agent that receives pushes: it takes each with 202 and reports behind the response. */
+/** Writes an agent that receives pushes: it takes each with 202, and reports after the response. */
 export function buildPythonAgent({ body }: SampleCall): string {
   const { agent_id, task_tags } = body ?? {};
   return `import json, os, urllib.request

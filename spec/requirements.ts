@@ -1,8 +1,9 @@
 /**
- * The requirements of the conformance kit, as they are published. Those of the specification (L0), of agents
- * and of clients are written by hand in `requirements/`. Of the guide and of what the document says about its
- * operations (L1), each sentence and row is one requirement, and of what it says about fields, parameters and
- * headers each sentence that promises something. `requirements/` has the reasons why one is not scored.
+ * The requirements of the conformance kit, as they are published. Those of the specification (L0), of
+ * agents and of clients are written by hand in `requirements/`. In the guide and in the descriptions of
+ * operations (L1), each sentence and row is one requirement; in those of fields, parameters, headers and
+ * responses, each sentence that promises something. `requirements/` has the reasons why a requirement is
+ * not scored.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +16,7 @@ import {
 } from './statements.ts';
 
 const FOLDER = join(import.meta.dirname, 'requirements');
-/** Words of a sentence that its id has at least. */
+/** An id has at least this many words of its sentence. */
 const ID_WORDS = 4;
 
 type Requirement = {
@@ -36,15 +37,18 @@ type GuidePart = Unscored & {
   readonly sections: Readonly<Record<string, string>>;
 };
 type FieldPart = Unscored & {
-  /** Sentences that are required though they have none of the words. */
+  /** Sentences that are requirements although they have no word of a promise. */
   readonly also: readonly string[];
   /** The requirement whose check looks at a sentence too, by the sentence's id. */
   readonly checked_by: Readonly<Record<string, string>>;
 };
-/** Words of a sentence that promises something. */
+/** The words by which a sentence is a promise. */
 const PROMISE = /\b(never|only|at most|must|null if)\b/i;
 
-/** `requirements.json`, and `REQUIREMENTS.md` for readers. Throws an error if two of them have one id. */
+/**
+ * Builds `requirements.json`, and `REQUIREMENTS.md` for readers. Throws an error if two of them have one
+ * id.
+ */
 export function buildRequirements(document: Json): ReadonlyMap<string, string> {
   const byHand = (name: string) => readFile<readonly Requirement[]>(name);
   const all = [
@@ -87,7 +91,7 @@ function readOperations(document: Json): readonly Requirement[] {
   return requireSentences(statements, 'operations', names, readFile<Unscored>('operations.json').not_scored);
 }
 
-/** Throws an error if a sentence is named that there is not, or a check that no requirement has. */
+/** Throws an error if `fields.json` names a sentence that the document lacks. */
 function readFields(document: Json): readonly Requirement[] {
   const { also, checked_by, not_scored } = readFile<FieldPart>('fields.json');
   const statements = listFieldStatements(document).filter(
@@ -110,7 +114,7 @@ function readFields(document: Json): readonly Requirement[] {
   });
 }
 
-/** One requirement for each sentence of the named parts of a document. */
+/** Makes each sentence of the named parts of a document a requirement. */
 function requireSentences(
   statements: readonly Statement[],
   document: string,
@@ -139,7 +143,7 @@ function requireSentences(
   return found;
 }
 
-/** The first words of a text, as many as no other text of its section begins with. */
+/** Names a text by its first words: as many as set it apart from all others of its section. */
 function nameText(text: string, others: readonly string[]): string {
   const words = wordsOf(text);
   for (let count = ID_WORDS; count < words.length; count += 1) {
@@ -154,7 +158,7 @@ function wordsOf(text: string): readonly string[] {
   return text.toLowerCase().match(/[a-z0-9]+/g) ?? [];
 }
 
-/** Each sentence with an anchor, which is its id. */
+/** Writes each sentence with its id as an anchor. */
 function renderPage(all: readonly Requirement[]): string {
   const rows = all.map(({ id, role, level, strength, text, not_scored }) => {
     const note = not_scored === undefined ? strength : `not scored: ${not_scored}`;

@@ -12,15 +12,18 @@ export type SampleCall = {
   readonly pathValues: Readonly<Record<string, unknown>>;
   readonly query: readonly (readonly [string, unknown])[];
   readonly headers: readonly (readonly [string, unknown])[];
-  /** Without `auth`; undefined if the operation has no body. */
+  /** The body without `auth`; undefined if the operation has none. */
   readonly body: Json | undefined;
   /** The header that carries the secret; undefined if the body does. */
   readonly secret: 'Authorization' | 'X-Admin-Auth' | undefined;
-  /** Whether the response is an event stream; where it may be JSON too, the header `Accept` asks for it. */
+  /**
+   * Whether the response is an event stream. If it may also be JSON, the header `Accept` asks for the
+   * stream.
+   */
   readonly isStream: boolean;
 };
 
-/** Reads it. Throws if the operation has a body and no example of it. */
+/** Reads an operation's first example. Throws if it has a body but no example of one. */
 export function readFirstExample(path: string, method: string, operation: Json): SampleCall {
   const operationId = String(operation.operationId);
   const parameters = listObjects(operation.parameters);
@@ -51,7 +54,7 @@ export function readFirstExample(path: string, method: string, operation: Json):
   };
 }
 
-/** The media types of the success. */
+/** Lists the media types of the successful response. */
 function listTypes(responses: unknown): ReadonlySet<string> {
   const success = isJson(responses) ? responses['200'] : undefined;
   return new Set(isJson(success) && isJson(success.content) ? Object.keys(success.content) : []);

@@ -1,12 +1,12 @@
 /**
- * Moves to `components` what several operations have in common: their error responses, and the parameters and
- * headers that are described in the same words. The emitter writes each of them out at every operation.
+ * Moves to `components` what several operations have in common: error responses, and parameters and headers
+ * with the same description. The emitter writes each of them out at every operation.
  */
 import { isJson, type Json, listOperations, requireObject } from './document.ts';
 
 const PROBLEM = 'application/problem+json';
 
-/** Moves them. Throws if two error responses of one name differ, or two parameters that are shared. */
+/** Moves the shared parts. Throws if two error responses, or two shared parameters, of one name differ. */
 export function shareParts(document: Json): void {
   shareResponses(document);
   addOtherProblem(document);
@@ -15,8 +15,8 @@ export function shareParts(document: Json): void {
 }
 
 /**
- * Each error response gets the name of the schema of its body. Its text and its examples stand at the
- * response alone, and the meaning of a field at `ProblemDetails`; the examples have their codes as names.
+ * Names each error response after the schema of its body. Only the response keeps the text and the
+ * examples, which are named by their codes; only `ProblemDetails` keeps the meaning of the fields.
  */
 function shareResponses(document: Json): void {
   const schemas = requireObject(document, 'components', 'schemas');
@@ -39,7 +39,7 @@ function shareResponses(document: Json): void {
   requireObject(document, 'components').responses = sortKeys(shared);
 }
 
-/** Has each operation refer to its error responses by their names. Returns what stood there. */
+/** Makes each operation refer to its error responses by name. Returns those responses. */
 export function nameProblems(document: Json): readonly (readonly [name: string, response: Json])[] {
   const named: [string, Json][] = [];
   for (const { operation } of listOperations(document)) {
@@ -54,7 +54,7 @@ export function nameProblems(document: Json): readonly (readonly [name: string, 
   return named;
 }
 
-/** Every operation may respond with an error that it does not list: before it begins, or later. */
+/** Adds the response `default` to each operation, for an error that it does not list. */
 function addOtherProblem(document: Json): void {
   requireObject(document, 'components', 'responses').OtherProblem = {
     description:
@@ -83,21 +83,21 @@ function addOtherProblem(document: Json): void {
   }
 }
 
-/** The name of the schema of an error response; undefined for any other response. */
+/** Finds the name of the schema of an error response; undefined for any other response. */
 function findProblemName(response: unknown): string | undefined {
   const content = isJson(response) && isJson(response.content) ? response.content[PROBLEM] : undefined;
   const schema = isJson(content) ? content.schema : undefined;
   return isJson(schema) ? String(schema.$ref).replace('#/components/schemas/', '') : undefined;
 }
 
-/** They are emitted last first. */
+/** Puts the examples in order: the emitter writes them last first. */
 function nameByCode(examples: unknown): Json {
   const values = Array.isArray(examples) ? examples.filter(isJson).reverse() : [];
   if (values.length === 0) throw new Error('An error has no example.');
   return Object.fromEntries(values.map((value) => [String(value.code), { value }]));
 }
 
-/** Parameters of one name and location that say the same; the examples of all of them are kept. */
+/** Moves parameters of one name and location with the same description, and keeps all their examples. */
 function shareParameters(document: Json): void {
   const byText = new Map<string, Json[]>();
   const lists = [...listOperations(document)].map(({ operation }) => listObjects(operation.parameters));
@@ -123,7 +123,7 @@ function shareParameters(document: Json): void {
   requireObject(document, 'components').parameters = sortKeys(shared);
 }
 
-/** Headers of responses that say the same. */
+/** Moves headers of responses with the same description. */
 function shareHeaders(document: Json): void {
   const components = requireObject(document, 'components');
   const headers = requireObject(document, 'components', 'headers');

@@ -1,6 +1,6 @@
 /**
- * The statements of a document in words: its sentences and the rows of its tables, each with where it stands.
- * Their size is measured, and how much of them is said twice.
+ * The statements of a document in words: its sentences and the rows of its tables, each with where it
+ * stands. It also measures a document's text, and how much of it is said twice.
  */
 import { isJson, type Json, listOperations } from './document.ts';
 
@@ -13,7 +13,7 @@ export type Statement = {
 };
 
 /**
- * The statements of the description that opens the document; those before the first heading are of
+ * Lists the statements of the description that opens the document. Those before the first heading belong to
  * `Introduction`.
  */
 export function listGuideStatements(document: Json): readonly Statement[] {
@@ -25,7 +25,10 @@ export function listGuideStatements(document: Json): readonly Statement[] {
     });
 }
 
-/** The statements about the operations themselves: not those about their parameters, bodies and responses. */
+/**
+ * Lists the statements about the operations themselves, without those about parameters, bodies and
+ * responses.
+ */
 export function listOperationStatements(document: Json): readonly Statement[] {
   return [...listOperations(document)].flatMap(({ operation }) =>
     listSentences(String(operation.description ?? '')).map((statement) => ({
@@ -38,8 +41,8 @@ export function listOperationStatements(document: Json): readonly Statement[] {
 const NOT_READ = ['example', 'examples', 'x-codeSamples'];
 
 /**
- * The sentences about fields, parameters, headers and responses, each with its place: one that stands in
- * several places is there as often.
+ * Lists the sentences about fields, parameters, headers and responses, each with its place. A sentence that
+ * stands in several places is listed once for each.
  */
 export function listFieldStatements(document: Json): readonly Statement[] {
   const found: Statement[] = [];
@@ -64,17 +67,17 @@ export function listFieldStatements(document: Json): readonly Statement[] {
 
 /** How large a document is, in characters, and how much of its text is said more than once. */
 export type DocumentFigures = {
-  /** All of it, written as it is published. */
+  /** The whole document as it is published. */
   readonly characters: number;
-  /** The description that opens it. */
+  /** The description that opens the document. */
   readonly guide: number;
-  /** All its other descriptions and summaries. */
+  /** All other descriptions and summaries. */
   readonly besideGuide: number;
-  /** Of the sentences of those, the part that repeats an earlier sentence: 0 to 1. */
+  /** The share of their sentences that repeat an earlier one: 0 to 1. */
   readonly repeatedShare: number;
 };
 
-/** Measures a document. */
+/** Measures a document's text. */
 export function measureDocument(document: Json): DocumentFigures {
   const texts = [...listTexts({ ...document, info: {} })];
   const sentences = texts.flatMap((text) => listSentences(text).map((one) => one.text));
@@ -92,7 +95,7 @@ function guideOf(document: Json): string {
   return isJson(document.info) ? String(document.info.description ?? '') : '';
 }
 
-/** Descriptions and summaries; what is called so in an example does not count. */
+/** Yields descriptions and summaries, but no fields of these names in examples. */
 function* listTexts(value: unknown): Generator<string> {
   if (Array.isArray(value)) for (const item of value) yield* listTexts(item);
   if (!isJson(value)) return;
@@ -112,7 +115,10 @@ function listRows(text: string): readonly Omit<Statement, 'where'>[] {
   return rows.slice(2).map((row) => ({ text: row.slice(2, -2), isRow: true }));
 }
 
-/** Of paragraphs and lists. A full stop within code, and one before a small letter, ends no sentence. */
+/**
+ * Lists the sentences of paragraphs and lists. A full stop in code or before a small letter ends no
+ * sentence.
+ */
 function listSentences(text: string): readonly Omit<Statement, 'where'>[] {
   const prose = text.split('\n').filter((line) => !line.startsWith('|'));
   const blocks = prose.join('\n').split(/\n\s*\n|\n(?=- |\d+\. )/);

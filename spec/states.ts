@@ -1,6 +1,6 @@
 /**
- * The state table of a task as data, for authors of other gateways: what follows when a trigger comes in a
- * state, as `step()` decides it. Agent `A` has the task, `E` had it before, `B` never had it.
+ * The state table of a task as data, for authors of other gateways: what `step()` decides when a trigger
+ * comes in a state. Agent `A` has the task, `E` had it before, `B` never had it.
  */
 import { step } from '../server/domain/step.ts';
 import { createTaskState, isSettled, type TaskState } from '../server/domain/task.ts';
@@ -28,7 +28,7 @@ const STATES: Readonly<Record<string, readonly Trigger[]>> = (() => {
   };
 })();
 
-/** The triggers, by what calls or brings them about. */
+/** The triggers by their names in `states.json`. */
 const TRIGGERS: Readonly<Record<string, Trigger>> = {
   'B qualifies for a pending task': { type: 'assign', agent_id: 'B', ...AT },
   'the running task moves to B': { type: 'reassign', agent_id: 'B', ...AT, agentGone: false },
@@ -50,7 +50,7 @@ const TRIGGERS: Readonly<Record<string, Trigger>> = {
   'no agent qualifies': { type: 'abandon' },
 };
 
-/** The text of `states.json`. */
+/** Writes `states.json`. */
 export function buildStates(): string {
   const rows = Object.entries(STATES).flatMap(([from, way]) => {
     const before = way.reduce(advance, createPending());
@@ -75,7 +75,10 @@ function advance(state: TaskState, trigger: Trigger): TaskState {
   return done.state;
 }
 
-/** If the trigger is taken: the state as the wire has it, and whether a `task_done` follows; else why not. */
+/**
+ * Returns the state as the wire has it and whether a `task_done` follows, or why the trigger changes
+ * nothing.
+ */
 function describeStep(before: TaskState, trigger: Trigger) {
   const done = step(before, trigger, NOW_MS);
   if (!done.ok) return { to: null, refusal: done.refusal, task_done: false };

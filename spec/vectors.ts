@@ -1,6 +1,7 @@
 /**
- * Test vectors for programs in other languages. They show which events come of a stream when it is cut at any
- * byte, if an agent takes a signed push, the body of each problem, and the order of checks when several fail.
+ * Test vectors for programs in other languages. They show which events a reader gets from a stream that is
+ * cut at any byte, whether an agent takes a signed push, the body of each problem, and which check answers
+ * when several fail.
  */
 import { createHmac } from 'node:crypto';
 import { isJson, type Json, walkObjects } from './document.ts';
@@ -9,9 +10,9 @@ import { listGuideStatements } from './statements.ts';
 type Case = {
   readonly name: string;
   readonly text: string;
-  /** Where the stream is cut, in bytes; if absent, it comes whole. */
+  /** After how many bytes the stream is cut; if absent, it comes whole. */
   readonly cuts?: readonly number[];
-  /** Type, data and last id of each event that comes of it. */
+  /** Type, data and last id of each event that the reader gets. */
   readonly events: readonly (readonly [type: string, data: string, id: string])[];
 };
 
@@ -88,7 +89,7 @@ const BODY = `{"request_id":"${PUSH.id}","payload":{"text":"你好"}}`;
 const CODED = 'dGFzay1nYXRld2F5LWV4YW1wbGUtc2VjcmV0LTMyYg==';
 const PLAIN = 'a-plain-secret-of-your-own';
 
-/** The files of the vectors, by their names. */
+/** Returns the text of each file of vectors by its name. */
 export function buildVectors(document: Json): ReadonlyMap<string, string> {
   const files = {
     'event-streams': STREAMS.map(describeStream),
@@ -118,7 +119,10 @@ function sign(key: Buffer, { id = PUSH.id, timestamp = PUSH.timestamp, body = BO
   return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
 }
 
-/** `now` is the clock of the agent, in seconds; `secrets` are those it knows. */
+/**
+ * Lists pushes that an agent takes or refuses. `now` is its clock in seconds; `secrets` are those that it
+ * knows.
+ */
 function describeSignatures() {
   const [coded, plain] = [Buffer.from(CODED, 'base64'), Buffer.from(PLAIN)];
   const now = Number(PUSH.timestamp);
@@ -147,7 +151,7 @@ function describeSignatures() {
   ];
 }
 
-/** The first example of each code in the document. */
+/** Lists the first example of each code in the document. */
 function listProblems(document: Json): readonly Json[] {
   const found = new Map<unknown, Json>();
   for (const { type, code, status, detail, value } of walkObjects(document)) {
@@ -159,7 +163,7 @@ function listProblems(document: Json): readonly Json[] {
   return [...found.values()];
 }
 
-/** Each step of the guide's list: its statuses and their codes, in order; null if it names no code. */
+/** Lists for each step of the guide its statuses and their codes, in order; null if it names no code. */
 function listOrder(document: Json) {
   const steps = listGuideStatements(document).filter(
     ({ where, text }) => where === 'Order of checks' && /\b[45]\d\d `[a-z_]+`/.test(text),

@@ -1,7 +1,7 @@
 /** Values of the contract as samples write them: in JSON, in JavaScript and in Python. */
 import { isJson } from './document.ts';
 
-/** Longer lists and objects are written one part a line. */
+/** Lists and objects longer than this get a line for each part. */
 const WIDTH_MAX = 70;
 
 type Style = {
@@ -19,18 +19,18 @@ const JSON_STYLE: Style = {
   lastComma: '',
 };
 
-/** A value as JSON, with short lists and objects on one line. */
+/** Writes a value as JSON, with short lists and objects on one line. */
 export function writeJson(value: unknown): string {
   return writeValue(value, JSON_STYLE, '');
 }
 
-/** A value as it is written in a program: names without quotes, a comma after the last part. */
+/** Writes a value as in a JavaScript program: names without quotes, a comma after the last part. */
 export function writeProgramValue(value: unknown): string {
   const writeText = (text: string): string => `'${text.replace(/['\\]/g, '\\$&')}'`;
   return writeValue(value, { ...JSON_STYLE, writeText, writeName: (name) => name, lastComma: ',' }, '');
 }
 
-/** A value as it is written in Python: like JSON, but for three words. */
+/** Writes a value as in Python: like JSON, except for three words. */
 export function writePythonValue(value: unknown): string {
   const words: Readonly<Record<string, string>> = { true: 'True', false: 'False', null: 'None' };
   const writeOther = (other: unknown): string => words[String(other)] ?? JSON.stringify(other);

@@ -6,18 +6,12 @@
  * every call that takes it, wherever the call has it: in a header or in the body.
  */
 
-/** The gateway's address as this page has it, without a slash at the end. */
+/** The gateway's address as this page reaches it, without a slash at the end. */
 const baseUrl = new URL('.', location.href).href.replace(/\/$/, '');
 
-/** The operations as a reader meets them; others come behind. */
-const ORDER = [
-  ...['submitTask', 'getTask', 'cancelTask', 'explainTask', 'previewMatch', 'subscribeEvents'],
-  ...['registerAgent', 'heartbeatAgent', 'claimTask', 'reportResult', 'unregisterAgent'],
-  ...['getOverview', 'listTasks', 'cancelTasks', 'listAgents', 'getAgent', 'drainAgent'],
-];
-
 /**
- * An address of one of its operations, such as `docs#/admin/getOverview`, leads to the administrator's too.
+ * Whether the page shows the administrator's document: the address asks for it, or names an operation of
+ * the group `admin`, as `docs#/admin/getOverview` does.
  */
 const isAdminShown =
   new URLSearchParams(location.search).get('document') === 'admin' ||
@@ -34,7 +28,7 @@ function markShown() {
   if (isAdminShown) document.title = 'Task Gateway: administration API';
 }
 
-/** Swagger UI has its dark colours under a class. */
+/** Sets the class that switches Swagger UI to its dark colours. */
 function followColorScheme(dark) {
   const apply = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
   dark.addEventListener('change', apply);
@@ -60,8 +54,6 @@ async function showDocument() {
       validatorUrl: null,
       docExpansion: 'list',
       defaultModelsExpandDepth: 0,
-      operationsSorter: (a, b) =>
-        placeOf(a.getIn(['operation', 'operationId'])) - placeOf(b.getIn(['operation', 'operationId'])),
       requestInterceptor: (request) =>
         addSecret(request, ui.authSelectors.authorized()?.getIn(['HeaderAuth', 'value'])),
     });
@@ -74,19 +66,13 @@ async function showDocument() {
   }
 }
 
-function placeOf(operationId) {
-  const at = ORDER.indexOf(operationId);
-  return at < 0 ? ORDER.length : at;
-}
-
 function listOperations(spec) {
   return Object.values(spec.paths).flatMap((item) => Object.values(item).filter((one) => one.operationId));
 }
 
 /**
- * The secret of each operation, in words; and the document's locks by it. The secret in the query is left
- * out: the header does the same. An operation has a lock if it cannot be called without a secret, wherever
- * that stands.
+ * Says in words which secret each operation needs, and gives a lock to each that cannot be called without
+ * one. It leaves out the secret in the query, because the header does the same.
  */
 function describeSecurity(spec) {
   delete spec.components.securitySchemes?.QueryAuth;
@@ -118,7 +104,9 @@ function readBodySchema(spec, { requestBody }) {
   return name === undefined ? schema : spec.components.schemas[name];
 }
 
-/** Sends the secret that was typed wherever a call takes it; that of the example's body is replaced. */
+/**
+ * Puts the secret that was typed wherever a call takes it, also in place of the one in the example's body.
+ */
 function addSecret(request, secret) {
   const isOfAdmin = 'X-Admin-Auth' in request.headers;
   const body = typeof request.body === 'string' ? parseObject(request.body) : null;
@@ -142,12 +130,10 @@ function parseObject(text) {
   }
 }
 
-/** Lists the operations above them, by their groups, each as a link. */
+/** Shows links to all operations above them, group by group. */
 function showContents(spec) {
   const groups = spec.tags.map(({ name, description }) => {
-    const operations = listOperations(spec)
-      .filter(({ tags }) => tags.includes(name))
-      .sort((a, b) => placeOf(a.operationId) - placeOf(b.operationId));
+    const operations = listOperations(spec).filter(({ tags }) => tags.includes(name));
     const links = operations.map(({ operationId, summary }) => [
       ...[buildLink(`#operations-${name}-${operationId}`, summary), ' '],
     ]);
@@ -177,13 +163,13 @@ async function linkConsole() {
   if (ok) document.querySelector('.documents').prepend(buildLink('console/', 'Console'));
 }
 
-/** The text before its first heading, and the rest. */
+/** Splits a text before its first heading. */
 function splitAtHeading(text) {
   const at = text.search(/^#/m);
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at)];
 }
 
-/** Shows the long part of the description folded, so that the operations are not pages below. */
+/** Folds the guide, so that the operations do not begin pages below. */
 function foldGuide(guide) {
   return ({ React }) => {
     const h = React.createElement;
@@ -202,7 +188,7 @@ function foldGuide(guide) {
   };
 }
 
-/** A call of the event stream has no end that the page could wait for. */
+/** Offers no trial call of the event stream, which has no end that the page could wait for. */
 function usableStream() {
   const allowTryItOutFor = (original) => (state, path, method) =>
     path !== '/api/cli/events' && original(state, path, method);
@@ -259,7 +245,7 @@ function codeSamples({ React }) {
   return { wrapComponents: { parameters: withSamples } };
 }
 
-/** The variables that the samples of an operation need, as a shell sets them. */
+/** Writes the shell command that sets the variables which an operation's samples need. */
 function describeVariables(samples) {
   const isAdmin = samples.some(({ source }) => source.includes('TASK_GATEWAY_ADMIN_AUTH'));
   const secrets = isAdmin ? ['TASK_GATEWAY_AUTH', 'TASK_GATEWAY_ADMIN_AUTH'] : ['TASK_GATEWAY_AUTH'];

@@ -52,7 +52,7 @@ async function left(kit: Kit) {
 }
 
 export const AGENT_STATE_CHECKS: Readonly<Record<string, Check>> = {
-  'agent-life.ready-registered-runs-no': async (kit) => {
+  'fields.ready-it-runs-no': async (kit) => {
     const agent = await kit.startAgent({ max_concurrent: 1 });
     requireEqual(requireObject(agent.registered).state, 'ready', '`state` in the response to a registration');
     await requireState(kit, agent, 'ready', 'that is registered');
@@ -62,7 +62,7 @@ export const AGENT_STATE_CHECKS: Readonly<Record<string, Check>> = {
     await beat(kit, agent, { current_load: 0 });
     await giveTask(kit, agent);
   },
-  'agent-life.processing-runs-at-least': async (kit) => {
+  'fields.processing-it-runs-at': async (kit) => {
     const agent = await kit.startAgent({ max_concurrent: 2 });
     const request_id = await giveTask(kit, agent);
     requireEqual((await beat(kit, agent)).state, 'processing', '`state` in the response to a heartbeat');
@@ -72,7 +72,7 @@ export const AGENT_STATE_CHECKS: Readonly<Record<string, Check>> = {
     requireObject(await kit.report(agent, request_id, {}));
     await giveTask(kit, agent);
   },
-  'agent-life.draining-a-heartbeat-said': async (kit) => {
+  'fields.draining-it-asked-for': async (kit) => {
     const agent = await kit.startAgent();
     requireEqual((await beat(kit, agent, { draining: true })).state, 'draining', '`state`');
     await requireNoAgent(kit, [agent.tag], 'for an agent that drains');
@@ -90,7 +90,7 @@ export const AGENT_STATE_CHECKS: Readonly<Record<string, Check>> = {
     await drain(kit, agent, false);
     requireEqual((await beat(kit, agent)).state, 'processing', '`state` when no longer drained');
   },
-  'agent-life.offline-no-contact-for': async (kit) => {
+  'fields.offline-it-had-no': async (kit) => {
     const { agent, taken, refused } = await kit.see(left);
     await requireNoAgent(kit, [agent.tag], 'for an agent that responded 410');
     for (const request_id of [taken, refused]) {
@@ -134,7 +134,7 @@ export const AGENT_STATE_CHECKS: Readonly<Record<string, Check>> = {
       'The time of the last contact after a push that it refused',
     );
   },
-  'agent-life.with-a-lost-after': async (kit) => {
+  'fields.the-interval-between-heartbeats': async (kit) => {
     const short = await kit.startAgent({ lost_after: 2.9 });
     requireProblem(short.registered, 422, 'validation_failed', 'with a `lost_after` of 2.9');
     const agent = await kit.startAgent({ lost_after: 3 });
@@ -161,7 +161,7 @@ export const AGENT_STATE_CHECKS: Readonly<Record<string, Check>> = {
     const again = requireObject(await kit.callAs(other, 'register', other.registration));
     requireEqual(again.state, 'processing', '`state` after a 410 and a registration');
   },
-  'agent-life.an-agent-that-unregisters': async (kit) => {
+  'unregisterAgent.the-gateway-forgets-the': async (kit) => {
     const agent = await kit.startAgent({ endpoint: 'pull' });
     const startMs = kit.nowMs();
     const claim = kit.callAs(agent, 'claim', { wait: 2 });
@@ -174,7 +174,7 @@ export const AGENT_STATE_CHECKS: Readonly<Record<string, Check>> = {
     const waitedMs = kit.nowMs() - startMs;
     requireThat(waitedMs > 1_900, `The claim returned after ${waitedMs} ms; its wait was 2000.`);
   },
-  'agent-life.the-gateway-keeps-under': async (kit) => {
+  'unregisterAgent.if-the-same-agent': async (kit) => {
     const agent = await kit.startAgent();
     const [kept, ended] = [await giveTask(kit, agent), await giveTask(kit, agent)];
     for (const request_id of [kept, ended]) await awaitTaken(kit, request_id);

@@ -73,7 +73,7 @@ export const BROWSER_CHECKS: Readonly<Record<string, Check>> = {
     }
     for (const one of [answer, problem]) requireWords(one, 'access-control-expose-headers', EXPOSED);
   },
-  'browsers.a-body-that-a': async (kit) => {
+  'browsers.a-page-must-declare': async (kit) => {
     const origin = kit.origin ?? foreignOrigin(kit);
     if (kit.origin === undefined && kit.auth === DEFAULT_SECRET)
       throw new NotScored('With the default secret it shows to an allowed page alone (--origin).');
@@ -107,7 +107,7 @@ export const BROWSER_CHECKS: Readonly<Record<string, Check>> = {
     const type = stream.headers.get('content-type') ?? '';
     requireThat(type.startsWith('text/event-stream'), `The stream is sent as "${type}".`);
   },
-  'browsers.its-onmessage-gets-each': async (kit) => {
+  'fields.there-is-no-event': async (kit) => {
     const { stream } = await kit.see(scenario.succeeded);
     requireThat(stream.events.length > 0, 'There is no event.');
     for (const { type } of stream.events) requireEqual(type, 'message', 'The type of a `task_done`');

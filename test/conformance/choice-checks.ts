@@ -98,7 +98,7 @@ export const CHOICE_CHECKS: Readonly<Record<string, Check>> = {
       await awaitState(kit, agent, 'ready');
     }
   },
-  'choice.tasks-that-wait-queue': async (kit) => {
+  'choice.an-agent-that-comes': async (kit) => {
     const { agent, first, waiting } = await startQueue(kit, 3);
     let before = first;
     for (const request_id of waiting) {

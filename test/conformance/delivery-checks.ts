@@ -50,7 +50,7 @@ const firstReply =
     count === 1 ? reply(JSON.parse(bytes.toString('utf8')).create_time) : 202;
 
 export const DELIVERY_CHECKS: Readonly<Record<string, Check>> = {
-  'delivery.2xx-409-taken-the': async (kit) => {
+  'delivery.2xx-409-taken-nowhere': async (kit) => {
     const statuses = [200, 204, 299, 409];
     const given = await Promise.all(
       statuses.map(async (status) => {

@@ -155,7 +155,7 @@ export const ERROR_CHECKS: Readonly<Record<string, Check>> = {
     const { status, error_info: seen } = await kit.get(request_id);
     requireEqual([status, seen], ['failed', error_info], 'The task');
   },
-  'errors.a-hint-and-its': async (kit) => {
+  'fields.the-same-for-programs': async (kit) => {
     const match = async (tag: string) =>
       requireObject(
         await kit.subject.call('POST', '/api/cli/match', { json: { auth: kit.auth, task_tags: [tag] } }),

@@ -73,7 +73,7 @@ export const NOT_IN_SIMULATOR: Readonly<Record<string, string>> = Object.fromEnt
   ['limits.headers-16-kib-within', 'Its requests have no bytes.'],
   ['errors.steps-1-and-3', 'Its requests have no bytes.'],
   ['errors.each-operation-lists-those', 'It has no paths beside the API.'],
-  ['versions.the-version-is-that', 'It has no paths beside the API.'],
+  ['fields.the-version-of-the', 'It has no paths beside the API.'],
 ]);
 
 /** Runs one check with something planted. Throws an error if the kit itself fails. */

@@ -125,28 +125,4 @@ export const GUARANTEE_CHECKS: Readonly<Record<string, Check>> = {
         requireThat(pattern.test(headers[name] ?? ''), `A push has ${name} "${headers[name]}".`);
     }
   },
-  'guarantees.a-second-agent-gets': async (kit) => {
-    const first = await kit.startAgent({}, (_push, count) => (count === 1 ? 202 : 503));
-    const request_id = await giveTask(kit, first);
-    await awaitPush(kit, first);
-    const second = await kit.startAgent({ agent_tags: [first.tag] });
-    requireObject(await kit.callAs(first, 'heartbeat', { request_ids: [] }));
-    requireObject(await kit.callAs(second, 'heartbeat'));
-    const { agent_id } = await kit.get(request_id);
-    requireEqual(agent_id, first.agent_id, '`agent_id` of a task that its agent has taken');
-    requireObject(await kit.callAs(first, 'register', { ...first.registration, request_ids: [] }));
-    await awaitAgent(kit, request_id, second);
-    requireObject(await kit.cancel(request_id));
-  },
-  'guarantees.if-both-report-an': async (kit) => {
-    const { busy, other, request_id } = await movedFromBusy(kit);
-    const reports = [
-      await kit.report(busy, request_id, { result: { output: 'the first' } }),
-      await kit.report(other, request_id, { result: { output: 'the second' } }),
-    ];
-    const accepted = reports.map((answer) => requireObject(answer).accepted);
-    requireEqual(accepted, [true, false], '`accepted` of both');
-    const { result, agent_id } = await kit.get(request_id);
-    requireEqual([result, agent_id], [{ output: 'the first' }, busy.agent_id], 'The task');
-  },
 };

@@ -86,7 +86,7 @@ export const INTRODUCTION_CHECKS: Readonly<Record<string, Check>> = {
     requireThat(data.includes('收到'), 'The event lost a text that is not ASCII.');
     requireEqual(stream.status, 200, 'The status of the stream');
   },
-  'versions.the-version-is-that': async (kit) => {
+  'fields.the-version-of-the': async (kit) => {
     const { info } = requireObject(await kit.subject.call('GET', '/openapi.json'));
     const version = isFields(info) ? info.version : undefined;
     requireThat(typeof version === 'string', 'The document has no version.');

@@ -115,7 +115,7 @@ export const LIMIT_CHECKS: Readonly<Record<string, Check>> = {
     requireTaken(await submit(PARTS), 'of 20,000 parts');
     requireRefused(await submit(PARTS + 1), 'of 20,001 parts');
   },
-  'limits.agent-id-task-type': async (kit) => {
+  'fields.a-client-session-at': async (kit) => {
     for (const [field, call] of Object.entries(namingCalls(kit))) {
       requireTaken(await call(nameOf(kit, NAME_LENGTH)), `with 256 code points as ${field}`);
       requireRefused(await call(nameOf(kit, NAME_LENGTH + 1)), `with 257 code points as ${field}`);
@@ -125,7 +125,7 @@ export const LIMIT_CHECKS: Readonly<Record<string, Check>> = {
       else requireRefused(empty, `with an empty text as ${field}`);
     }
   },
-  'limits.tags-64-422': async (kit) => {
+  'fields.the-tags-of-a': async (kit) => {
     const tags = Array.from({ length: 65 }, (_, index) => `${kit.name('tag')}-${index}`);
     for (const send of [
       (task_tags: readonly string[]) => kit.submit(task_tags),
@@ -135,7 +135,7 @@ export const LIMIT_CHECKS: Readonly<Record<string, Check>> = {
       requireRefused(await send(tags), 'with 65 tags');
     }
   },
-  'limits.request-ids-1-000': async (kit) => {
+  'fields.at-most-1-000': async (kit) => {
     const agent = await kit.startAgent({ endpoint: 'pull' });
     const request_ids = Array.from({ length: 1_001 }, (_, index) => `${kit.prefix}-${index}`);
     for (const path of ['heartbeat', 'claim']) {
@@ -149,18 +149,18 @@ export const LIMIT_CHECKS: Readonly<Record<string, Check>> = {
     requireTaken(await registerWith(kit, { endpoint: endpoint(2_048) }), 'of 2,048 characters');
     requireRefused(await registerWith(kit, { endpoint: endpoint(2_049) }), 'of 2,049 characters');
   },
-  'limits.idempotency-key-255-printable': async (kit) => {
+  'fields.a-text-chosen-by': async (kit) => {
     const send = (key: string) => kit.submit([], {}, { 'idempotency-key': key });
     requireTaken(await send(kit.name('!~ ').padEnd(255, 'x')), 'with a key of 255 characters');
     requireRefused(await send(kit.name('x').padEnd(256, 'x')), 'with a key of 256 characters');
     requireRefused(await send(kit.name('é')), 'with a key that is not ASCII');
   },
-  'limits.timeout-any-number-above': async (kit) => {
+  'fields.the-gateway-returns-it': async (kit) => {
     for (const timeout of [0.001, 604_801, 1e300])
       requireEqual(requireObject(await kit.submit([], { timeout })).timeout, timeout, '`timeout`');
     for (const timeout of [0, -1]) requireRefused(await kit.submit([], { timeout }), `of ${timeout}`);
   },
-  'limits.wait-any-number-from': async (kit) => {
+  'fields.seconds-to-wait-for': async (kit) => {
     const { fresh } = await kit.see(scenario.unmatched);
     const read = (wait: string) =>
       kit.subject.call('GET', `${SUBMIT}/${fresh.request_id}`, { query: { auth: kit.auth, wait } });
@@ -178,13 +178,13 @@ export const LIMIT_CHECKS: Readonly<Record<string, Check>> = {
     requireTaken(await send(15_000), 'with headers of 15 kB');
     requireProblem(await send(17_000), 431, 'headers_too_large', 'with headers of 17 kB');
   },
-  'limits.streams-20-000-of': async (kit) => {
+  'fields.too-many-streams-are': async (kit) => {
     const { refused } = await kit.see(scenario.manyStreams);
     requireProblem(refused, 429, 'too_many_streams', 'of one session, the 101st');
     const ofTask = await kit.see(scenario.manyReaders);
     requireProblem(ofTask.refused, 429, 'too_many_streams', 'of one task, the 101st');
   },
-  'limits.output-in-one-write': async (kit) => {
+  'fields.the-body-is-larger': async (kit) => {
     const { agent, request_id } = await beginWork(kit);
     const begin = { auth: kit.auth, agent_id: agent.agent_id, request_id, writer: 'w', from: 0 };
     const send = (pieces: readonly Fields[]) =>
@@ -198,7 +198,7 @@ export const LIMIT_CHECKS: Readonly<Record<string, Check>> = {
     requireTaken(await send(pieces.slice(1)), 'of 100 pieces');
     requireRefused(await send(pieces), 'of 101 pieces');
   },
-  'limits.questions-of-a-task': async (kit) => {
+  'fields.as-json-at-most': async (kit) => {
     const { taken, refused } = await kit.see(manyQuestions);
     for (const { answer, what } of taken) requireTaken(answer, what);
     for (const { answer, what } of refused) requireRefused(answer, what);

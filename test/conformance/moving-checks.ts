@@ -19,6 +19,21 @@ async function leaves(kit: Kit, status: number, leave: (agent: Agent) => Promise
   requireEqual(kit.pushesTo(agent).length, 1, 'The pushes to the agent that the task has left');
 }
 
+/** A task that its agent has taken stays with it until the agent registers again and leaves the task out. */
+async function keepsTaken(kit: Kit): Promise<void> {
+  const first = await kit.startAgent({}, (_push, count) => (count === 1 ? 202 : 503));
+  const request_id = await giveTask(kit, first);
+  await awaitPush(kit, first);
+  const second = await kit.startAgent({ agent_tags: [first.tag] });
+  requireObject(await kit.callAs(first, 'heartbeat', { request_ids: [] }));
+  requireObject(await kit.callAs(second, 'heartbeat'));
+  const { agent_id } = await kit.get(request_id);
+  requireEqual(agent_id, first.agent_id, '`agent_id` of a task that its agent has taken');
+  requireObject(await kit.callAs(first, 'register', { ...first.registration, request_ids: [] }));
+  await awaitAgent(kit, request_id, second);
+  requireObject(await kit.cancel(request_id));
+}
+
 export const MOVING_CHECKS: Readonly<Record<string, Check>> = {
   'moving.not-taken-it-and': async (kit) => {
     await leaves(kit, 404, (agent) => kit.callAs(agent, 'unregister'));
@@ -42,7 +57,7 @@ export const MOVING_CHECKS: Readonly<Record<string, Check>> = {
     requireObject(await kit.callAs(full, 'heartbeat', { current_load: 0 }));
     await awaitAgent(kit, request_id, full);
   },
-  'moving.an-agent-that-registers': async (kit) => {
+  'fields.a-task-that-the': async (kit) => {
     const agent = await kit.startAgent({}, (_push, count) => (count <= 2 ? 202 : 503));
     const [named, forgotten] = [await giveTask(kit, agent), await giveTask(kit, agent)];
     for (const request_id of [named, forgotten]) await awaitTaken(kit, request_id);
@@ -54,5 +69,6 @@ export const MOVING_CHECKS: Readonly<Record<string, Check>> = {
     await awaitAgent(kit, forgotten, other);
     requireEqual((await kit.get(named)).agent_id, agent.agent_id, '`agent_id` of the task that it named');
     requireEqual(kit.pushesTo(agent).length, 3, 'The pushes to the agent that registered again');
+    await keepsTaken(kit);
   },
 };

@@ -55,7 +55,7 @@ export const NUMBER_CHECKS: Readonly<Record<string, Check>> = {
       '{"n":[1.0,0.1,-2.50e3,9007199254740993,1e21]}',
       '{"n":[1,0.1,-2500,9007199254740992,1e+21]}',
     ),
-  'numbers.a-number-too-large': async (kit) => {
+  'fields.a-number-too-large': async (kit) => {
     for (const number of ['1e400', '-1e400'])
       requireProblem(
         await submitWritten(kit, `{"n":[${number}]}`),

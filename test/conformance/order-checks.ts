@@ -118,7 +118,7 @@ export const ORDER_CHECKS: Readonly<Record<string, Check>> = {
     if (answer.status === 401) throw new NotScored('This gateway requires the secret of agents.');
     requireProblem(answer, 403, 'origin_not_allowed', 'of a foreign page, without a secret');
   },
-  'order.agent-id-is-missing': async (kit) => {
+  'order.a-heartbeat-report-claim': async (kit) => {
     for (const path of ['heartbeat', 'result', 'claim', 'answer', 'output', 'unregister']) {
       const answer = await kit.subject.call('POST', `/api/agent/${path}`, { json: { auth: kit.auth } });
       requireProblem(answer, 400, 'agent_id_missing', 'without `agent_id`');
@@ -131,7 +131,7 @@ export const ORDER_CHECKS: Readonly<Record<string, Check>> = {
         'of a list',
       );
   },
-  'order.the-limits-of-json': async (kit) => {
+  'order.the-first-exceeded-limit': async (kit) => {
     let deep: unknown = [];
     for (let level = 0; level < 100; level += 1) deep = [deep];
     const limited = pointersOf(

@@ -34,7 +34,7 @@ async function followedNumbers(
 }
 
 const GUIDE_CHECKS: Readonly<Record<string, Check>> = {
-  'output.with-writeoutput-an-agent': async (kit) => {
+  'output.an-agent-adds-pieces': async (kit) => {
     const { request_id, page, frames } = await kit.see(output.rewritten);
     const pieces = output.piecesOf(page);
     const written = [
@@ -57,7 +57,7 @@ const GUIDE_CHECKS: Readonly<Record<string, Check>> = {
     const frames = await output.framesToEnd(kit, stream);
     requireEqual(frames.at(-1)?.end, true, '`end` of the last frame');
   },
-  'output.the-gateway-numbers-the': async (kit) => {
+  'fields.its-number-1-2': async (kit) => {
     const { page } = await kit.see(output.rewritten);
     requireEqual(numbersOf(output.piecesOf(page)), [1, 2, 3, 4, 5], 'The numbers of two writers’ pieces');
   },
@@ -66,7 +66,7 @@ const GUIDE_CHECKS: Readonly<Record<string, Check>> = {
     const next = written.map((answer) => requireObject(answer).next);
     requireEqual(next, [2, 1, 2], '`next` of one writer, then twice of another one');
   },
-  'output.those-that-it-has': async (kit) => {
+  'output.those-that-are-stored': async (kit) => {
     const { texts, tooFar } = await kit.see(output.repeated);
     requireEqual(texts, ['a', 'b', 'c'], 'The pieces that were sent again in part');
     output.requireGap(tooFar, 3, 'of a `from` that is too high');
@@ -86,7 +86,7 @@ const GUIDE_CHECKS: Readonly<Record<string, Check>> = {
     const { replaced } = await kit.see(output.rewritten);
     for (const answer of replaced) output.requireGap(answer, 0, 'of a writer that was replaced');
   },
-  'output.only-the-agent-that': async (kit) => {
+  'writeOutput.only-the-agent-that': async (kit) => {
     const { busy, other, request_id } = await movedFromBusy(kit);
     const writer = kit.name('writer');
     const writeAs = (agent: typeof busy) =>
@@ -95,7 +95,7 @@ const GUIDE_CHECKS: Readonly<Record<string, Check>> = {
     requireEqual(requireObject(await writeAs(other)).accepted, true, '`accepted` of the agent that has it');
     requireObject(await kit.cancel(request_id));
   },
-  'output.accepted-false-says-that': async (kit) => {
+  'fields.false-if-nothing-was': async (kit) => {
     const { late, page } = await kit.see(output.rewritten);
     const { accepted, status } = requireObject(late);
     requireEqual([accepted, status], [false, 'success'], 'A write to a task that has ended');
@@ -113,7 +113,7 @@ const GUIDE_CHECKS: Readonly<Record<string, Check>> = {
     const reopened = await followedNumbers(kit, request_id, { 'last-event-id': '4' });
     requireEqual(reopened, [5, 6], 'The stream with `Last-Event-ID: 4`');
   },
-  'output.with-one-beyond-what': async (kit) => {
+  'output.with-a-higher-one': async (kit) => {
     const { request_id } = await kit.see(output.rewritten);
     const page = await output.readPage(kit, request_id, { after: '99' });
     requireEqual(numbersOf(output.piecesOf(page)), [1, 2, 3, 4, 5], 'The page behind number 99');
@@ -151,7 +151,7 @@ const GUIDE_CHECKS: Readonly<Record<string, Check>> = {
     const again = await output.openOutput(kit, request_id, { 'last-event-id': id });
     requireEqual(again.status, 204, 'The status for a reader that has had the end');
   },
-  'output.missing-is-truncated-if': async (kit) => {
+  'fields.pieces-that-no-reader': async (kit) => {
     const { page } = await kit.see(output.filled);
     requireEqual(page.missing, 'truncated', '`missing` of an output that reached its limit');
     const whole = await kit.see(output.rewritten);

@@ -57,9 +57,10 @@ export const PATH_CHECKS: Readonly<Record<string, Check>> = {
       'It lacks the schema of the events.',
     );
   },
-  'paths.openapi-admin-json-what': (kit) =>
-    requireDocument(kit, '/openapi.admin.json', '3.', '/api/admin/tasks', '/api/agent/claim'),
-  'paths.openapi-agent-json-what': (kit) => requireDocument(kit, '/openapi.agent.json', '3.', '/'),
+  'paths.openapi-admin-json-openapi': async (kit) => {
+    await requireDocument(kit, '/openapi.admin.json', '3.', '/api/admin/tasks', '/api/agent/claim');
+    await requireDocument(kit, '/openapi.agent.json', '3.', '/');
+  },
   'paths.200-name-task-gateway': async (kit) => {
     const { name, version, documents, health, metrics } = requireObject(await get(kit, '/'));
     requireEqual(
@@ -95,12 +96,12 @@ export const PATH_CHECKS: Readonly<Record<string, Check>> = {
       requireStatus(await get(kit, path, { 'if-none-match': '"other"' }), 200, 'with another tag');
     }
   },
-  'paths.docs-shows-openapi-3': async (kit) => {
+  'paths.docs-shows-the-documents': async (kit) => {
     const page = await get(kit, '/docs');
     requireStatus(page, 200, 'of the page');
     requireHeaders(page, { 'content-type': /^text\/html/ });
   },
-  'paths.metrics-serves-prometheus-it': async (kit) => {
+  'paths.metrics-serves-prometheus-for': async (kit) => {
     const admin = requireAdmin(kit);
     const secrets = [{ authorization: `Bearer ${admin}` }, { 'x-admin-auth': admin }];
     for (const headers of secrets) {

@@ -10,11 +10,11 @@ import { requireObject, requireProblem, requireStatus } from './subject.ts';
 const BOTH = [{ question: QUESTION }, { answer: YES }];
 
 export const QUESTION_CHECKS: Readonly<Record<string, Check>> = {
-  'output.a-piece-question-asks': async (kit) => {
+  'fields.a-question-to-the': async (kit) => {
     const { pieces } = await kit.see(asked);
     requireEqual(pieces[0], { question: QUESTION }, 'The piece of a question');
   },
-  'output.question-and-answer-are': async (kit) => {
+  'output.a-question-leaves-its': async (kit) => {
     const { pieces, open } = await kit.see(asked);
     requireEqual(pieces, BOTH, 'The pieces of a question and its answer');
     requireEqual(open.status, 'running', 'The status while a question is open');
@@ -25,13 +25,13 @@ export const QUESTION_CHECKS: Readonly<Record<string, Check>> = {
       'A question with text, and alone, at the limit',
     );
   },
-  'output.an-answer-stays-with': async (kit) => {
+  'claimAnswer.an-answer-stays-with': async (kit) => {
     const { claimedAgain, piecesAgain } = await kit.see(asked);
     requireEqual(requireObject(claimedAgain), YES, 'The answer to a question that is asked again');
     const again = piecesAgain.slice(3).filter((piece) => !JSON.stringify(piece).includes('"open"'));
     requireEqual(again, BOTH, 'The pieces behind the reset');
   },
-  'output.questions-and-answers-are': async (kit) => {
+  'answerTask.questions-and-answers-are': async (kit) => {
     const { answers, askedReversed } = await kit.see(asked);
     requireStatus(answers.reversed, 200, 'of the same answer with its keys in another order');
     requireStatus(askedReversed, 200, 'of the same question with its keys in another order');

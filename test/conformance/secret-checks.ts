@@ -132,7 +132,7 @@ export const SECRET_CHECKS: Readonly<Record<string, Check>> = {
       requireUnauthorized(await call({ bearer: kit.auth, admin: kit.auth }), 'with the gateway’s secret');
     }
   },
-  'secrets.if-the-body-and': async (kit) => {
+  'fields.if-a-call-has': async (kit) => {
     const call = callOf(kit, 'POST', '/api/cli/tasks', { task_type: 'x', task_tags: [], payload: {} });
     const wrong = kit.name('secret');
     requireTaken(await call({ body: kit.auth, query: kit.auth }), 'with both');
@@ -140,7 +140,7 @@ export const SECRET_CHECKS: Readonly<Record<string, Check>> = {
     requireUnauthorized(await call({ body: wrong, query: kit.auth }), 'with a wrong one in the body');
     requireUnauthorized(await call({ body: kit.auth, bearer: wrong }), 'with a wrong one as Bearer');
   },
-  'secrets.the-authorization-header-is': async (kit) => {
+  'fields.it-is-read-only': async (kit) => {
     const [call] = await readingCalls(kit);
     if (!call) return;
     requireTaken(
@@ -149,14 +149,14 @@ export const SECRET_CHECKS: Readonly<Record<string, Check>> = {
     );
     requireUnauthorized(await call({ authorization: kit.auth }), 'without the word Bearer');
   },
-  'secrets.a-wrong-x-admin': async (kit) => {
+  'fields.calls-that-take-either': async (kit) => {
     for (const call of await readingCalls(kit))
       requireTaken(
         await call({ query: kit.auth, admin: kit.name('secret') }),
         'with a wrong X-Admin-Auth beside it',
       );
   },
-  'secrets.without-a-secret-a': async (kit) => {
+  'fields.the-optional-fields-count': async (kit) => {
     const agent = await kit.startAgent({ endpoint: 'pull' });
     const beat = (more: object) =>
       kit.subject.call('POST', '/api/agent/heartbeat', { json: { agent_id: agent.agent_id, ...more } });

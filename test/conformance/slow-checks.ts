@@ -85,7 +85,7 @@ export const SLOW_CHECKS: Readonly<Record<string, SlowCheck>> = {
     await Promise.all([beating, pull].map((agent) => requireOffline(kit, agent, startMs, 90)));
     requireEqual((await kit.look(silent))?.state, 'ready', 'The state of an agent that sends no heartbeats');
   }),
-  'agent-life.if-the-last-two': slow(190, async (kit) => {
+  'agent-life.if-its-last-two': slow(190, async (kit) => {
     const agent = await kit.startAgent();
     requireObject(await kit.callAs(agent, 'heartbeat'));
     const firstMs = kit.nowMs();
@@ -115,7 +115,6 @@ export const SLOW_CHECKS: Readonly<Record<string, SlowCheck>> = {
       atMs = next.atMs;
     }
   }),
-  'delivery.a-claimed-task-that': slow(20, requireHandedOutAgain),
   'claimTask.delivery-is-at-least': slow(20, requireHandedOutAgain),
   'moving.taken-it-named-it': slow(100, async (kit) => {
     const kept = await Promise.all([

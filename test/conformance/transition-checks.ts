@@ -2,6 +2,7 @@
 import { awaitAgent, awaitEnd } from './awaited-tasks.ts';
 import type { Check } from './check.ts';
 import { type Fields, isFields, requireEqual, requireThat } from './findings.ts';
+import { movedFromBusy } from './guarantee-checks.ts';
 import type { Agent, Kit } from './kit.ts';
 import { type Answer, requireObject, requireProblem } from './subject.ts';
 
@@ -136,13 +137,6 @@ export const TRANSITION_CHECKS: Readonly<Record<string, Check>> = {
     requireEqual(before.status, 'pending', '`status` during `queue_timeout`');
     requireEnd(done, null, '无可用 Agent');
   },
-  'task-life.pending-canceltask-failed-null': async (kit) => {
-    const request_id = await waiting(kit, {});
-    requireObject(await kit.cancel(request_id));
-    requireEnd(await kit.get(request_id), null, 'cancelled by user');
-  },
-  'task-life.pending-timeout-is-over': async (kit) =>
-    requireEnd(await awaitEnd(kit, await waiting(kit, { timeout: 1 })), null, 'timeout'),
   'task-life.running-the-task-moves': async (kit) => {
     const { task, beat, request_id, second } = await kit.see(moved);
     requireEqual(
@@ -176,15 +170,19 @@ export const TRANSITION_CHECKS: Readonly<Record<string, Check>> = {
     requireAccepted(report, true);
     requireEnd(done, agent.agent_id, 'timeout');
   },
-  'task-life.running-canceltask-failed-unchanged': async (kit) => {
+  'task-life.pending-running-canceltask-failed': async (kit) => {
     const { agent, request_id, done } = await kit.see(cancelled);
     requireEnd(done, agent.agent_id, 'cancelled by user');
     await requireCancelled(kit, agent, request_id);
+    const pending = await waiting(kit, {});
+    requireObject(await kit.cancel(pending));
+    requireEnd(await kit.get(pending), null, 'cancelled by user');
   },
-  'task-life.running-timeout-is-over': async (kit) => {
+  'task-life.pending-running-timeout-is': async (kit) => {
     const { agent, request_id, done } = await kit.see(late);
     requireEnd(done, agent.agent_id, 'timeout');
     await requireCancelled(kit, agent, request_id);
+    requireEnd(await awaitEnd(kit, await waiting(kit, { timeout: 1 })), null, 'timeout');
   },
   'task-life.running-no-contact-for': async (kit) => {
     const { agent, request_id, done } = await kit.see(lost);
@@ -195,12 +193,12 @@ export const TRANSITION_CHECKS: Readonly<Record<string, Check>> = {
     requireEqual([done.status, done.agent_id], ['failed', agent.agent_id], 'The lost task');
     await requireCancelled(kit, agent, request_id);
   },
-  'task-life.success-failed-reportresult-unchanged': async (kit) => {
+  'task-life.success-failed-reportresult-200': async (kit) => {
     const { late, done, after } = await kit.see(reported);
     requireAccepted(late, false);
     requireEqual(after, done, 'The task after a late report');
   },
-  'task-life.success-failed-canceltask-unchanged': async (kit) => {
+  'task-life.success-failed-canceltask-400': async (kit) => {
     const { cancel, done, after } = await kit.see(reported);
     requireProblem(cancel, 400, 'task_terminal', 'of a task that has ended');
     requireEqual(after, done, 'The task after a late cancel');
@@ -219,7 +217,7 @@ export const TRANSITION_CHECKS: Readonly<Record<string, Check>> = {
       'The task that has ended',
     );
   },
-  'task-life.for-a-program-task': async (kit) => {
+  'fields.how-the-task-ended': async (kit) => {
     const ends: readonly (readonly [unknown, string])[] = [
       [(await kit.see(reported)).done.request_id, 'success'],
       [(await kit.see(reportedFailed)).request_id, 'failed'],
@@ -231,7 +229,7 @@ export const TRANSITION_CHECKS: Readonly<Record<string, Check>> = {
     for (const [request_id, expected] of ends)
       requireEqual(await outcomeOf(kit, request_id), expected, '`Task-Outcome`');
   },
-  'task-life.error-info-is-for': async (kit) => {
+  'fields.if-an-agent-reported': async (kit) => {
     const { request_id, done } = await kit.see(reportedFailed);
     requireEqual(done.error_info, 'timeout', 'The text of the agent');
     requireEqual(await outcomeOf(kit, request_id), 'failed', '`Task-Outcome` of a failure called timeout');
@@ -244,12 +242,17 @@ export const TRANSITION_CHECKS: Readonly<Record<string, Check>> = {
       ['success', first.agent_id],
       'The task that a former agent ended',
     );
+    const { busy, other, request_id } = await movedFromBusy(kit);
+    requireAccepted(await kit.report(busy, request_id, { result: { output: 'the first' } }), true);
+    requireAccepted(await kit.report(other, request_id, { result: { output: 'the second' } }), false);
+    const { result, agent_id } = await kit.get(request_id);
+    requireEqual([result, agent_id], [{ output: 'the first' }, busy.agent_id], 'The task that both ended');
   },
-  'task-life.from-an-agent-that': async (kit) => {
+  'fields.agent-mismatch-the-task': async (kit) => {
     const { foreign } = await kit.see(reported);
     requireProblem(foreign, 400, 'agent_mismatch', 'of an agent that never had the task');
   },
-  'task-life.of-the-results-that': async (kit) => {
+  'fields.of-the-results-reported': async (kit) => {
     const { done } = await kit.see(reported);
     const { reply, output } = isFields(done.result) ? done.result : {};
     requireEqual([reply, output], ['first', 'done'], '`reply` and `output`');

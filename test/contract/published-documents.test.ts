@@ -74,6 +74,25 @@ test('that of clients and agents is at most 150 kB without code samples', () => 
   expect(measureBytes(read('clients'))).toBeLessThanOrEqual(150_000);
 });
 
+test('both begin with the nine calls that every gateway has', () => {
+  const begin = (of: keyof typeof FILES, count: number) =>
+    Object.keys(requireObject(read(of), 'paths')).slice(0, count);
+  expect([...begin('clients', 8), ...begin('admin', 1)]).toEqual([
+    ...[
+      '/api/cli/tasks',
+      '/api/cli/events',
+      '/api/cli/tasks/{request_id}',
+      '/api/cli/tasks/{request_id}/cancel',
+    ],
+    ...['/api/agent/register', '/api/agent/heartbeat', '/api/agent/result', '/api/agent/unregister'],
+    '/api/admin/agents',
+  ]);
+  const core = [...listOperations(read('whole'))].filter(
+    ({ operation }) => String(operation.tags) === 'core',
+  );
+  expect(core).toEqual([...listOperations(read('whole'))].slice(0, 9));
+});
+
 describe('the two together', () => {
   test('are the whole, cut by path', () => {
     const [whole, clients, published] = [read('whole'), read('clients'), read('admin')];

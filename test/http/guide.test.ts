@@ -2,11 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config/config.ts';
 import { FIXED_LIMITS } from '../../server/config/fixed-limits.ts';
+import { OFFLINE_AFTER_MS } from '../../server/domain/agent.ts';
+import { GONE_AFTER_MS, PUSH_RESPONSE_WITHIN_MS } from '../../server/domain/delivery.ts';
 import { HTTP_LIMITS } from '../../server/http/http.ts';
 import { describeProblem, PROBLEM_CODES, Problem } from '../../server/http/problems.ts';
 import { STORE_LIMITS } from '../../server/ports/limits.ts';
 import { createSigner } from '../../server/push/signature.ts';
 import { requireObject } from '../../spec/document.ts';
+import { listFieldStatements, listGuideStatements } from '../../spec/statements.ts';
 import { readDocument } from '../contract/document-check.ts';
 import { listWords, readSection, readTable } from '../contract/guide.ts';
 import { buildCall, type Call, OPERATIONS, type OperationId } from '../contract/usual-calls.ts';
@@ -192,11 +195,12 @@ test('the four statuses of a task are final, and the states of an agent are open
   expect(AgentState).toMatchObject({ anyOf: expect.arrayContaining([{ type: 'string' }]) });
 });
 
+const digits = (value: unknown): string => Number(value).toLocaleString('en');
+
 test('the limits are those of the gateway and of the schemas', () => {
   const read = readConfig({});
   if (!read.ok) throw new Error(read.mistakes.join());
   const { config } = read;
-  const digits = (value: number): string => value.toLocaleString('en');
   const limits = new Map(
     readTable('Limits').map((row) => [row.What ?? '', `${row.Limit}; ${row['Beyond it']}`]),
   );
@@ -210,10 +214,6 @@ test('the limits are those of the gateway and of the schemas', () => {
   expect(find('headers')).toContain(`16 KiB, within ${HTTP_LIMITS.headersMs / 1_000} seconds`);
   expect(find('a request')).toContain(`${HTTP_LIMITS.requestMs / 1_000} seconds`);
   expect(find('a request')).toContain(`after ${HTTP_LIMITS.largeBodyMs / 1_000} seconds`);
-  expect(find('streams')).toContain(
-    `${digits(HTTP_LIMITS.streamsMax)}, of one session or task ${HTTP_LIMITS.streamsOfOneMax}`,
-  );
-  expect(find('output in one write')).toContain(`${HTTP_LIMITS.outputBodyBytesMax / 1_024} KiB`);
   const textBytes = STORE_LIMITS.outputBytesMax;
   const allBytes = textBytes + STORE_LIMITS.outputReserveBytes;
   expect(find('output of a task')).toBe(
@@ -226,17 +226,32 @@ test('the limits are those of the gateway and of the schemas', () => {
   expect(find('connections')).toContain(digits(HTTP_LIMITS.connectionsMax));
   expect(find('tasks that are pending')).toContain(digits(config.openTasksMax));
   expect(find('agents')).toContain(digits(config.agentsMax));
-  expect(find('`timeout`')).toContain(`${FIXED_LIMITS.timeoutMaxMs / 86_400_000} days`);
-  expect(find('`Idempotency-Key`')).toContain(`${FIXED_LIMITS.keepKeysMs / 3_600_000} hours`);
   const schema = (...path: readonly string[]) =>
     requireObject({ ...readDocument() }, 'components', 'schemas', ...path);
-  expect(find('`agent_id`')).toContain(`1 to ${schema('Name').maxLength} code points`);
-  expect(find('tags')).toBe(`${schema('Tags').maxItems}; 422`);
-  expect(find('`request_ids`')).toBe(`${digits(Number(schema('RequestIds').maxItems))}; 422`);
-  const { maxItems } = schema('OutputWrite', 'properties', 'pieces');
-  expect(find('output in one write')).toContain(`${maxItems} pieces; 413 · 422`);
   const endpoint = schema('AgentRegistration', 'properties', 'endpoint');
-  expect(find('`endpoint`')).toBe(`${digits(Number(endpoint.maxLength))} characters; 422`);
+  expect(find('`endpoint`')).toBe(`${digits(endpoint.maxLength)} characters; 422`);
+});
+
+test('the figures in the texts of the guide, fields and responses are those of the gateway', () => {
+  const document = { ...readDocument() };
+  const said = [...listGuideStatements(document), ...listFieldStatements(document)].map(({ text }) => text);
+  const { Name, Tags, RequestIds } = requireObject(document, 'components', 'schemas');
+  const { streamsMax, streamsOfOneMax, bodyBytesMax, outputBodyBytesMax } = HTTP_LIMITS;
+  const { timeoutMaxMs, keepKeysMs } = FIXED_LIMITS;
+  for (const figure of [
+    `1 to ${Object(Name).maxLength} code points`,
+    `at most ${digits(Object(Tags).maxItems)}.`,
+    `At most ${digits(Object(RequestIds).maxItems)}.`,
+    `of this session or task (${streamsOfOneMax}) or in total (${digits(streamsMax)})`,
+    `larger than ${bodyBytesMax / 1_048_576} MiB (\`writeOutput\`: ${outputBodyBytesMax / 1_024} KiB)`,
+    `at most ${digits(timeoutMaxMs / 1_000)} (${timeoutMaxMs / 86_400_000} days)`,
+    `keeps it for ${keepKeysMs / 3_600_000} hours`,
+    `is offline after ${OFFLINE_AFTER_MS / 1_000} seconds`,
+    `unregistered for ${GONE_AFTER_MS / 1_000} seconds`,
+    `none within ${PUSH_RESPONSE_WITHIN_MS / 1_000} seconds`,
+    `last ${STORE_LIMITS.outputReserveBytes / 1_024} KiB`,
+  ])
+    expect(said).toContainEqual(expect.stringContaining(figure));
 });
 
 test('numbers and keys come out as it says', async () => {
