@@ -95,7 +95,7 @@ export function createClient(options: ClientOptions = {}): TaskGatewayClient {
       warnOfUnknownNames('The options of calls', reading, CALL_OPTION_NAMES);
       const lastEventId = `${reading.after ?? 0}`;
       requireId(request_id);
-      // The overloads of the type say whether the loop also gets statuses.
+      // The cast is needed because the overloads of the type say whether the loop also gets statuses.
       return createSubscription({ signal: reading.signal, lastEventId }, async (at) => {
         const part = await loadOutput(at.signal);
         return part.readOutput(streams, request_id, { ...reading, ...at });

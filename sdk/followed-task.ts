@@ -112,7 +112,7 @@ export async function followTask<Payload extends JsonObject, Result extends Json
   let failures = 0;
   /** Whether an event had said that the task has ended, before the run got the task. */
   let hasEnded = false;
-  /** The task's status as its stream last said it since the run got the task. */
+  /** The task's status, if its stream has sent a newer one than the run got. */
   let status: OutputStatus | undefined;
   /** The error of a question. It ends the run, though the task goes on. */
   let failure: { readonly error: unknown } | undefined;

@@ -39,8 +39,8 @@ export type CallOptions = {
 /** The trace that a call belongs to, in the headers of W3C Trace Context. */
 export type TraceOptions = {
   /**
-   * `00-…`: the span that is the parent of what follows. The gateway keeps a submission's with its task, and
-   * hands it to the task's agent.
+   * `00-…`: the span that is the parent of what follows. The gateway keeps that of a submission with its
+   * task, and hands it to the task's agent.
    */
   readonly traceparent?: string | undefined;
   /** What tracing systems add to it, at most 512 characters. */

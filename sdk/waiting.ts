@@ -9,14 +9,14 @@
 import type { Clock } from './clock.ts';
 import { ApiError, TaskGatewayError } from './errors.ts';
 
-/** The pauses of one kind of attempt: the first and the longest, of each of which half is random. */
+/** The pauses of one kind of attempt: the first one and the longest one. Half of each is random. */
 export type Backoff = { readonly firstMs: number; readonly maxMs: number };
 
 /** The longest pause that a server can ask for. */
 export const ASKED_MAX_MS = 60_000;
 /**
- * The least time between two starts of a call that the server should hold until there is news, if it did not
- * hold it.
+ * The least time between the starts of two calls that the server should hold until there is news, and did
+ * not.
  */
 export const HELD_EVERY_MS = 1_000;
 

@@ -16,7 +16,7 @@ import type { Reading, SubscribeOptions } from './subscription.ts';
 /** The settings with which a client opens streams and reads pages; its calls have the same. */
 export type StreamDeps = CallsDeps & { readonly ask: Ask; readonly send: ReturnType<typeof createSend> };
 
-/** What the feed of one session or task is asked for. */
+/** The cursor, the signal and the call options of one feed. */
 export type Following = Pick<FeedDeps<unknown>, 'cursor' | 'signal'> &
   Pick<CallOptions, 'timeoutMs' | 'headers'> & { readonly idleMs?: number | undefined };
 

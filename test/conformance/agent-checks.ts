@@ -20,7 +20,7 @@ const IS_TEXT = (value: unknown): boolean => typeof value === 'string' && value 
 const IS_COUNT = (value: unknown): boolean => value === undefined || Number.isInteger(value);
 const IS_TEXTS = (value: unknown): boolean => Array.isArray(value) && value.every(IS_TEXT);
 const CALLS_WITH_ID = ['heartbeat', 'result', 'unregister', 'claim'];
-/** How many intervals of the gateway a heartbeat may take to come. */
+/** How many of the gateway's intervals may pass between two heartbeats. */
 const INTERVALS_MAX = 2;
 /** How long a call that was already on its way may still name a task. */
 const UNDER_WAY_MS = 1_000;

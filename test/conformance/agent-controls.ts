@@ -15,10 +15,10 @@ export type AgentControl = {
   readonly isPull?: boolean;
 };
 
-/** How a task ends that is not to be done. */
+/** What a task ends with that must not be done. */
 const FAILED = { status: 'failed', result: null, error_info: 'unknown' };
 
-/** Gives pushes that would get the one status the other. */
+/** Changes the status of pushes from `got` to `status`. */
 function takesFor(got: number, status: number, fault: string): AgentControl {
   const plant: Plant = ({ take }) => ({
     take(push) {

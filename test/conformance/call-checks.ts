@@ -40,7 +40,7 @@ async function callWith(kit: Kit, auth: string | undefined, where: 'body' | 'que
   ];
 }
 
-/** Requires that the secret is accepted (cancelling an ended task is a 400), and that none does nothing. */
+/** Requires that the right secret works (cancelling an ended task is a 400), and nothing does without it. */
 async function requirePlacement(kit: Kit, where: 'body' | 'query'): Promise<void> {
   for (const { call, status } of await callWith(kit, kit.auth, where)) {
     const isTaken = status < 300 || (call.endsWith('/cancel') && status === 400);

@@ -28,7 +28,7 @@ async function startAgents(kit: Kit, all: readonly Tagged[]): Promise<readonly [
   return agents as unknown as readonly [Agent, Agent];
 }
 
-/** Starts an agent for one task, which has one, and submits others that wait for it in this order. */
+/** Starts an agent with one slot, gives it a task, and submits others that wait for it in this order. */
 async function startQueue(kit: Kit, count: number) {
   const agent = await kit.startAgent({ endpoint: 'pull', max_concurrent: 1 });
   const first = await giveTask(kit, agent);

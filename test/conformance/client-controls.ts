@@ -16,7 +16,7 @@ export type ClientControl = {
   readonly isPolling?: boolean;
 };
 
-/** Makes a polling client read fields wrongly, of all tasks or only of those that say this. */
+/** Makes a polling client read fields wrongly, in all tasks or in those that match `got`. */
 function reads(fields: Fields, fault: string, got?: string): ClientControl {
   return { isPolling: true, ...wire.reads('get', fields, fault, got) };
 }

@@ -19,7 +19,7 @@ export type Scenario = {
   readonly agent?: Partial<AgentScript> | null;
   /** How long the agent works. */
   readonly workMs?: number;
-  /** The same in units of `longMs`, in which a client opens a stream again. */
+  /** The same in units of `longMs`, the time within which a client must reopen a cut stream. */
   readonly longs?: number;
   /** The task's `Task-Outcome` and its id, if they differ from the usual. */
   readonly outcome?: string;

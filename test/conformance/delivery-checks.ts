@@ -32,7 +32,7 @@ function requirePause(ms: number, fromMs: number, toMs: number, when: string): v
   );
 }
 
-/** Has an agent respond so to its first push and then take the task. Returns the task's history. */
+/** Has an agent give its first push this response, then take the task. Returns the task's history. */
 async function retried(kit: Kit, first: PushReply) {
   const agent = await kit.startAgent({}, (_push, count) => (count === 1 ? first : 202));
   const request_id = await giveTask(kit, agent);

@@ -21,7 +21,7 @@ const MORE_TRIES_MAX = 25;
 /** How many characters of a text are searched for words. */
 const TEXT_MAX = 20_000;
 const WORDS = /[\w-]+/g;
-/** In ranking checks, so many words count for a check of the fault's own operation. */
+/** In the ranking, being of the fault's own operation counts as much as so many matching words. */
 const OWN = 9;
 
 /** The settings of the gateway on which faults are tried. */
@@ -238,10 +238,10 @@ async function searchForFaults(
   );
 }
 
-/** Makes a fault's line change the type of the field, where any value of its own type will do. */
+/** Returns the fault that gives the same field a value of another type. */
 const retype = (line: string): string => line.replace(/^change (?!header )/, 'retype ');
 
-/** Returns whether some check is remembered to find a fault, or the same field with another type. */
+/** Creates a check for whether a fault is known to be found, or the same field with another type is. */
 export function createIsFound(controls: Controls): (line: string) => boolean {
   const lines = new Set(Object.values(controls).flat());
   return (line) => lines.has(line) || lines.has(retype(line));

@@ -40,7 +40,7 @@ async function manyTasks(kit: Kit) {
 type ManyTasks = Awaited<ReturnType<typeof manyTasks>>;
 type Name = keyof ManyTasks['ids'];
 
-/** Requires that a filter leaves these tasks, newest first; in a cancellation only the open ones. */
+/** Requires that a filter selects these tasks, newest first; in a cancellation only the open ones. */
 function leaves(choose: (many: ManyTasks) => Query, names: readonly Name[]): Check {
   return async (kit) => {
     const many = await kit.see(manyTasks);
@@ -89,7 +89,7 @@ async function manyAgents(kit: Kit) {
 }
 type ManyAgents = Awaited<ReturnType<typeof manyAgents>>;
 
-/** Requires that a filter leaves these agents. */
+/** Requires that a filter selects these agents. */
 function leavesAgents(
   choose: (many: ManyAgents) => Query,
   names: readonly (keyof ManyAgents['ids'])[],

@@ -12,7 +12,7 @@ function submitWritten(kit: Kit, payload: string): Promise<Answer> {
   return kit.subject.call('POST', SUBMIT, { body: `${head.slice(0, -1)},"payload":${payload}}` });
 }
 
-/** Submits a payload; returns it as the response to a reading of its task has it. */
+/** Submits a payload; returns its text as it stands in the task's response. */
 async function readWritten(kit: Kit, payload: string): Promise<string> {
   const { request_id } = requireObject(await submitWritten(kit, payload));
   const read = await kit.subject.call('GET', `${SUBMIT}/${request_id}`, { query: { auth: kit.auth } });

@@ -1,6 +1,6 @@
 /**
- * How the parties of the controls call their gateway. A fault on that wire is data: what is sent otherwise,
- * is lost, or is read otherwise.
+ * How the parties of the controls call their gateway. A fault on that wire is data: what is sent wrongly, is
+ * lost, or is read wrongly.
  */
 import { type Fields, isFields } from './findings.ts';
 
@@ -64,7 +64,7 @@ export function onWire(
   });
 }
 
-/** Sends calls of the operation otherwise. */
+/** Changes the calls of the operation before they are sent. */
 export function changes(on: string, change: (call: PartyCall) => PartyCall, fault: string): WireControl {
   return { fault, plant: onWire(on, (call, { send }) => send(change(call))) };
 }
@@ -76,7 +76,7 @@ export const withMark = (call: PartyCall): PartyCall => ({
   text: `\uFEFF${JSON.stringify(call.body)}`,
 });
 
-/** Sends fields of the body otherwise; undefined leaves one out. */
+/** Changes fields of the body before it is sent; undefined leaves one out. */
 export function sends(on: string, fields: Fields, fault: string): WireControl {
   return changes(on, (call) => ({ ...call, body: { ...call.body, ...fields } }), fault);
 }
@@ -92,7 +92,7 @@ export function drops(on: string, fault: string): WireControl {
  */
 type Got = number | string | false;
 
-/** Reads answers that say this otherwise. */
+/** Alters the answers to an operation: all, or those that match `got`. */
 function answers(on: string, got: Got | undefined, alter: (answer: PartyAnswer) => PartyAnswer): WirePlant {
   return onWire(on, async (call, { send }) => {
     const answer = await send(call);
@@ -100,19 +100,19 @@ function answers(on: string, got: Got | undefined, alter: (answer: PartyAnswer) 
   });
 }
 
-/** Reads answers that say this with another status and without a code. */
+/** Gives the answers that match `got` another status, and no code. */
 export function sees(status: number, on: string, got: Got, fault: string): WireControl {
   const alter = ({ body: { code: _, ...body }, ...answer }: PartyAnswer) => ({ ...answer, status, body });
   return { fault, plant: answers(on, got, alter) };
 }
 
-/** Reads fields of answers otherwise, of all or of those that say this. */
+/** Changes fields of the answers: of all, or of those that match `got`. */
 export function reads(on: string, fields: Fields, fault: string, got?: Got): WireControl {
   const alter = (answer: PartyAnswer) => ({ ...answer, body: { ...answer.body, ...fields } });
   return { fault, plant: answers(on, got, alter) };
 }
 
-/** Takes `Retry-After` from answers with this status. */
+/** Removes `Retry-After` from the answers that match `got`. */
 export function hurries(on: string, got: Got, fault: string): WireControl {
   const alter = ({ headers, ...answer }: PartyAnswer) => {
     const kept = new Headers(headers);
@@ -122,7 +122,7 @@ export function hurries(on: string, got: Got, fault: string): WireControl {
   return { fault, plant: answers(on, got, alter) };
 }
 
-/** Ends the party at an answer that says this. */
+/** Ends the party when an answer matches `got`. */
 export function ends(on: string, got: Got, fault: string): WireControl {
   const plant = (parts: WireParts) =>
     answers(on, got, (answer) => {

@@ -17,7 +17,7 @@ const FREE = [...DOCUMENTS, '/', '/livez', '/readyz'];
 const get = (kit: Kit, path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') =>
   kit.subject.call(method, path, { headers });
 
-/** Requires that a path serves the document, of this version of OpenAPI, with this path or none. */
+/** Requires that a path serves the document of this OpenAPI version, which names this path or none. */
 async function requireDocument(
   kit: Kit,
   path: string,

@@ -139,7 +139,7 @@ export async function cancelledAtOnce(kit: Kit) {
   return play(kit, [agent.tag], {}, async (request_id) => requireObject(await kit.cancel(request_id)));
 }
 
-/** A task of one second that its agent never reports on. */
+/** Plays a task of one second, on which its agent never reports. */
 export async function timedOut(kit: Kit) {
   const agent = await kit.startAgent();
   const played = await play(kit, [agent.tag], { timeout: 1 }, (request_id) => assigned(kit, request_id));
@@ -163,7 +163,7 @@ export async function matched(kit: Kit) {
   return { expected: agents.toReversed().map(({ agent_id }) => agent_id), chosen };
 }
 
-/** Gives an agent for one task two; another agent is full from the start. */
+/** Gives an agent with one slot two tasks; another agent is full from the start. */
 export async function full(kit: Kit) {
   const one = await kit.startAgent({ max_concurrent: 1 });
   const none = await kit.startAgent({ max_concurrent: 1, current_load: 1 });

@@ -24,7 +24,7 @@ export type ClientRunOptions = Pick<RunOptions, 'level' | 'only' | 'signal'> & {
   readonly payload?: Fields;
   /** How long the client may take for one task. */
   readonly limitMs?: number;
-  /** How soon the client opens a stream again that was cut. */
+  /** How soon the client must reopen a stream that was cut. */
   readonly longMs?: number;
   readonly trialsAtOnce?: number;
   /** Whether to play once more, one trial after the other, what fails. Default: true. */

@@ -220,7 +220,7 @@ function readStream(response: Response, note: (data: unknown) => void, end: () =
       events.push(...taken);
     }
   };
-  // A cut ends the stream as well as a last byte.
+  // A stream that was cut has ended, like a complete one.
   read()
     .catch(() => {})
     .finally(() => {

@@ -33,7 +33,7 @@ export type CarriedStream = {
 const PIECE_MS = 5;
 /** How long before a cut the last bytes may take to leave. */
 export const FLUSH_MS = 50;
-/** How soon a stream that was cut is to be opened again, in milliseconds. */
+/** How soon a client should reopen a stream that was cut, in milliseconds. */
 const RETRY_MS = 500;
 
 /** Returns the usual text of a frame. */

@@ -8,7 +8,7 @@ import { isBusy, type Stage } from './agent-stage.ts';
 import { type Fields, NotScored, requireThat } from './findings.ts';
 import { type Mishap, problem, type Received, receipt } from './trial-gateway.ts';
 
-/** The kit fills no more slots than these. */
+/** How many slots of the agent the kit fills at most. */
 const SLOTS_MAX = 4;
 /** How long the restarted gateway is down. */
 const OUTAGE_MS = 700;

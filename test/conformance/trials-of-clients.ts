@@ -38,7 +38,7 @@ export type TrialOptions = {
   readonly payload: Fields;
   /** How long the client may take. */
   readonly limitMs: number;
-  /** How soon the client opens a stream again. */
+  /** How soon the client must reopen a stream that was cut. */
   readonly longMs: number;
   readonly signal: AbortSignal;
 };

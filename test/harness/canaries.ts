@@ -59,7 +59,7 @@ export function createCanaries(secrets: readonly string[]): Canaries {
   };
 }
 
-/** The store's files, such as its database, its log and its lock: their contents by their names. */
+/** Returns the contents of the store's files, such as its database, its log and its lock, by their names. */
 export function readStoreFiles(file: string): ReadonlyMap<string, Buffer> {
   const found = new Map<string, Buffer>();
   for (const name of existsSync(dirname(file)) ? readdirSync(dirname(file)) : []) {
@@ -67,7 +67,7 @@ export function readStoreFiles(file: string): ReadonlyMap<string, Buffer> {
     try {
       found.set(name, readFileSync(join(dirname(file), name)));
     } catch (error) {
-      // A folder, or a file that was just removed: there is nothing to search.
+      // A folder, or a file that was just removed, has nothing to search.
       if (!(error instanceof Error && 'code' in error && /^(EISDIR|ENOENT)$/.test(String(error.code))))
         throw error;
     }
@@ -82,8 +82,8 @@ function percentAll(text: string): string {
 }
 
 /**
- * Base64 of the secret at each of its three alignments in a text, without the characters that its neighbours
- * change.
+ * Returns the base64 of the secret at each of its three alignments in a text, without the characters that its
+ * neighbours change.
  */
 function writeBase64(secret: string): readonly string[] {
   return [0, 1, 2].flatMap((before) => {

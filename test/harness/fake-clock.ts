@@ -61,7 +61,7 @@ export function createFakeClock(): FakeClock {
         next.wake();
         await flushMicrotasks();
       }
-      // A woken sleeper may have advanced it further; time never goes back.
+      // A sleeper that woke may have advanced the clock further; time never goes back.
       now = Math.max(now, untilMs);
       await flushMicrotasks();
     },
@@ -69,9 +69,7 @@ export function createFakeClock(): FakeClock {
   return clock;
 }
 
-/**
- * How much work is under way outside of this process. It takes real time, and no time of the test's clock.
- */
+/** How much work is under way outside of this process. It takes real time, and none of the test's clock. */
 let outside = 0;
 
 /** Counts a piece of work outside of this process until it is done. */

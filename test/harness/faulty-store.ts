@@ -1,10 +1,10 @@
 /**
- * A store with outages that the test plans: commits that fail before or after they are applied, reads that
- * fail, and a process that dies in the middle of its work: from then on none of its calls ever completes.
+ * A store with outages that the test plans: commits that fail before or after they are applied, and reads
+ * that fail. It can also play a process that dies at work: from then on none of its calls ever completes.
  */
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
 
-/** `none`: that commit does not fail, so that a later one of the same call can. */
+/** With `none` that commit does not fail, so that a later one of the same call can. */
 export type Fault = 'none' | 'before' | 'after' | 'read';
 
 export type FaultyStore = Store & {
@@ -13,7 +13,7 @@ export type FaultyStore = Store & {
    * `read`.
    */
   plan(faults: readonly Fault[]): void;
-  /** The process dies once this many more commits are applied. The call of the last one never returns. */
+  /** The process dies once so many more commits are applied. The call of the last one never returns. */
   die(afterCommits: number): void;
   /** Runs the work without faults. The plan is kept for later. */
   spare<T>(work: () => Promise<T>): Promise<T>;

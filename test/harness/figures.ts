@@ -1,6 +1,6 @@
 /**
  * How a suite prints what it measured and how much it tried. `npm run test:full` collects these lines into
- * tables; in the output of `npm test` they are there to be read.
+ * tables; `npm test` only prints them.
  */
 
 /** Prints one measurement. Over several runs the table shows the least and the greatest. */

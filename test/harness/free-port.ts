@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * A port on which nothing listens, below those that systems give to outgoing connections: so it stays free
- * until someone asks for this very port, also while a server on it restarts.
+ * Returns a port on which nothing listens, below those that systems give to outgoing connections. So it stays
+ * free until someone asks for this very port, even while a server on it restarts.
  */
 export async function findFreePort(): Promise<number> {
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * The real gateway as a separate process: started on a free port, killed or stopped by its id. In every
- * suite, its output and the files of its store are searched for its secrets when it has exited.
+ * The real gateway as a separate process: started on a free port, killed or stopped by its id. After its exit
+ * every suite searches its output and the files of its store for its secrets.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,17 +25,18 @@ export type GatewayProcess = {
   readonly pid: number;
   /** Everything it has printed so far. */
   output(): string;
-  /** Closes its output streams, as a terminal that closes. */
+  /** Closes its output streams, as a terminal does that closes. */
   hangUp(): void;
-  /** Sends SIGKILL. Rejects when a secret leaked. */
+  /** Sends SIGKILL. Rejects if a secret leaked. */
   kill(): Promise<void>;
-  /** Sends SIGTERM; resolves with the exit code. Idempotent. Rejects when a secret leaked. */
+  /** Sends SIGTERM; resolves to the exit code. May be called again. Rejects if a secret leaked. */
   stop(): Promise<number | null>;
 };
 
 /**
- * Starts it; rejects with its output when it exits before it listens. By default the store is in memory.
- * `under` is a command to run it under, such as a tracer; `program` what runs instead of the sources.
+ * Starts the gateway. If it exits before it listens, rejects with its output. By default the store is in
+ * memory. `under` is a command to run it under, such as a tracer; `program` is what runs instead of the
+ * sources.
  */
 export async function startGateway(
   env: Readonly<Record<string, string>> = {},
@@ -49,7 +50,7 @@ export async function startGateway(
   const child = spawn(command, args, { cwd: ROOT, env: settings });
   let printed = '';
   const baseUrl = await new Promise<string>((resolveUrl, reject) => {
-    // Not at its exit: what it printed last may be read after that.
+    // Its last lines may be read only after its exit, so this waits for the close.
     child.once('close', (code) => reject(new Error(`The gateway exited with ${code}:\n${printed}`)));
     child.stderr.on('data', (text) => {
       printed += text;
@@ -92,7 +93,7 @@ export async function startLimitedGateway(
   );
 }
 
-/** Throws when the output or a file of the store contains a secret of the settings. */
+/** Throws if the output or a file of the store contains a secret of the settings. */
 function requireNoLeaks(settings: Readonly<Record<string, string>>, printed: string): void {
   const { findLeaks } = createCanaries(readSecrets(settings));
   const file = /^sqlite:(.*)$/.exec(settings.STORE ?? '')?.[1];
@@ -105,7 +106,7 @@ function requireNoLeaks(settings: Readonly<Record<string, string>>, printed: str
   }
 }
 
-/** The secrets of the settings, without the default one: it is public and is logged. */
+/** Returns the secrets of the settings, without the default one, which is public and logged. */
 function readSecrets(settings: Readonly<Record<string, string>>): readonly string[] {
   return SECRET_SETTINGS.flatMap((name) => {
     const file = settings[`${name}_FILE`];

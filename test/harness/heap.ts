@@ -1,26 +1,26 @@
-/** What a process keeps in its heap: for tests of what a call leaves behind. */
+/** Measures what a process keeps in its heap, for tests of what a call leaves behind. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Collects everything that can be. */
+/** Collects all garbage. */
 export function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
 }
 
-/** Bytes that are in use once everything is collected that can be. */
+/** Returns how many bytes are in use after a collection. */
 export function measureHeap(): number {
   collectGarbage();
   return process.memoryUsage().heapUsed;
 }
 
-/** What another process is started with, so that `measureHeapOf` can ask it. */
+/** The environment of another process that `measureHeapOf` can ask. */
 export const INSPECTED = { NODE_OPTIONS: '--inspect=127.0.0.1:0' };
 
 /**
- * Bytes that the main thread of another process keeps, buffers included, once everything is collected that
- * can be. Its inspector, whose address it has printed, says it: the memory that it holds of the machine
- * swings by more than most leaks.
+ * Returns how many bytes the main thread of another process keeps after a collection, buffers included. It
+ * asks the process's inspector, whose address the process has printed. The memory that the machine counts for
+ * the process swings by more than most leaks.
  */
 export async function measureHeapOf({ output }: { output(): string }): Promise<number> {
   const url = /ws:\/\/127\.0\.0\.1:\d+\/\S+/.exec(output())?.[0];

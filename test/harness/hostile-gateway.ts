@@ -1,16 +1,13 @@
 /**
- * A server on a real socket that answers every request of the contract with the same wrong thing. Each answer
- * has a name, which is the first segment of the path, so that a client or a command selects one by its
- * address.
+ * A server on a real socket that answers every request of the contract with the same wrong thing. The first
+ * segment of the path names the answer, so that a client or a command selects one by its address.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
 export type HostileGateway = {
-  /**
-   * Returns the address of an answer. With `registers`, agents are registered as they should be before it.
-   */
+  /** Returns the address of an answer. With `registers`, registrations still get a correct response. */
   baseUrl(answer: string, options?: { readonly registers: boolean }): string;
   /** Returns how many requests were answered so. */
   requests(answer: string): number;
@@ -21,7 +18,7 @@ const REGISTERS = 'registers-';
 const REGISTERED = { ok: true, agent_id: 'a', state: 'ready', heartbeat_interval: 15, offline_after: 90 };
 const HUGE_BYTES = 80_000_000;
 const JSON_HEADERS = { 'content-type': 'application/json' };
-/** What every operation of the contract needs, each field of a type that it does not have. */
+/** What every operation of the contract needs, with a wrong type in each field. */
 const WRONG_TYPES = {
   ok: 'yes',
   request_id: 5,
@@ -41,7 +38,7 @@ const WRONG_TYPES = {
   event: 'task_done',
   errors: 4,
 };
-/** Right types, and values that no client may obey. */
+/** Correct types, with values that no client may obey. */
 const WRONG_VALUES = {
   ok: true,
   request_id: 't',

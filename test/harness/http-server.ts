@@ -21,9 +21,9 @@ export type TestServer = {
   readonly port: number;
   readonly logged: readonly LogLine[];
   streamCount(): number;
-  /** Announces its end, as a gateway does that waits before it drains. */
+  /** Announces its end, like a gateway that waits before it drains. */
   announceEnd(): void;
-  /** Drains; connections still open after `graceMs` are closed. */
+  /** Drains, and closes connections that are still open after `graceMs`. */
   stop(graceMs?: number, keepsIdle?: boolean): Promise<void>;
 };
 
@@ -37,7 +37,6 @@ export type TestServerOptions = {
   readonly renderMetrics?: () => Promise<{ contentType: string; text: string }>;
 };
 
-/** The real clock. */
 export const realClock: Clock = {
   monotonicMs: () => performance.now(),
   sleep: (ms, signal) =>
@@ -53,7 +52,7 @@ export const realClock: Clock = {
     }),
 };
 
-/** Starts a server; the test must stop it. */
+/** Starts a server, which the test must stop. */
 export async function startTestServer(
   gateway: Gateway,
   options: TestServerOptions = {},

@@ -1,4 +1,4 @@
-/** The gateway as `server/main.ts` starts it, with limits of a test: JSON in `TEST_LIMITS`. */
+/** The gateway as `server/main.ts` starts it, with a test's limits: JSON in `TEST_LIMITS`. */
 import '../../server/process-setup.js';
 
 const { startProcess } = await import('../../server/start.ts');

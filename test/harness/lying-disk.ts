@@ -8,11 +8,11 @@ import { writeHere } from '../../server/engines/sqlite/writer.ts';
 
 let copies = 0;
 
-/** Creates it. Each `everyNth` group is delayed until the next one. */
+/** Creates the disk. It delays each `everyNth` group until the next one. */
 export function createLyingDisk(everyNth: number): { open(): Tables; crash(): void } {
   let sqlite = openMemory();
   let groups = 0;
-  /** How often it was opened: of a process that is gone nothing is written any more. */
+  /** How often the disk was opened: nothing more is written for a process that is gone. */
   let opened = 0;
   /** Holds the tables as they were before the delayed group. */
   let kept: string | null = null;

@@ -2,7 +2,7 @@
 import type { OutputItem } from '../../server/ports/gateway.ts';
 import { NEVER, type World } from './world.ts';
 
-/** A piece of text as it is stored. */
+/** Returns a piece of text as it is stored. */
 export const text = (value: string): string => JSON.stringify({ text: value });
 /** The reset before the pieces of another writer of agent A. */
 export const RESET = JSON.stringify({ reset: true, agent_id: 'A' });
@@ -26,11 +26,11 @@ export function write(
   });
 }
 
-/** A page of the output. */
+/** Reads a page of the output. */
 export const readPage = ({ gateway }: World, request_id: string, after = 0, waitMs = 0) =>
   gateway.readOutput(request_id, after, waitMs, NEVER);
 
-/** The pieces of a task, without their numbers. */
+/** Returns the pieces of a task, without their numbers. */
 export async function textsOf(world: World, request_id: string): Promise<readonly string[]> {
   return (await readPage(world, request_id)).pieces.map(({ json }) => json);
 }
@@ -38,7 +38,7 @@ export async function textsOf(world: World, request_id: string): Promise<readonl
 /** A reader, and all that it has got. */
 export type Following = { readonly items: OutputItem[]; readonly ended: Promise<void>; leave(): void };
 
-/** Follows the output; null where the reader has had the end. */
+/** Follows the output; null if the reader already has the end. */
 export async function follow({ gateway }: World, request_id: string, after = 0): Promise<Following | null> {
   const open = await gateway.followOutput(request_id, after);
   if (!open) return null;
@@ -50,7 +50,7 @@ export async function follow({ gateway }: World, request_id: string, after = 0):
   return { items, ended: take(), leave: () => leaving.abort() };
 }
 
-/** The numbers of pieces and of the end, and how the task stood, in the order in which a reader got them. */
+/** Names what a reader got, in order: the numbers of pieces and of the end, and how the task stood. */
 export function nameItems(items: readonly OutputItem[]): readonly string[] {
   return items.flatMap((item) => {
     if ('pieces' in item) return item.pieces.map(({ n }) => String(n));

@@ -1,21 +1,21 @@
-/** Prism as a process of its own: a mock that knows the published document alone. */
+/** Prism as a process of its own: a mock that knows only the published document. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** The mock: to any request it responds with the example of the requested status. */
+/** The mock. It responds to any request with the example of the requested status. */
 export type Prism = {
   readonly url: string;
-  /** Resolves with its exit code when the process has ended, however that came about. */
+  /** Resolves to its exit code when the process has ended, for whatever reason. */
   readonly ended: Promise<number | null>;
   stop(): Promise<void>;
 };
 
 /**
- * Starts Prism on a free port and waits until it listens. `print` is called with each line that it prints
- * from then on.
+ * Starts Prism on a free port and waits until it listens. It passes each further line that Prism prints to
+ * `print`.
  */
 export async function startPrism(
   options: readonly string[] = [],

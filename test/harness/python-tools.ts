@@ -1,6 +1,7 @@
 /**
- * Where the tests of the package for Python find a Python and what they install into it. `findPythons` starts
- * each candidate: a name may do nothing, or be too old. `test/sdk/install-python.ts` installs, once.
+ * Where the tests of the package for Python find a Python, and what they install into it. `findPythons`
+ * starts each candidate, because a name may do nothing or be too old. `test/sdk/install-python.ts` installs
+ * everything, once.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';
@@ -8,16 +9,15 @@ import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** The package. */
 export const PYTHON_PACKAGE = join(ROOT, 'sdk/python');
-/** What is installed: wheels, and an environment of the newest Python with all tools. */
+/** The folder of what is installed: wheels, and an environment of the newest Python with all tools. */
 export const PYTHON_TOOLS = join(ROOT, 'node_modules/.python');
 export const WHEELS = join(PYTHON_TOOLS, 'wheels');
-/** Written last: all is there. */
+/** Written last: if it is there, everything is. */
 export const INSTALLED = join(PYTHON_TOOLS, 'installed.txt');
 export const VENV_PYTHON = join(PYTHON_TOOLS, 'venv/bin/python');
 
-/** With this a program that says `python3` gets that Python, with the package. */
+/** The environment in which a program that says `python3` gets that Python, with the package. */
 export const PYTHON_ENV = {
   PATH: `${join(PYTHON_TOOLS, 'venv/bin')}${delimiter}${process.env.PATH}`,
   PYTHONPATH: PYTHON_PACKAGE,
@@ -30,7 +30,7 @@ const VERSION = 'import sys, venv, ensurepip, sqlite3, ssl; print("%d.%d" % sys.
 
 type Python = { readonly command: string; readonly minor: number };
 
-/** The Pythons that run here and are new enough, the oldest first, one of each version. */
+/** Returns the Pythons that run here and are new enough, the oldest first, one of each version. */
 export function findPythons(): readonly Python[] {
   const folders = (process.env.PATH ?? '').split(delimiter);
   const names = ['python3', 'python3.10', 'python3.11', 'python3.12', 'python3.13', 'python3.14'];

@@ -1,6 +1,6 @@
 /**
  * Connections to Redis on which a reply comes only after every message that was published before it. In the
- * gateway either may come first; with a fixed order a test can say after a call what was notified.
+ * gateway either may come first; with a fixed order a test can say after a call which notifications came.
  */
 import { connectPrimary, type RedisClient } from '../../server/engines/redis/client/client.ts';
 

@@ -16,7 +16,7 @@ export type RedisProcess = {
   readonly url: string;
   readonly folder: string;
   pid(): number;
-  /** Sends one command as one line. Resolves with the first bytes of the reply. */
+  /** Sends one command as one line. Resolves to the first bytes of the reply. */
   send(line: string): Promise<string>;
   /** Sends SIGKILL. */
   kill(): Promise<void>;
@@ -30,8 +30,8 @@ const KNOWN_COMMANDS = ['redis-server', 'valkey-server'] as const;
 const installed = KNOWN_COMMANDS.filter((command) => findCommands([command]).length > 0);
 
 /**
- * The servers to test with: those that are installed, for the gateway must work with each of them. Where none
- * is, the first one all the same, so that a suite for each of them has tests, which are skipped.
+ * The installed servers, because the gateway must work with each of them. If there is none, names the first
+ * one all the same, so that its suites have tests, which are skipped.
  */
 export const REDIS_COMMANDS: readonly string[] =
   installed.length > 0 ? installed : KNOWN_COMMANDS.slice(0, 1);
@@ -155,7 +155,7 @@ export async function startSentinel(primary: RedisProcess, command = REDIS_COMMA
   };
 }
 
-/** Sends one line. Resolves with the first bytes of the reply. */
+/** Sends one line. Resolves to the first bytes of the reply. */
 async function sendLine(port: number, line: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   try {

@@ -28,7 +28,7 @@ export function nameRedisStore(): string {
   return `{store-${names}}:`;
 }
 
-/** Opens the store with this key prefix: a fresh one by default, or the data that a store before it left. */
+/** Opens the store with this key prefix: by default a fresh one, or the data that an earlier store left. */
 export async function openRedisTestStore(clock: FakeClock, prefix = nameRedisStore()): Promise<Store> {
   running ??= startRedis(['--appendonly', 'no']);
   const { url } = await running;

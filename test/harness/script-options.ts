@@ -1,11 +1,10 @@
 /**
- * The options of the npm scripts of this repository, as data. A script refuses what it does not take, with a
- * sentence that says what it takes; also where npm has kept an option for itself, because no `--` stood
- * before it.
+ * The options of this repository's npm scripts, as data. A script refuses any other option, and says what it
+ * takes. It also refuses an option that npm has kept for itself, because no `--` stood before it.
  */
 import { parseArgs } from 'node:util';
 
-/** One option; `value` names what follows it, and `NUMBER` is checked. */
+/** One option. `value` names its argument; a `NUMBER` is checked. */
 type ScriptOption =
   | { readonly type: 'boolean'; readonly default?: boolean }
   | {
@@ -18,8 +17,8 @@ type ScriptOption =
 type ScriptOptions = Readonly<Record<string, ScriptOption>>;
 
 /**
- * Reads the options of a script, such as `npm run mock`. Where they are not all its own, it prints why and
- * ends the process. Those without a default may be undefined.
+ * Reads the options of a script, such as `npm run mock`. If one is not the script's, prints why and ends the
+ * process. Options without a default may be undefined.
  */
 export function readScriptOptions<const O extends ScriptOptions>(script: string, options: O) {
   try {
@@ -35,7 +34,7 @@ export function readScriptOptions<const O extends ScriptOptions>(script: string,
 
 /** Prints what a script was given wrongly and what it takes, and ends the process. */
 export function refuseOptions(script: string, mistake: string, takes: string): never {
-  // What Node adds to its sentence is of no use here.
+  // Drops what Node adds to its sentence, which is of no use here.
   console.error(`${script}: ${mistake.replace(/\. To specify.*/s, '').replace(/\.?$/, '.')} ${takes}`);
   process.exit(1);
 }
@@ -47,7 +46,7 @@ function describeOptions(script: string, options: ScriptOptions): string {
   return taken.length === 0 ? 'It takes no options.' : `It takes: ${script} -- ${taken.join(' ')}`;
 }
 
-/** npm keeps an option that stands before `--`, and gives it to the script as a variable alone. */
+/** npm keeps an option that stands before `--`, and gives it to the script only as a variable. */
 function refuseSwallowed(options: ScriptOptions): void {
   const name = Object.keys(options).find((one) => process.env[`npm_config_${one}`] !== undefined);
   if (name !== undefined) throw new TypeError(`Write "--" before --${name}, or npm keeps it for itself`);

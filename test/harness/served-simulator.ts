@@ -1,7 +1,7 @@
 /**
  * The simulator over HTTP: a server that carries requests to its `fetch`, and responses back. Everybody knows
- * its secrets, and it pushes to whatever endpoint an agent registers: so it has the host rule of a gateway
- * with the default secret, and bounds for bodies and worlds.
+ * its secrets, and it pushes to any endpoint that an agent registers. So it has the host rule of a gateway
+ * with the default secret, and limits the size of bodies and the number of worlds.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -20,18 +20,18 @@ export type ServedSimulator = {
 type Address = {
   readonly host?: string;
   readonly port?: number;
-  /** Names that it may be called by, beside its own host and those of its machine. */
+  /** The names that it may be called by, besides its own host and those of its machine. */
   readonly allowedHosts?: readonly string[];
-  /** Whether the time of the world without a name moves as the clock on the wall does. */
+  /** Whether the time of the world without a name moves with real time. */
   readonly realTime?: boolean;
 };
 
 const WORLDS_MAX = 100;
-/** In which steps time moves. */
+/** The steps in which time moves. */
 const STEP_MS = 20;
 const { bodyBytesMax } = API_LIMITS;
 
-/** Starts it; rejects when it can't listen. Without a port it takes a free one. */
+/** Starts the server; rejects if it can't listen. Without a port it takes a free one. */
 export async function serveSimulator(
   { host = '127.0.0.1', port = 0, allowedHosts = [], realTime = false }: Address,
   options: SimulatorOptions = {},
@@ -46,7 +46,7 @@ export async function serveSimulator(
   const server = createServer((incoming, outgoing) => {
     carry(simulator, requireHost, incoming, outgoing).catch((error) => {
       if (error instanceof Problem) refuse(error, incoming, outgoing);
-      // A response that a fault takes away ends its connection.
+      // A fault took the response away, so the connection ends.
       else outgoing.destroy();
     });
   });
@@ -66,7 +66,7 @@ export async function serveSimulator(
   };
 }
 
-/** Moves a world's time by what has passed; returns what stops that. */
+/** Moves a world's time with real time; returns a function that stops that. */
 function moveTime({ clock }: Simulator): () => void {
   let lastMs = performance.now();
   let timer: NodeJS.Timeout | undefined;
@@ -109,7 +109,7 @@ async function carry(
   outgoing.end();
 }
 
-/** Reads a body; throws a `Problem` when it is, or is going to be, too large. */
+/** Reads a body. Throws a `Problem` if it is too large, or announces to be. */
 async function readBody(incoming: IncomingMessage): Promise<Buffer> {
   if (Number(incoming.headers['content-length'] ?? 0) > bodyBytesMax) throw describeTooLarge(bodyBytesMax);
   const chunks: Buffer[] = [];
@@ -122,7 +122,7 @@ async function readBody(incoming: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Responds with a problem. The rest of the body is read and dropped, so that the response arrives. */
+/** Responds with a problem. It reads and drops the rest of the body, so that the response arrives. */
 function refuse(problem: Problem, incoming: IncomingMessage, outgoing: ServerResponse): void {
   const { status, body } = describeProblem(problem);
   incoming.resume();

@@ -1,6 +1,7 @@
 /**
- * A wall clock that a test sets while a program runs under it, as a person or NTP sets that of a host; the
- * monotonic clock stays as it is. libfaketime reads the shift from a file at each look at the clock.
+ * A wall clock that a test sets while a program runs under it, as a person or NTP sets that of a host. The
+ * monotonic clock stays as it is. libfaketime reads the shift from a file whenever the program reads the
+ * clock.
  */
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,12 +11,12 @@ import { CLOCK_LIBRARIES, findLibrary } from './tools.ts';
 export type SteppedClock = {
   /** The environment of a program that has this clock; empty without the libraries. */
   readonly env: Readonly<Record<string, string>>;
-  /** Sets it apart from the real one, in milliseconds. */
+  /** Sets the clock so many milliseconds apart from the real one. */
   set(shiftMs: number): void;
   dispose(): void;
 };
 
-/** Creates one; `below` are libraries that are loaded before libfaketime. */
+/** Creates the clock. `below` are libraries that are loaded before libfaketime. */
 export function createSteppedClock(shiftMs = 0, below: readonly string[] = []): SteppedClock {
   const folder = mkdtempSync(join(tmpdir(), 'task-gateway-clock-'));
   const file = join(folder, 'shift');

@@ -1,4 +1,4 @@
-/** The stores that the gateway's suites run on. The gateway must behave the same on each. */
+/** The stores on which the gateway's suites run. The gateway must behave the same on each. */
 import { describe } from 'vitest';
 import { createPlainStore } from '../../server/engines/plain/store.ts';
 import { openMemoryStore } from '../../server/engines/sqlite/open.ts';
@@ -7,17 +7,17 @@ import type { FakeClock } from './fake-clock.ts';
 import { openRedisTestStore } from './redis-stores.ts';
 import { createWallClock, SILENT } from './silent-log.ts';
 
-/** A fresh plain store. */
+/** Opens a fresh plain store. */
 export function openPlainStore(clock: FakeClock): Store {
   return createPlainStore({ clock, wallMs: createWallClock(clock) });
 }
 
-/** A fresh SQLite store in memory, written in this thread. */
+/** Opens a fresh SQLite store in memory, written in this thread. */
 export async function openFreshStore(clock: FakeClock): Promise<Store> {
   return openMemoryStore({ clock, log: SILENT, wallMs: createWallClock(clock) });
 }
 
-/** A name and how to open a fresh store, for `describe.each`. */
+/** The name of a store, and how to open a fresh one, for `describe.each`. */
 export type NamedStore = readonly [name: string, open: (clock: FakeClock) => Promise<Store>];
 
 /** The stores that need no other process: a test can open thousands of them. */
@@ -29,9 +29,7 @@ export const QUICK_STORES: readonly NamedStore[] = [
 /** The store on a real Redis. */
 export const REDIS_STORE: NamedStore = ['the Redis engine', (clock) => openRedisTestStore(clock)];
 
-/**
- * `npm test` runs them on the quick stores, `npm run test:ci` on Redis; a named file is run on all.
- */
+/** `npm test` runs the suites on the quick stores, `npm run test:ci` on Redis; a named file runs on all. */
 const { GATEWAY_STORES } = process.env;
 
 /** Like `describe.each` of all stores; on a machine without Redis, the suite on Redis is skipped. */

@@ -1,6 +1,6 @@
 /**
- * A TCP proxy whose network is controlled by the test: it refuses, resets, cuts before or after a request had
- * its effect, blocks all traffic, is slow, or forwards a few bytes at a time.
+ * A TCP proxy whose network the test controls: it refuses, resets, cuts before or after a request had its
+ * effect, blocks all traffic, is slow, or forwards a few bytes at a time.
  */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -27,19 +27,19 @@ export type NetworkFault =
 
 export type TcpProxy = {
   readonly port: number;
-  /** From now on the network has this fault; null: it has none. */
+  /** Gives the network this fault from now on; null for none. */
   setFault(fault: NetworkFault | null): Promise<void>;
-  /** From now on no request arrives, until `release()`. */
+  /** Holds all requests back from now on, until `release()`. */
   hold(): void;
   release(): void;
-  /** Whether a request is held. */
+  /** Whether a request is held back. */
   isHolding(): boolean;
   /** How many connections were made so far. */
   connections(): number;
   close(): Promise<void>;
 };
 
-/** What the network does now, shared by all connections. */
+/** The present state of the network, which all connections share. */
 type Network = { fault: NetworkFault | null; isHeld: boolean };
 
 /** One proxied connection. */
@@ -80,14 +80,13 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   function moveAll(): void {
     for (const pair of [...pairs]) for (const flow of pair.flows) move(pair, flow);
     if (network.fault === 'black-hole') return;
-    // These clients closed while nothing passed: no reply reaches them, but their requests arrive all the
-    // same.
+    // The clients closed while nothing passed: no reply reaches them, but their requests still arrive.
     for (const { client, upstream } of [...pairs]) if (client.destroyed) upstream.end();
   }
 
   /**
-   * Listens as soon as the port is free. A program that another test of this process is starting has copies
-   * of all sockets until it runs, so a port that was just closed may be taken for a moment.
+   * Listens as soon as the port is free. A program that another test of this process starts has copies of all
+   * sockets until it runs, so a port that was just closed may be taken for a moment.
    */
   async function listen(port: number): Promise<Server> {
     const endMs = performance.now() + PORT_WITHIN_MS;
@@ -145,14 +144,14 @@ function createPair(network: Network, client: Socket, upstream: Socket, onDrop: 
   return { network, client, upstream, flows: [flow(upstream), flow(client)], onDrop };
 }
 
-/** Connects the two sockets of a pair, or resets it at once if that is the fault. */
+/** Connects the two sockets of a pair; or resets it at once, if that is the fault. */
 function forward(pair: Pair): void {
   const { network, client, upstream, flows } = pair;
   for (const socket of [client, upstream]) {
     socket.setNoDelay(true);
     socket.on('error', () => undefined);
     socket.on('close', () => {
-      // In a black hole the server does not notice that its client closed; bytes sent before still arrive
+      // In a black hole the server does not notice that its client closed, and bytes sent before still arrive
       // later.
       if (network.fault !== 'black-hole' || socket !== client) drop(pair);
     });

@@ -1,8 +1,8 @@
 /**
- * The programs that some tests need and that `npm ci` does not bring: where each is, and how it is installed.
- * A test names its tools as vitest's tags; `vitest.config.ts` has it skipped where one is missing. Nothing
- * else looks for a tool. `TOOLS=none` hides all of them, as on a fresh machine. Otherwise, where `CI` is set,
- * each must be there.
+ * The programs that some tests need and that `npm ci` does not bring: where each is, and how to install it. A
+ * test names its tools as vitest's tags; `vitest.config.ts` skips it if one is missing. Nothing else looks
+ * for a tool. `TOOLS=none` hides all of them, as on a fresh machine. Otherwise, if `CI` is set, each must be
+ * there.
  */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
@@ -12,36 +12,36 @@ import { INSTALLED, VENV_PYTHON } from './python-tools.ts';
 import { FOREIGN_PACKAGES, wereGeneratorsTried } from './tried-generators.ts';
 
 type Tool = {
-  /** Where it is, or what it says of itself; null where it is missing. */
+  /** Returns where it is, or what it says of itself; null if it is missing. */
   readonly find: () => string | null;
-  /** What a person does who wants it, where that is more than to install Debian's package. */
+  /** What a person does to get it, if that is more than to install Debian's package. */
   readonly remedy?: string;
   /** The package of Debian that brings it. */
   readonly debianPackage?: string;
-  /** What a machine may forbid, also where `CI` is set. */
+  /** Whether a machine may forbid it, even where `CI` is set. */
   readonly mayBeForbidden?: true;
-  /** Whether the tests with it must be run where `CI` is set; they must unless it says otherwise. */
+  /** Whether the tests with it must run where `CI` is set. Default: they must. */
   readonly isNeeded?: () => boolean;
 };
 
-/** Here each architecture has a folder of shared libraries. */
+/** Each architecture has a folder of shared libraries in one of these. */
 const LIBRARY_ROOTS = ['/usr/lib', '/lib'];
 
-/** libfaketime, and the allocator of the C library, which a Redis needs below it. */
+/** libfaketime, and the allocator of the C library, which a Redis needs below libfaketime. */
 export const CLOCK_LIBRARIES = {
   faketime: 'faketime/libfaketimeMT.so.1',
   allocator: 'libc_malloc_debug.so.0',
 } as const;
 
-/** The packages of the generators and validators of others; only there with the tool `generators`. */
+/** The packages of other people's generators and validators; there only with the tool `generators`. */
 export const FOREIGN_MODULES = join(FOREIGN_PACKAGES, 'node_modules');
 
-/** A command under one of its names, and Debian's package of it. */
+/** Describes a command under one of its names, and Debian's package of it. */
 const debian = (debianPackage: string, commands: readonly string[] = [debianPackage]): Tool => ({
   find: () => findCommands(commands)[0] ?? null,
   debianPackage,
 });
-/** What a harmless command shows by ending well. */
+/** Shows that a command works, by a harmless call that ends well. */
 const tried = (command: string, args: readonly string[]) => (): string | null =>
   spawnSync(command, args).status === 0 ? command : null;
 
@@ -107,7 +107,7 @@ const toolOf = (name: ToolName): Tool => TOOLS[name];
 
 const found = new Map<ToolName, string | null>();
 
-/** Where the tool is, looked for once; null where it is missing or hidden. */
+/** Returns where the tool is, which is looked for once; null if it is missing or hidden. */
 export function findTool(name: ToolName): string | null {
   if (areToolsHidden()) return null;
   const known = found.get(name);
@@ -117,17 +117,17 @@ export function findTool(name: ToolName): string | null {
   return place;
 }
 
-/** The remedy where a test with this tag is skipped; null where it is run. */
+/** Returns the remedy if a test with this tag is skipped; null if it runs. */
 export function findRemedy(name: ToolName): string | null {
   return findTool(name) === null ? describeRemedy(name) : null;
 }
 
-/** The packages of Debian that would bring what is missing. */
+/** Returns the packages of Debian that would bring what is missing. */
 export function listMissingPackages(): readonly string[] {
   return TOOL_NAMES.flatMap((name) => (findTool(name) === null ? (toolOf(name).debianPackage ?? []) : []));
 }
 
-/** Which of the commands are installed, as paths; none while tools are hidden. */
+/** Returns the paths of those commands that are installed; none while tools are hidden. */
 export function findCommands(commands: readonly string[]): readonly string[] {
   if (areToolsHidden()) return [];
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
@@ -153,7 +153,7 @@ export function mayBeMissing(name: ToolName): boolean {
   return mayBeForbidden || isNeeded?.() === false;
 }
 
-/** Ends the process, with the remedies, where `CI` is set and a tool is missing: there, every test is run. */
+/** Ends the process, with the remedies, if `CI` is set and a tool is missing: CI runs every test. */
 export function demandToolsInCi(): void {
   if (!process.env.CI || areToolsHidden()) return;
   const missing = TOOL_NAMES.filter((name) => !mayBeMissing(name) && findTool(name) === null);
@@ -187,7 +187,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Both come with Debian's package. */
+/** Debian's package brings both. */
 function findPrometheus(): string | null {
   return findCommands(['prometheus', 'promtool']).length === 2 ? 'prometheus' : null;
 }
@@ -197,7 +197,7 @@ function findClockLibraries(): string | null {
   return places.includes(null) ? null : places.join(' ');
 }
 
-/** An address of this machine that is not loopback, as another machine's would be. */
+/** Returns an address of this machine that is not loopback, as another machine's would be. */
 function findSecondAddress(): string | null {
   const all = Object.values(networkInterfaces()).flat();
   return all.find((info) => info?.family === 'IPv4' && !info.internal)?.address ?? null;

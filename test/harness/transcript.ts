@@ -2,7 +2,7 @@
 import type { Store } from '../../server/ports/store.ts';
 
 /**
- * Wraps a store. Every call that returns a promise adds one line when it is made and one when its promise
+ * Wraps a store. Every call that returns a promise adds one line when it is made, and one when its promise
  * resolves.
  */
 export function recordCalls(store: Store, lines: string[]): Store {

@@ -34,5 +34,5 @@ function computeDigest(): string {
 /** Whether they were tried with the files as they are now. */
 export const wereGeneratorsTried = (): boolean => readFileSync(DIGEST, 'utf8').trim() === computeDigest();
 
-/** Only to be called when all their tests have passed. */
+/** Call it only when all their tests have passed. */
 export const noteGeneratorsTried = (): void => writeFileSync(DIGEST, `${computeDigest()}\n`);

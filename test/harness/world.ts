@@ -22,22 +22,21 @@ export type World = {
   /** Runs the duties until nothing is due and no work is under way. */
   runUntilIdle(): Promise<void>;
   /**
-   * Advances the clock in steps, and renews leases and takes what is due at each, as the running gateway
-   * does.
+   * Advances the clock in steps. At each it renews leases and takes what is due, like the running gateway.
    */
   pass(ms: number): Promise<void>;
 };
 
-/** More turns than this at one moment mean that an entry becomes due again and again without effect. */
+/** If one moment takes more turns, an entry becomes due again and again without effect. */
 const TURNS_MAX = 500;
 
 export type WorldOptions = {
   readonly clock: FakeClock;
   readonly openTasksMax?: number;
   readonly agentsMax?: number;
-  /** Bytes that all agents may take of the memory. */
+  /** How many bytes of memory all agents may take. */
   readonly agentBytesMax?: number;
-  /** Pushes under way at once; one origin may have half of them. */
+  /** How many pushes may be under way at once; one origin may have half of them. */
   readonly pushesMax?: number;
   readonly keepTasksMs?: number;
   readonly pusher?: FakePusher;

@@ -8,7 +8,8 @@ type StartOptions = Omit<WorldOptions, 'clock'> & { readonly wrap?: (store: Stor
 export type StartWorld = (options?: StartOptions) => Promise<World>;
 
 /**
- * Returns how to start a world. Must be called within `describe`. `wrap` is put between gateway and store.
+ * Returns a function that starts a world. Must be called within `describe`. `wrap` is put between gateway and
+ * store.
  */
 export function useWorlds(open: (clock: FakeClock) => Promise<Store>): StartWorld {
   const opened: World[] = [];

@@ -117,6 +117,35 @@ const ready = (agent_id: string): unknown =>
 
 const submission = { task_type: 't', payload: { text: '你好' }, queue_timeout: 10 };
 
+/** Figures of the pages: the words, and the file of the SDK or the gateway whose code has the same. */
+const FIGURES: readonly (readonly [words: string, file: string, code: string])[] = [
+  ['default 30,000', 'settings.ts', 'TIMEOUT_MS = 30_000'],
+  ['default 4 |', 'settings.ts', 'MAX_RETRIES = 4'],
+  ['default 64 MiB', 'bodies.ts', 'RESPONSE_BYTES_MAX = 67_108_864'],
+  ['waits for an agent for 30 s', 'run.ts', 'QUEUE_SECONDS = 30'],
+  ['(at most 10 s)', 'run.ts', 'CANCEL_MAX_MS = 10_000'],
+  ['after 0.5 s, 1 s, 2 s and 4 s', 'transport.ts', 'firstMs: 500'],
+  ['`Retry-After`, up to a minute', 'waiting.ts', 'ASKED_MAX_MS = 60_000'],
+  ['the agent wrote over 3.5 MiB', '../server/ports/limits.ts', 'outputBytesMax: 7 * 2 ** 19'],
+  ['at most 60,000 bytes', 'agent/unsent.ts', 'CALL_BYTES_MAX = 60_000'],
+  ['beyond 1 MiB unsent', 'agent/unsent.ts', 'UNSENT_MAX = 1_048_576'],
+  ['at most 20 fields', '../server/domain/question.ts', 'FIELDS_MAX = 20'],
+  ['at most 16 questions', '../server/domain/asking.ts', 'QUESTIONS_MAX = 16'],
+  ['default 3 MiB', 'agent/options.ts', 'PUSH_BYTES_MAX = 3_145_728'],
+  ['(3 or more,', 'agent/options.ts', 'LOST_AFTER_SECONDS_MIN = 3'],
+  ['default 120)', 'agent/options.ts', 'LOST_AFTER_SECONDS = 120'],
+  ['finishes those it has (30 s)', 'agent/agent.ts', 'DRAIN_MS = 30_000'],
+  ['still run after 2 s', 'agent/agent.ts', 'GRACE_MS = 2_000'],
+  ['wait for an agent for 30 s', 'cli/commands/run.ts', 'QUEUE_TIMEOUT_SECONDS = 30'],
+  ['In fewer than 120 columns', 'cli/commands/task-list.ts', 'WHOLE_ID_COLUMNS = 120'],
+  ['the last 8 characters', 'cli/arguments/task-ids.ts', 'SHORT_CHARS = 8'],
+  ['more than 1,000,000 bytes', 'cli/child/child-handler.ts', 'OUTPUT_BYTES_MAX = 1_000_000'],
+  ['the last 64 KiB', 'cli/child/kept-output.ts', 'END_BYTES = 65_536'],
+  ['beyond 3.3 MB', 'cli/child/kept-output.ts', 'FORWARDED_BYTES_MAX = 3_300_000'],
+  ['SIGKILL 5 s later', 'cli/commands/agent-exec.ts', 'KILL_AFTER_SECONDS = 5'],
+  ['(`--drain`, 30 s)', 'cli/commands/agent-exec.ts', 'DRAIN_SECONDS = 30'],
+];
+
 describe('each program of the pages runs', () => {
   test('the ten lines print their greeting', async () => {
     expect(await run('greeter-1')).toEqual({ code: 0, error: ready('greeter-1'), out: 'Hello, 世界\n' });
@@ -268,6 +297,16 @@ describe('the pages name', () => {
 
   test('every function of the client', () => {
     for (const name of Object.keys(client)) expect(PAGES, name).toContain(`\`${name}`);
+  });
+
+  test('the figures of the code', () => {
+    const text = PAGES.replaceAll(/\s+/g, ' ');
+    for (const [words, file, code] of FIGURES) {
+      expect(text).toContain(words);
+      expect(readFileSync(join(SDK, file), 'utf8'), words).toMatch(
+        new RegExp(`${code.replaceAll('*', '\\*')}\\b`),
+      );
+    }
   });
 
   test('every variable of the environment', () => {

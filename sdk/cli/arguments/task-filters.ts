@@ -100,7 +100,7 @@ export function collectFilter(text: string, before: TaskFilters = {}): TaskFilte
   return { ...before, [name]: parse(value) };
 }
 
-/** Returns the filters of a cancellation, where the latest time is a field of its own. */
+/** Returns the filters as a cancellation takes them, apart from the latest submission time. */
 export function toCancelFilter(filters: TaskFilters): CancelFilter {
   const { created_before: _before, ...filter } = toTaskQuery(filters);
   return filter as CancelFilter;
