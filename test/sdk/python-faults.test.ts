@@ -45,7 +45,7 @@ async function startKilled() {
   };
 }
 
-/** Stands before a gateway, and lets none of these calls have a response until `end`; a report is lost, too. */
+/** Stands before a gateway. Until `end` these calls get no response; of reports the gateway sees nothing. */
 async function startSilent(port: number, call = 'result') {
   let calls = 0;
   let isOver = false;

@@ -29,7 +29,7 @@ Handler = Callable[[TaskInfo, "Context"], Result] | Callable[[TaskInfo, "AsyncCo
 TEXT_CHARS_MAX, ERROR_CHARS_MAX = 4_096, 4_000
 #: The bytes (the gateway takes 64 KiB) and pieces of one call; what is unsent before `write` waits.
 CALL_BYTES_MAX, CALL_PIECES_MAX, UNSENT_MAX = 60_000, 100, 1_048_576
-#: How long what is written, and a progress, wait for more that the same call takes; and a claim for an answer.
+#: How long what is written, and a progress, wait for more to send with them; and a claim for an answer.
 JOIN_SECONDS, PROGRESS_EVERY_SECONDS, CLAIM_SECONDS = 0.1, 0.2, 20.0
 
 
