@@ -66,7 +66,10 @@ const TOOLS = {
     remedy: 'apt-get install strace, where a process may be traced',
   },
   'python-tools': {
-    find: () => (existsSync(INSTALLED) ? tried(VENV_PYTHON, ['-c', 'import httpx, mypy, pyright'])() : null),
+    find: () =>
+      existsSync(INSTALLED)
+        ? tried(VENV_PYTHON, ['-c', 'import httpx, mypy, pyright, schemathesis'])()
+        : null,
     remedy: 'node test/sdk/install-python.ts, with a Python 3.10 or newer and its package index',
     mayBeForbidden: true,
   },

@@ -1,7 +1,7 @@
 /**
- * `node test/sdk/install-python.ts`: installs what the tests of the package for Python need, from the index
- * that pip uses: an environment with the tools, and wheels of what the package itself needs, for the oldest
- * and the newest Python that run here. Where that fails, its tests are skipped.
+ * `node test/sdk/install-python.ts`: installs Schemathesis and what the package for Python needs, from the
+ * index that pip uses: an environment with the tools, and wheels of what the package itself needs, for the
+ * oldest and the newest Python that run here. Where that fails, its tests are skipped.
  */
 import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';

@@ -45,18 +45,19 @@ async function startKilled() {
   };
 }
 
-/** Stands before a gateway, and lets no report through until `end`; none of them gets a response. */
-async function startSilent(port: number) {
-  let reports = 0;
+/** Stands before a gateway. Until `end` these calls get no response; of reports the gateway sees nothing. */
+async function startSilent(port: number, call = 'result') {
+  let calls = 0;
   let isOver = false;
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray());
-    const isReport = request.url === '/api/agent/result';
-    reports += Number(isReport);
-    if (isReport && !isOver) return;
+    const isSilent = request.url === `/api/agent/${call}` && !isOver;
+    calls += Number(isSilent);
+    if (isSilent && call === 'result') return;
     const url = `http://127.0.0.1:${port}${request.url}`;
     const headers = { 'Content-Type': 'application/json' };
     const answer = await fetch(url, { method: 'POST', body, headers });
+    if (isSilent) return;
     response.writeHead(answer.status).end(await answer.text());
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -64,7 +65,7 @@ async function startSilent(port: number) {
   onTestFinished(() => void server.close());
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    reports: () => reports,
+    calls: () => calls,
     end() {
       isOver = true;
     },
@@ -140,7 +141,7 @@ describe('the package for Python', { tags: 'python-tools', timeout: LIMIT_MS }, 
     const first = worker.start();
     const { request_id } = await submit(gateway.client, 1);
     // An outcome is on disk before it is first reported.
-    await until(() => silent.reports() > 0);
+    await until(() => silent.calls() > 0);
     first.child.kill('SIGKILL');
     expect((await gateway.client.getTask(request_id)).status).toBe('running');
     silent.end();
@@ -170,6 +171,18 @@ describe('the package for Python', { tags: 'python-tools', timeout: LIMIT_MS }, 
     const { result } = await gateway.client.getTask(request_id);
     expect({ code: agent.child.exitCode, result }).toEqual({ code: 0, result: { n: 1, reason } });
     expect(agent.output.error).toMatch(/\nstopped: agent worker is unregistered\n$/);
+  });
+
+  test('a signal while it first registers leaves no agent behind', async () => {
+    const gateway = await startKilled();
+    const silent = await startSilent(gateway.port, 'register');
+    const agent = createWorker(silent.url).start();
+    const agents = async () =>
+      (await gateway.client.previewMatch({ task_tags: ['work'] })).match.agents_total;
+    await until(async () => (await agents()) === 1);
+    expect(await stop(agent.child)).toBe(0);
+    expect(await agents()).toBe(0);
+    expect(agent.output.error).toBe('stopped: agent worker is unregistered\n');
   });
 
   test('reads each piece of an output once, while the gateway is killed and connections are cut', async () => {

@@ -1,34 +1,40 @@
-"""How requests are sent: the secret, retries, pauses, and an error of the package for all that goes wrong."""
+"""How requests are sent and streams are followed: the secret, retries, pauses, errors."""
 
 from __future__ import annotations
 
 import asyncio
+import codecs
 import inspect
-import json
-import logging
 import os
 import random
-from collections.abc import Awaitable, Callable, Mapping
+import re
+import time
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from contextvars import ContextVar
-from typing import Any, TypedDict, cast
+from queue import SimpleQueue
+from typing import Any, TypedDict
 
 import httpx
 
-from .contract import ProblemDetails
 from .errors import ApiError, GatewayConnectionError, GatewayTimeoutError, InvalidOptionError, TaskGatewayError
+from .errors import read_json
 
-LOG = logging.getLogger("task_gateway")
 ASKED_MAX_SECONDS = 60.0
-LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-#: `Client` sets this: it calls a callback in the thread of its caller, not in that of the loop.
-RELAY: ContextVar[Callable[..., Awaitable[Any]] | None] = ContextVar("RELAY", default=None)
+#: Called with `open`, `down` (and the error), and `gap`: older events were removed, so read the tasks.
+OnNotice = Callable[[str, "TaskGatewayError | None"], Any]
+#: The gateway pings every 15 s: a stream that is silent for longer is opened again.
+SILENT_SECONDS = 60.0
+FOREIGN = "The server at this address {}. Check base_url (TASK_GATEWAY_URL)."
+#: The callbacks that the caller of a `Client` calls while it waits, until None says that the work is done.
+CALLS: ContextVar[SimpleQueue[Callable[[], object] | None] | None] = ContextVar("CALLS", default=None)
 
 
 class ClientOptions(TypedDict, total=False):
     """The options of clients and agents. The environment has `base_url` and `auth` if they are absent."""
 
     base_url: str | None  #: `TASK_GATEWAY_URL`
-    auth: str | Callable[[], str] | None  #: `TASK_GATEWAY_AUTH`, or a function that is called before each attempt
+    auth: str | Callable[[], str] | None  #: `TASK_GATEWAY_AUTH`, or a function, called before each attempt
     timeout_seconds: float  #: How long one attempt may take: 30.
     max_retries: int  #: How often a failed attempt is repeated: 4.
     headers: dict[str, str]  #: Sent with every request.
@@ -46,92 +52,73 @@ class Transport:
         if not self._auth:
             raise InvalidOptionError("auth (TASK_GATEWAY_AUTH) must be the secret of the gateway.")
         self._seconds, self._max_retries = options.get("timeout_seconds", 30.0), options.get("max_retries", 4)
-        self._headers = options.get("headers", {})
-        self.http = options.get("http") or httpx.AsyncClient(limits=LIMITS)
+        self._headers = {"accept": "application/json", "accept-encoding": "identity", **options.get("headers", {})}
+        self.http = options.get("http") or httpx.AsyncClient(limits=httpx.Limits(max_connections=None))
 
     async def exchange(
-        self, method: str, path: str, fields: Mapping[str, Any], *, max_retries: int | None = None, **request: Any
+        self, method: str, path: str, fields: Mapping[str, Any], max_retries: int | None = None,
+        give_up: float | None = None, **request: Any,
     ) -> tuple[Any, httpx.Headers]:
-        """Makes a call with retries. Returns the value of the response (None for a 204), and its headers.
-
-        The value must have these fields. Every call may be repeated: a submission has its key, and the others
-        set a state.
-        """
-        attempts = 0
+        """Makes a call with retries, until `give_up` if given. Returns a value with these fields, and headers."""
+        retries, failures = self._max_retries if max_retries is None else max_retries, 0
         while True:
-            attempts += 1
             try:
                 response = await self.send(method, path, **request)
-                return read_value(response, fields), response.headers
-            except (ApiError, GatewayConnectionError, GatewayTimeoutError) as error:
-                error.attempts, asked = attempts, asked_seconds(error)
-                is_last = attempts > (self._max_retries if max_retries is None else max_retries)
-                if is_last or asked > ASKED_MAX_SECONDS or not is_transient(error):
+                value = None if response.status_code == 204 else read_json(response.content)
+                is_valid = isinstance(value, dict) and all(isinstance(value.get(one), fields[one]) for one in fields)
+                if response.status_code == 204 or is_valid:
+                    return value, response.headers
+                raise GatewayConnectionError("not_a_gateway", FOREIGN.format("sends what no Task Gateway sends"))
+            except TaskGatewayError as error:
+                failures, error.attempts = failures + 1, failures + 1
+                is_outage = error.is_transient or (give_up and isinstance(error, GatewayConnectionError))
+                is_last = time.monotonic() > give_up if give_up else failures > retries
+                if is_last or not is_outage or error.asked_seconds > ASKED_MAX_SECONDS:
                     raise
-                pause = choose_pause(0.5, 8.0, attempts - 1, asked)
-                LOG.info("%s %s: %s Again in %.1f s.", method, path, error, pause)
+                pause = choose_pause(0.5, 8.0, failures - 1, error.asked_seconds)
             await asyncio.sleep(pause)
 
     async def send(
         self, method: str, path: str, *, query: dict[str, str] | None = None, body: dict[str, Any] | None = None,
         headers: Mapping[str, str] | None = None, seconds: float | None = None, held_seconds: float = 0.0,
-        is_secret_in_header: bool = False,
     ) -> httpx.Response:
         """Sends a request with one attempt. The body of an event stream is left for the caller to read."""
         secret = self._auth() if callable(self._auth) else self._auth
-        sent = {"accept": "application/json", "accept-encoding": "identity", **self._headers, **(headers or {})}
-        if body is None or is_secret_in_header:
-            sent["authorization"] = f"Bearer {secret}"
-        else:
-            body = {**body, "auth": secret}
-        seconds = (seconds or self._seconds) + held_seconds
+        sent = {**self._headers, **(headers or {}), "authorization": f"Bearer {secret}"}
+        body = None if body is None else {**body, "auth": secret}
+        url, seconds = self.base_url + path, (seconds or self._seconds) + held_seconds
         try:
-            request = self.http.build_request(
-                method, self.base_url + path, params=query, headers=sent, json=body, timeout=seconds
-            )
-            is_stream = sent["accept"] == "text/event-stream"
-            response = await asyncio.wait_for(self.http.send(request, stream=is_stream, follow_redirects=False), seconds)
+            request = self.http.build_request(method, url, params=query, headers=sent, json=body, timeout=seconds)
+            sending = self.http.send(request, stream=sent["accept"] == "text/event-stream", follow_redirects=False)
+            response = await asyncio.wait_for(sending, seconds)
             if response.status_code != 200:
                 await response.aread()
         except Exception as error:
             raise package_error(error, self.base_url, seconds) from error
         if 300 <= response.status_code < 400:
-            raise foreign_error("redirected", "redirects, which is not followed")
+            raise GatewayConnectionError("redirected", FOREIGN.format("redirects, which is not followed"))
         if response.status_code >= 400:
-            raise read_error(response, secret)
+            raise ApiError(response, secret)
         return response
 
 
-async def call_back(function: Callable[..., Any], *arguments: Any) -> None:
-    """Calls a callback of the program's, which may be a coroutine function."""
-    relay = RELAY.get()
-    came = await relay(function, *arguments) if relay else function(*arguments)
-    if inspect.isawaitable(came):
+async def call_back(function: Callable[..., Any] | None, *arguments: Any) -> None:
+    """Calls a callback, which may be a coroutine function; for a `Client` in its caller's thread."""
+    if function is None:
+        return
+    if calls := CALLS.get():
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        calls.put(lambda: (function(*arguments), loop.call_soon_threadsafe(done.set_result, None)))
+        await done
+    elif inspect.isawaitable(came := function(*arguments)):
         await came
 
 
 def choose_pause(first: float, longest: float, failures: int, asked: float = 0.0) -> float:
     """Returns the seconds before another attempt. They double, and half is random; `asked` is their least."""
-    chance = random.random()
-    own = min(first * 2.0 ** min(failures, 20), longest)
+    chance, own = random.random(), min(first * 2.0 ** min(failures, 20), longest)
     return max(own * (0.5 + chance / 2), min(asked, ASKED_MAX_SECONDS) * (1 + chance / 4))
-
-
-def is_transient(error: BaseException) -> bool:
-    """Returns whether a call that failed with this error may succeed a little later."""
-    if isinstance(error, ApiError):
-        return error.status in (408, 429) or (error.status >= 500 and error.status not in (501, 505))
-    return isinstance(error, TaskGatewayError) and error.code in ("connection_failed", "timeout")
-
-
-def asked_seconds(error: BaseException) -> float:
-    """Returns the pause that the gateway asks for with this error."""
-    return error.asked_seconds if isinstance(error, ApiError) else 0.0
-
-
-def foreign_error(code: str, does: str) -> GatewayConnectionError:
-    """Returns the error for a response that a gateway would not send."""
-    return GatewayConnectionError(code, f"The server at this address {does}. Check base_url (TASK_GATEWAY_URL).")
 
 
 def package_error(error: Exception, base_url: str, seconds: float) -> TaskGatewayError:
@@ -139,37 +126,86 @@ def package_error(error: Exception, base_url: str, seconds: float) -> TaskGatewa
     if isinstance(error, TaskGatewayError):
         return error
     if isinstance(error, (asyncio.TimeoutError, httpx.TimeoutException)):
-        return GatewayTimeoutError(seconds)
+        return GatewayTimeoutError("timeout", f"No response within {seconds:g} s (timeout_seconds).")
     is_wrong = isinstance(error, (httpx.UnsupportedProtocol, httpx.LocalProtocolError))
     if is_wrong or not isinstance(error, (httpx.HTTPError, httpx.StreamError, OSError)):
         return InvalidOptionError(f"The request can't be sent: {error}.")
-    why = str(error) or type(error).__name__
-    text = f"No response from the gateway at {base_url} ({why}). Is it running?"
+    text = f"No response from the gateway at {base_url} ({str(error) or type(error).__name__}). Is it running?"
     return GatewayConnectionError("connection_failed", text)
 
 
-def read_value(response: httpx.Response, fields: Mapping[str, Any]) -> Any:
-    """Returns the JSON of a success. Raises if one of the fields is absent."""
-    if response.status_code == 204:
-        return None
-    try:
-        value = json.loads(response.content)
-    except (ValueError, RecursionError):
-        value = None
-    if isinstance(value, dict) and all(isinstance(value.get(name), kind) for name, kind in fields.items()):
-        return value
-    raise foreign_error("not_a_gateway", "is not a Task Gateway: its response is not valid")
+async def read_events(chunks: AsyncIterable[bytes]) -> AsyncGenerator[tuple[str, str | None, str, float | None], None]:
+    """Yields the events of one connection, as the HTML standard says: type, data, latest id, asked pause."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+    rest, fields, data, last_id, retry, is_behind_cr = [""], dict[str, str](), list[str](), "", None, False
+    async for chunk in chunks:
+        if not (text := decoder.decode(chunk)):
+            continue
+        # A chunk may end anywhere, also between CR and LF.
+        first, *lines = re.split(r"\r\n?|\n", text.removeprefix("\n") if is_behind_cr else text)
+        is_behind_cr = text.endswith("\r")
+        rest.append(first)
+        for next_line in lines:
+            line, rest = "".join(rest), [next_line]
+            name, _, value = line.partition(":")
+            value = value.removeprefix(" ")
+            if line == "":
+                last_id = fields.get("id", last_id)
+                yield fields.get("event") or "message", "\n".join(data) if data else None, last_id, retry
+                fields, data = {}, []
+            elif name == "data":
+                data.append(value)
+            elif name == "event" or (name == "id" and "\0" not in value):
+                fields[name] = value
+            elif name == "retry" and value.isascii() and value.isdigit():
+                retry = int(value) / 1000
 
 
-def read_error(response: httpx.Response, secret: str) -> ApiError:
-    """Returns the error for an error status, without a secret that the server may repeat."""
-    try:
-        value: Any = json.loads(response.text.replace(secret, "[secret]"))
-    except (ValueError, RecursionError):
-        value = None
-    texts = ("code", "title", "detail")
-    is_problem = isinstance(value, dict) and all(isinstance(value.get(name), str) for name in texts)
-    problem = cast(ProblemDetails, value) if is_problem else None
-    asked = response.headers.get("retry-after", "").strip()
-    seconds = float(asked) if asked.isascii() and asked.isdigit() else 0.0
-    return ApiError(response.status_code, problem, response.headers, seconds)
+async def follow_stream(
+    transport: Transport, path: str, query: dict[str, str] | None, last_id: str, on_notice: OnNotice | None,
+    is_over: Callable[[], Awaitable[bool]] | None = None,
+) -> AsyncGenerator[dict[str, Any], None]:
+    """Yields the data of each event, of pieces of output each once, and goes on when a connection breaks.
+
+    With `is_over`, which is asked after each failure, it tries once more when that is true, and raises nothing.
+    """
+    failures, first, unreadable, is_last = 0, 2.0, "", False
+    last_n = int(last_id) if last_id.isascii() and last_id.isdigit() else 0
+    while True:
+        resumed = {"last-event-id": last_id} if last_id.isascii() and last_id.isprintable() and last_id else {}
+        headers = {"accept": "text/event-stream", **resumed}
+        try:
+            response = await transport.send("GET", path, query=query, headers=headers, seconds=SILENT_SECONDS)
+            if response.status_code == 204:
+                return
+            async with aclosing(response), aclosing(read_events(response.aiter_bytes())) as events:
+                if response.headers.get("content-type", "").split(";")[0].strip().lower() != "text/event-stream":
+                    raise GatewayConnectionError("not_an_event_stream", FOREIGN.format("sends no event stream"))
+                failures = 0
+                await call_back(on_notice, "open", None)
+                async for kind, text, event_id, retry_seconds in events:
+                    first = min(max(retry_seconds or first, 0.5), 30.0)
+                    data = read_json(text or "{}")
+                    # An event that is no JSON counts as a cut. If it comes again, it is left out.
+                    if data is None and unreadable != (unreadable := f"{event_id} {text}"):
+                        raise httpx.ReadError("an event is no JSON")
+                    last_id = event_id or last_id
+                    if kind == "gap":
+                        await call_back(on_notice, "gap", None)
+                    elif isinstance(data, dict) and data and data.get("n", last_n + 1) > last_n:
+                        last_n = data.get("n", last_n)
+                        yield data
+                        if data.get("end"):
+                            return
+            raise httpx.ReadError("it closed the stream")
+        except (TaskGatewayError, httpx.HTTPError, httpx.StreamError) as raised:
+            error = package_error(raised, transport.base_url, SILENT_SECONDS)
+            if is_over and (is_last or not error.is_transient):
+                return
+            if not error.is_transient:
+                raise error from raised
+        pause = choose_pause(first, 30.0, failures, error.asked_seconds or first)
+        failures += 1
+        await call_back(on_notice, "down", error)
+        is_last = bool(is_over and await is_over())
+        await asyncio.sleep(0.0 if is_last else pause)

@@ -5,8 +5,10 @@ import threading
 import unittest
 import uuid
 
+import httpx
+
 from task_gateway import Agent, ApiError, AsyncClient, Client, TaskFailedError
-from task_gateway.errors import GatewayConnectionError, InvalidOptionError, NoAgentAvailableError
+from task_gateway.errors import GatewayConnectionError, InvalidOptionError
 
 SCHEMA = {"type": "object", "properties": {"go": {"type": "boolean"}}}
 TASK = {"task_type": "try", "task_tags": ["try"]}
@@ -91,8 +93,9 @@ class Tries(unittest.TestCase):
         self.assertEqual([kinds, seen], [["open"], ids])
 
     def test_failures_have_classes_and_advice(self):
-        with self.assertRaises(NoAgentAvailableError) as raised:
+        with self.assertRaises(TaskFailedError) as raised:
             self.client.run_task(task_type="try", task_tags=["trie"], payload={}, queue_timeout=0)
+        self.assertEqual(raised.exception.code, "no_agent_available")
         self.assertIn("Start an agent", str(raised.exception))
         self.assertEqual(raised.exception.request_id, raised.exception.task["request_id"])
         with self.assertRaisesRegex(TaskFailedError, "must return a dict, a text or None, and not list") as failed:
@@ -128,6 +131,36 @@ class Tries(unittest.TestCase):
                 return (await client.wait_task(request_id))["error_info"]
 
         self.assertEqual(asyncio.run(main()), "cancelled by user")
+
+    def test_a_run_that_is_cancelled_while_it_submits_cancels_its_task(self):
+        async def main():
+            sent, gate = asyncio.Event(), asyncio.Event()
+
+            class Held(httpx.AsyncHTTPTransport):
+                """Holds the response to a submission back."""
+
+                async def handle_async_request(self, request):
+                    response = await super().handle_async_request(request)
+                    if request.url.path == "/api/cli/tasks":
+                        sent.set()
+                        await gate.wait()
+                    return response
+
+            async with AsyncClient(http=httpx.AsyncClient(transport=Held())) as client:
+                key, task = str(uuid.uuid4()), {**TASK, "payload": {"what": "wait"}, "queue_timeout": 30}
+                run = asyncio.create_task(client.run_task(**task, cancel_on_abort=True, idempotency_key=key))
+                await sent.wait()
+                run.cancel()
+                gate.set()
+                with self.assertRaises(asyncio.CancelledError):
+                    await run
+                return (await client.submit_task(**task, idempotency_key=key))["request_id"]
+
+        self.assertEqual(self.client.wait_task(asyncio.run(main()))["error_info"], "cancelled by user")
+
+    def test_a_match_without_a_task(self):
+        preview = self.client.preview_match(["try"])
+        self.assertEqual([one["agent_id"] for one in preview["match"]["agents"]], [self.agent.agent_id])
 
     def test_options(self):
         with self.assertRaisesRegex(InvalidOptionError, "base_url"):
