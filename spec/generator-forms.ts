@@ -12,7 +12,9 @@ const SAME_IN_QUERY = 'last_event_id';
 export function writeForGenerators(document: Json): Json {
   const written = structuredClone(document);
   describeHeaderInQuery(written);
-  dropRepeatedFields(requireObject(written, 'components', 'schemas'));
+  const schemas = requireObject(written, 'components', 'schemas');
+  dropRepeatedFields(schemas);
+  writeFieldsInFull(schemas);
   return nameJsonValues(written);
 }
 
@@ -72,6 +74,34 @@ function dropRepeatedFields(schemas: Json): void {
     }
   }
   if (count === 0) throw new Error('No schema repeats a field of the schema that it extends.');
+}
+
+/**
+ * Writes a field with a default without its reference, and a field of one number as an integer: a generator
+ * for Java would write no value for the default, and for the number one that does not compile.
+ */
+function writeFieldsInFull(schemas: Json): void {
+  const counts = { defaults: 0, statuses: 0 };
+  for (const schema of Object.values(schemas).filter(isJson)) {
+    const fields = isJson(schema.properties) ? Object.values(schema.properties).filter(isJson) : [];
+    for (const field of fields) {
+      if (typeof field.$ref === 'string' && field.default !== undefined) {
+        const { $ref, ...own } = field;
+        delete field.$ref;
+        Object.assign(field, {
+          ...requireObject(schemas, $ref.replace('#/components/schemas/', '')),
+          ...own,
+        });
+        counts.defaults += 1;
+      } else if (field.type === 'number' && Array.isArray(field.enum)) {
+        const [status] = field.enum;
+        Object.assign(field, { type: 'integer', format: 'int32', minimum: status, maximum: status });
+        counts.statuses += 1;
+      }
+    }
+  }
+  if (counts.defaults === 0) throw new Error('No default stands beside a reference.');
+  if (counts.statuses === 0) throw new Error('No field has one number.');
 }
 
 function writeWithoutText(schema: unknown): string {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { FOREIGN_MODULES } from '../harness/tools.ts';
 import { foreignGenerators, type Generator, generators } from './clients.ts';
-import { PAGE, readRows, readSections } from './generator-page.ts';
+import { PAGE, readLanguageCommands, readRows, readSections } from './generator-page.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const GATEWAY = 'http://127.0.0.1:8080';
@@ -97,6 +97,29 @@ test('the published types are made with the generator and the flag that the page
   expect(PAGE).toContain(`TypeScript ${own.typescript}\n`);
 });
 
+test('the rows and commands for other languages have the versions that are tried, and the set-up', () => {
+  const read = (name: string): string => readText(`test/contract/generators/${name}`);
+  const modules = read('oapi-codegen/go.mod');
+  const find = (pattern: RegExp, text: string): string | undefined => pattern.exec(text)?.[1];
+  const python = find(/^openapi-python-client==(.+)$/m, read('openapi-python-client/requirements.txt'));
+  const pom = read('openapi-generator-java/pom.xml');
+  const java = find(/<artifactId>openapi-generator-cli<\/artifactId>\s+<version>(.+)<\/version>/, pom);
+  expect([...PAGE.matchAll(/^\| ([a-z-]+) \| ([\d.]+) \|/gm)].map((row) => row.slice(1))).toEqual([
+    ['openapi-python-client', python],
+    ['openapi-generator', java],
+    ['openapi-generator', java],
+    ['oapi-codegen', find(/oapi-codegen\/v2 v(\S+)/, modules)],
+    ['progenitor', find(/^progenitor-macro = "=(.+)"$/m, read('progenitor/Cargo.toml'))],
+  ]);
+  const commands = readLanguageCommands().join('\n');
+  expect(commands).toContain(`pip install openapi-python-client==${python}\n`);
+  expect(new Set(commands.match(/(?<=openapi-generator-cli-).+(?=\.jar)/g))).toEqual(new Set([java]));
+  const got = [...commands.matchAll(/^go get .*(github\.com\/[\w-]+\/[\w-]+(?:\/v\d)?)\S*@(\S+)$/gm)];
+  expect(got.map(([, name]) => name)).toHaveLength(2);
+  for (const [, name = '', version = ''] of got) expect(modules).toContain(`${name} ${version}`);
+  expect(PAGE).toContain(`\`\`\`yaml oapi-codegen.yaml\n${read('oapi-codegen/oapi-codegen.yaml')}\`\`\`\n`);
+});
+
 test('a generator of another language meets what the page says of the document', () => {
   const document = readText('generated/openapi/clients-and-agents.3.1.json');
   const besides = new Set<string>();
@@ -104,7 +127,7 @@ test('a generator of another language meets what the page says of the document',
     if (typeof value?.$ref === 'string') for (const key of Object.keys(value)) besides.add(key);
     return value;
   });
-  expect([...besides].sort()).toEqual(['$ref', 'default', 'description', 'example', 'minimum']);
+  expect([...besides].sort()).toEqual(['$ref', 'description', 'example', 'minimum']);
   expect(document).toMatch(/"type": "null"/);
   expect(document).not.toMatch(/"type": \[/);
   expect(Object.keys(parsed.webhooks)).toEqual(['pushTask']);

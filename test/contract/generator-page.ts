@@ -43,6 +43,25 @@ export function readRows(): readonly GeneratorRow[] {
   });
 }
 
+/** The commands for other languages, in their order. */
+export function readLanguageCommands(): readonly string[] {
+  const blocks = readBlocks(PAGE.slice(PAGE.indexOf('\n## Other languages\n')));
+  const scripts = blocks.filter(({ language }) => language === 'sh');
+  return scripts.flatMap(({ text }) =>
+    text
+      .replaceAll(/\\\n\s*/g, '')
+      .trim()
+      .split('\n'),
+  );
+}
+
+/** The last of them that has this part. */
+export function readCommand(part: string): string {
+  const command = readLanguageCommands().findLast((line) => line.includes(part));
+  if (command === undefined) throw new Error(`The page has no command with "${part}".`);
+  return command;
+}
+
 /** The sections with a command, in their order. */
 export function readSections(): readonly GeneratorSection[] {
   return PAGE.split(/^## /m)

@@ -3,7 +3,6 @@
  * documents, without a warning. The clients compile strictly, all in one program, and the programs of the
  * page over those of the gateway run, and send the secret as a header alone.
  */
-import { once } from 'node:events';
 import {
   mkdirSync,
   mkdtempSync,
@@ -13,7 +12,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer, type IncomingHttpHeaders, request, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -23,6 +21,7 @@ import { readBlocks } from '../harness/readme-blocks.ts';
 import { FOREIGN_MODULES, findTool, type ToolName } from '../harness/tools.ts';
 import { foreignGenerators, type Generator, generators, openapiTypescript } from './clients.ts';
 import { PAGE, readSections } from './generator-page.ts';
+import { type Recorder, startRecorder } from './recorder.ts';
 import { runNode } from './run-tool.ts';
 
 const modules = join(import.meta.dirname, '../../node_modules');
@@ -65,10 +64,7 @@ const SMALLEST_SUBMISSION = `
 `;
 
 let gateway: GatewayProcess;
-/** In front of the gateway: the programs call it, so that a test sees each call as it was sent. */
-let recorder: Server;
-let recorderUrl: string;
-const calls: { readonly line: string; readonly headers: IncomingHttpHeaders }[] = [];
+let recorder: Recorder;
 let folder: string;
 /** What each generator printed for each document, or the compiler for all. */
 const results = new Map<string, { readonly code: number; readonly output: string }>();
@@ -76,7 +72,7 @@ const results = new Map<string, { readonly code: number; readonly output: string
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'task-gateway-clients-'));
   gateway = await startGateway();
-  await startRecorder();
+  recorder = await startRecorder(gateway.baseUrl);
   // What the clients import.
   if (findTool('generators') !== null) symlinkSync(FOREIGN_MODULES, join(folder, 'node_modules'));
   const { dependencies } = JSON.parse(readFileSync(join(FOREIGN_MODULES, '../package.json'), 'utf8'));
@@ -86,27 +82,10 @@ beforeAll(async () => {
   await keepResult('compiler', [join(modules, 'typescript/bin/tsc'), '-p', '.'], folder);
 }, 240_000);
 afterAll(async () => {
-  recorder.close();
+  recorder.stop();
   await gateway.stop();
   rmSync(folder, { recursive: true });
 });
-
-/** Passes each call on to the gateway, and keeps its first line and its headers. */
-async function startRecorder(): Promise<void> {
-  recorder = createServer((call, response) => {
-    const { method, url: path = '', headers } = call;
-    calls.push({ line: `${method} ${path}`, headers });
-    const passed = request(gateway.baseUrl, { method, path, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 500, answer.headers);
-      answer.pipe(response);
-    });
-    call.pipe(passed);
-  });
-  await once(recorder.listen(0, '127.0.0.1'), 'listening');
-  const address = recorder.address();
-  if (address === null || typeof address === 'string') throw new Error('The recorder has no port.');
-  recorderUrl = `http://127.0.0.1:${address.port}`;
-}
 
 /** Two at a time: each uses one core. */
 async function generateAll(): Promise<void> {
@@ -131,7 +110,7 @@ async function generate(
 ): Promise<void> {
   const own = join(folder, buildFolderName(name), of);
   mkdirSync(own, { recursive: true });
-  for (const [file, text] of Object.entries(files?.(document, of, recorderUrl) ?? {}))
+  for (const [file, text] of Object.entries(files?.(document, of, recorder.url) ?? {}))
     writeFileSync(join(own, file), text);
   await keepResult(`${name}, ${of}`, [join(packages, command), ...options(document)], own);
   if (of === 'gateway') writeFileSync(join(own, 'call.ts'), buildProgram(name, schema));
@@ -143,7 +122,7 @@ async function generate(
  */
 function buildProgram(name: string, schema: Generator['schema']): string {
   const { program = '' } = readSections().find((section) => section.name === name) ?? {};
-  const own = program.replace('http://127.0.0.1:8080', recorderUrl).replace(DEFAULT_GATEWAY_AUTH, SECRET);
+  const own = program.replace('http://127.0.0.1:8080', recorder.url).replace(DEFAULT_GATEWAY_AUTH, SECRET);
   const check = schema && `!written.${schema.name}.safeParse({ ...task, progress: 'all' }).success`;
   return `${own}
     ${schema ? `import * as written from '${schema.from}';` : ''}
@@ -211,7 +190,7 @@ for (const { name, tags, packages, command } of tried) {
       tags: 'generators',
     }, async () => {
       const own = join(folder, buildFolderName(name), 'gateway');
-      calls.length = 0;
+      recorder.calls.length = 0;
       const { code, output, errors } = await runNode(
         [join(FOREIGN_MODULES, 'tsx/dist/cli.mjs'), 'call.ts'],
         own,
@@ -224,7 +203,11 @@ for (const { name, tags, packages, command } of tried) {
       const url = `${gateway.baseUrl}/api/cli/tasks/${task.request_id}`;
       const stored = await fetch(url, { headers: { authorization: `Bearer ${SECRET}` } });
       expect(task).toEqual(await stored.json());
-      const sent = calls.map(({ line, headers }) => [line, headers.authorization, headers['x-admin-auth']]);
+      const sent = recorder.calls.map(({ line, headers }) => [
+        line,
+        headers.authorization,
+        headers['x-admin-auth'],
+      ]);
       expect(sent).toEqual([
         ['POST /api/cli/tasks', `Bearer ${SECRET}`, undefined],
         [`GET /api/cli/tasks/${task.request_id}?wait=5`, `Bearer ${SECRET}`, undefined],

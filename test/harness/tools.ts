@@ -8,6 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { describeLanguage, findLanguage, type LanguageName } from './language-tools.ts';
 import { INSTALLED, VENV_PYTHON } from './python-tools.ts';
 import { FOREIGN_PACKAGES, wereGeneratorsTried } from './tried-generators.ts';
 
@@ -44,6 +45,12 @@ const debian = (debianPackage: string, commands: readonly string[] = [debianPack
 /** Shows that a command works, by a harmless call that ends well. */
 const tried = (command: string, args: readonly string[]) => (): string | null =>
   spawnSync(command, args).status === 0 ? command : null;
+/** What the generators of clients in one language need. */
+const language = (name: LanguageName): Tool => ({
+  find: () => findLanguage(name),
+  remedy: describeLanguage(name),
+  mayBeForbidden: true,
+});
 
 const TOOLS = {
   git: debian('git'),
@@ -78,6 +85,10 @@ const TOOLS = {
     remedy: 'npm ci --ignore-scripts in test/contract/generators',
     isNeeded: () => !wereGeneratorsTried(),
   },
+  'python-clients': language('python'),
+  'java-clients': language('java'),
+  'go-clients': language('go'),
+  'rust-clients': language('rust'),
   mount: {
     find: tried('unshare', ['-m', 'mount', '--bind', '/etc/hosts', '/etc/resolv.conf']),
     remedy: 'root, who may mount',

@@ -11,12 +11,18 @@ const ROOT = join(import.meta.dirname, '../..');
 export const FOREIGN_PACKAGES = join(ROOT, 'test/contract/generators');
 const DIGEST = join(FOREIGN_PACKAGES, 'tried.txt');
 /** The tests that need them. */
-export const GENERATOR_TESTS = ['test/contract/generators.test.ts', 'test/contract/validators.test.ts'];
+export const GENERATOR_TESTS = [
+  'test/contract/generators.test.ts',
+  'test/contract/other-languages.test.ts',
+  'test/contract/validators.test.ts',
+];
 const INPUTS = [
   'generated/openapi/*.json',
   'generated/generate-a-client.md',
-  'test/contract/{clients,generator-page,run-tool}.ts',
+  'test/contract/{clients,generator-page,recorder,run-tool}.ts',
   'test/contract/generators/package-lock.json',
+  'test/contract/generators/{oapi,openapi,progenitor}*/**/*.*',
+  'test/harness/language-tools.ts',
   ...GENERATOR_TESTS,
 ];
 
