@@ -144,7 +144,7 @@ const LATER_CALLS = [
   ...(['getAgent', 'drainAgent', 'writeOutput', 'answerTask', 'claimAnswer'] as const),
 ] as const satisfies readonly (keyof LaterCalls)[];
 
-/** Creates the calls whose code is loaded by the first of them. */
+/** Creates the calls that share a chunk of code, which the first of them loads. */
 function createLaterCalls(api: Api, send: Send, deps: CallsDeps): LaterCalls {
   const load =
     (name: keyof LaterCalls) =>

@@ -56,10 +56,10 @@ export type TaskGatewayClient = Calls & {
     options?: RunOptions,
   ): Promise<SuccessfulTask<Payload, Result>>;
   /**
-   * Follows an existing task until it reaches a terminal state, and returns it, as `runTask` does: a page
-   * that is loaded again can so follow the task that it began. `onProgress` is first called with the task as
-   * it is now, `onOutput` gets the pieces behind `after`, and `onQuestion` gets every open question, even one
-   * before `after`. The signal ends the following; the task goes on.
+   * Follows an existing task until it reaches a terminal state, and returns it, as `runTask` does. A page
+   * that is loaded again can follow the task that it began in this way. `onProgress` is first called with the
+   * task as it is now, `onOutput` gets the pieces behind `after`, and `onQuestion` gets every open question,
+   * even one before `after`. The signal ends the following; the task goes on.
    */
   followTask<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
     request_id: RequestId,

@@ -19,7 +19,7 @@ import type { CallOptions } from './transport.ts';
 
 type Send = ReturnType<typeof createSend>;
 
-/** The calls whose code is loaded by the first of them. */
+/** The calls that share a chunk of code, which the first of them loads. */
 export type LaterCalls = AdminCalls &
   AgentCalls & {
     /**

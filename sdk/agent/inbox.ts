@@ -26,7 +26,7 @@ export type Inbox = {
 
 export type InboxDeps = {
   readonly agent_id: AgentId;
-  /** The secrets of which one must have signed a push. If there are none, signatures are not checked. */
+  /** A push must be signed with one of these secrets. Without any, signatures are not checked. */
   readonly pushSecrets: readonly string[];
   /** The largest body that is read. */
   readonly maxPushBytes: number;

@@ -50,7 +50,7 @@ export type OutputWriterDeps = {
   readonly registerAgain: (signal: AbortSignal) => Promise<void>;
   /** Whether an error says that the task is no longer this agent's to work on. */
   readonly isUnwanted: (error: unknown) => boolean;
-  /** Called when the gateway says so, or says that the task is over. */
+  /** Called when the task is no longer this agent's, or is over. */
   readonly onUnwanted: () => void;
   /** Called with the reason why pieces are not stored, at the first of several failures in a row. */
   readonly onFailure: (error: unknown) => void;
@@ -257,7 +257,7 @@ function isFromProxy({ status, problem }: ApiError): boolean {
   return problem === undefined && PROXY_STATUSES.has(status);
 }
 
-/** How often the last pieces may fail so: without limit in an outage, which takes no result either. */
+/** How often the last pieces may fail with an error. In an outage always: it takes no result either. */
 function findRefusalsMax(error: unknown): number {
   if (!(error instanceof ApiError)) return Infinity;
   if (error.problem === undefined && isTransient(error.status)) return Infinity;

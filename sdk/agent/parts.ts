@@ -97,7 +97,7 @@ export function createParts(options: AgentOptions, settings: AgentSettings) {
   };
 }
 
-/** Creates the log and the notices of an agent, and what they say of the gateway. */
+/** Creates what logs and emits an agent's notices, and what watches its contact with the gateway. */
 function createVoice(
   { tags, onNotice }: AgentOptions,
   { log, baseUrl }: ClientSettings,

@@ -54,7 +54,7 @@ export type Work = {
 export type WorkDeps = TaskRunDeps & {
   readonly agent_id: AgentId;
   readonly maxConcurrent: number;
-  /** Whether the agent can take no task although a slot is free; called before each one. */
+  /** Whether the agent can take no task although a slot is free; called before each task. */
   readonly isBusy?: (() => boolean) | undefined;
   /** Called when `request_ids` has changed. */
   readonly onChange: () => void;

@@ -31,7 +31,7 @@ export const EXIT_CODES = {
   notFound: 7,
   /** Ctrl-C. */
   interrupted: 130,
-  /** Nothing reads the output, of a command whose exit code says how a task ended. */
+  /** Nothing reads the output any more; only for a command whose exit code says how a task ended. */
   readerGone: 141,
 } as const;
 

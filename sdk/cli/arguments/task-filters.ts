@@ -94,7 +94,7 @@ export function collectFilter(text: string, before: TaskFilters = {}): TaskFilte
       `Give KEY=VALUE with one of these keys: ${Object.keys(PARSERS).join(', ')}.`,
     );
   }
-  // The option of the same filter reads its value.
+  // Reads the value as the option of the same filter does.
   const name = key.replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase());
   if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`Give ${key} once.`);
   return { ...before, [name]: parse(value) };

@@ -141,7 +141,7 @@ type StartedChild = ChildProcess & {
 async function startChild(command: readonly string[], options: ChildOptions): Promise<StartedChild> {
   const { watch, watchedEntry = '', onShortage, signal } = options;
   const expecting = watch?.expect(watchedEntry);
-  // No pause if none is needed: only just before it was checked that there are files for the program.
+  // No pause, if there is nothing to wait for: that there are files for the program was just checked.
   if (expecting) await expecting;
   try {
     for (;;) {
@@ -246,7 +246,7 @@ function readOutput(child: StartedChild, options: ChildOptions) {
   };
 }
 
-/** Passes on each text to `onRead` at once, and to the filter, which keeps it until it is no marker. */
+/** Passes each text to `onRead` at once, and to the filter, which keeps it while it may be a marker. */
 function readText(
   stream: Readable,
   onRead: ((text: string) => void) | undefined,
