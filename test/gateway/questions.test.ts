@@ -161,21 +161,6 @@ describeEachStore('questions on %s', (_name, open) => {
     expect(await claim(world, request_id)).toEqual({ key: 'deploy', answer: { approve: true, why: '好' } });
   });
 
-  test('of two answers at once one wins, and equal ones both', async () => {
-    const { world, request_id } = await startTask();
-    await ask(world, request_id);
-    const different = await world.clock.drive(
-      Promise.allSettled([answer(world, request_id), answer(world, request_id, NO)]),
-    );
-    expect(different.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-    await ask(world, request_id, { ...DEPLOY, key: 'again' }, { from: 1 });
-    const equal = [1, 2, 3].map(() => answer(world, request_id, YES, 'again'));
-    await world.clock.drive(Promise.all(equal));
-    const pieces = await textsOf(world, request_id);
-    expect(pieces.filter((piece) => piece === asAnswer(YES, 'again'))).toHaveLength(1);
-    expect(pieces.filter((piece) => piece.startsWith('{"answer":{"key":"deploy"'))).toHaveLength(1);
-  });
-
   test('an answer must fit the schema, and nothing is stored of another', async () => {
     const { world, request_id } = await startTask();
     await ask(world, request_id);
