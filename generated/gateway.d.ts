@@ -749,8 +749,8 @@ export interface components {
             /** @description Since when they fail; null while they do not. */
             failing_since: components["schemas"]["EpochSeconds"] | null;
             /**
-             * @description When the next push is due of a task that it did not take or was too busy for; null if there is none,
-             *     and while that push is under way.
+             * @description When the gateway next pushes a task that the agent did not take or was too busy for; null if there is
+             *     none, and while that push is under way.
              */
             next_attempt_time: components["schemas"]["EpochSeconds"] | null;
         };
@@ -1728,8 +1728,8 @@ export interface components {
             /** @description Slots that could be given now. */
             free: components["schemas"]["Count"];
             /**
-             * @description Of the used and the free ones: those of agents that do not take their pushes, unless their task is one
-             *     that the agent took before.
+             * @description Of the used and the free ones: the slots of agents that do not take their pushes, except those whose
+             *     task the agent took before.
              */
             unusable: components["schemas"]["Count"];
             /**

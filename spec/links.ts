@@ -11,7 +11,7 @@ const LINKS: readonly { readonly operationId: string; readonly parameter: string
     { operationId: 'subscribeEvents', parameter: 'cli_session_id', text: 'Receive the event of its end.' },
   ];
 
-/** Adds the links. Throws if an operation lacks the parameter. */
+/** Adds the links. Throws if an operation lacks the parameter that takes the value. */
 export function addLinks(document: Json): void {
   const operations = new Map(
     [...listOperations(document)].map(({ operation }) => [operation.operationId, operation]),

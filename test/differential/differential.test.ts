@@ -25,6 +25,7 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   ],
   'It bounds nothing.': [
     'limits.',
+    'fields.too-many-streams-are',
     'order.the-body-413-payload',
     'errors.busy-too-many-streams',
     'errors.validation-failed-malformed-body',
