@@ -2,8 +2,7 @@
 import { cpus, totalmem } from 'node:os';
 import { type AgentGrowth, GROWTH_CALLS, type Growth } from './growth.ts';
 import type { Measured, Round } from './lifecycle.ts';
-import type { Matching } from './matching.ts';
-import type { PageReads, Stored } from './page-reads.ts';
+import type { PageReads } from './page-reads.ts';
 import type { RedisAlone } from './redis-alone.ts';
 import type { Streaming } from './streams.ts';
 
@@ -14,8 +13,8 @@ export function describeMachine(): string {
 }
 
 /**
- * The table of one load. Every ratio is the median of the rounds' own ratios to the baseline in the same
- * round; p50 and p99 are those of a round: the least, and the median of all rounds.
+ * The table of one load. A figure of rounds is `least/median`; p50 and p99 are those of a round. Every ratio
+ * is the median of the rounds' own ratios of CPU to the baseline in the same round.
  */
 export function tabulateLoad(
   servers: readonly Measured[],
@@ -25,9 +24,9 @@ export function tabulateLoad(
   const roundsOf = ({ rounds }: Measured): readonly Round[] => rounds.get(load) ?? [];
   const rows = servers.map((server) => {
     const rounds = roundsOf(server);
-    const read = (value: (round: Round) => number, digits: number): string[] => {
+    const read = (value: (round: Round) => number, digits: number): string => {
       const values = rounds.map(value);
-      return [Math.min(...values).toFixed(digits), median(values).toFixed(digits)];
+      return `${Math.min(...values).toFixed(digits)}/${median(values).toFixed(digits)}`;
     };
     const ratios = baselines.map((name) => {
       const baseline = servers.find((one) => one.name === name);
@@ -36,20 +35,16 @@ export function tabulateLoad(
     });
     return [
       server.name,
-      ...read(({ cpuMs }) => cpuMs, 3),
+      read(({ cpuMs }) => cpuMs, 3),
       ...ratios,
       median(rounds.map(({ tasksPerSecond }) => tasksPerSecond)).toFixed(0),
-      ...read(({ tookMs }) => percentileOf(tookMs, 0.5), 2),
-      ...read(({ tookMs }) => percentileOf(tookMs, 0.99), 1),
+      read(({ tookMs }) => percentileOf(tookMs, 0.5), 2),
+      read(({ tookMs }) => percentileOf(tookMs, 0.99), 1),
       median(rounds.map(({ rssMb }) => rssMb)).toFixed(0),
     ];
   });
-  const ratioHeads = baselines.map((name) => `CPU ÷ ${name}`);
-  const times = ['p50 ms: min', 'median', 'p99 ms: min', 'median'];
-  return tabulate(
-    ['server', 'CPU a task, ms: min', 'median', ...ratioHeads, 'tasks/s', ...times, 'memory, MB'],
-    rows,
-  );
+  const ratioHeads = baselines.map((name) => `÷ ${name}`);
+  return tabulate(['server', 'CPU a task, ms', ...ratioHeads, 'tasks/s', 'p50, ms', 'p99, ms', 'MB'], rows);
 }
 
 /** The median of the rounds' own ratios of a figure; NaN when one of the two has no rounds. */
@@ -67,28 +62,26 @@ export function percentileOf(numbers: readonly number[], share: number): number 
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** What grows with what is stored: each row beside the first. */
-export function tabulateGrowth(rows: readonly Growth[]): string {
-  const [least] = rows;
-  const cells = rows.flatMap((row) => {
-    const { stored, open, startMs, memoryMb, cpuMs, storeBytes } = row;
-    const figures = [
-      stored.toLocaleString('en'),
-      open.toLocaleString('en'),
-      startMs.toFixed(0),
-      memoryMb.toFixed(0),
-      ...GROWTH_CALLS.map((call) => cpuMs[call].toFixed(3)),
-      storeBytes.toFixed(0),
-    ];
-    if (!least || row === least) return [figures];
-    const ratios = GROWTH_CALLS.map((call) => (cpuMs[call] / least.cpuMs[call]).toFixed(2));
-    return [figures, ['÷ the first', '', '', '', ...ratios, '']];
-  });
-  const head = ['tasks that ended', 'that wait', 'start, ms', 'memory, MB'];
-  return tabulate([...head, ...GROWTH_CALLS.map((call) => `${call}, ms CPU`), 'bytes a task'], cells);
+/** What grows with what is stored: each row beside the first of its store. */
+export function tabulateGrowth(stores: ReadonlyMap<string, readonly Growth[]>): string {
+  const cells = [...stores].flatMap(([store, rows]) =>
+    rows.flatMap((row) => {
+      const { stored, open, startMs, memoryMb, cpuMs, storeBytes } = row;
+      const counts = [stored.toLocaleString('en'), open.toLocaleString('en')];
+      const costs = GROWTH_CALLS.map((call) => cpuMs[call].toFixed(3));
+      const process = [startMs.toFixed(0), memoryMb.toFixed(0)];
+      const figures = [store, ...counts, ...process, ...costs, storeBytes.toFixed(0)];
+      const [least] = rows;
+      if (!least || row === least) return [figures];
+      const ratios = GROWTH_CALLS.map((call) => (cpuMs[call] / least.cpuMs[call]).toFixed(2));
+      return [figures, ['', '', '÷ the first', '', '', ...ratios, '']];
+    }),
+  );
+  const head = ['store', 'ended', 'waiting', 'start, ms', 'MB'];
+  return tabulate([...head, ...GROWTH_CALLS, 'bytes a task'], cells);
 }
 
-/** What grows with the agents. */
+/** What Redis takes of processes that only commit. */
 export function tabulateRedisAlone(rows: readonly RedisAlone[]): string {
   return tabulate(
     [
@@ -106,6 +99,7 @@ export function tabulateRedisAlone(rows: readonly RedisAlone[]): string {
   );
 }
 
+/** What grows with the agents. */
 export function tabulateAgents(rows: readonly AgentGrowth[]): string {
   return tabulate(
     ['store', 'agents', 'start, ms', 'submit and assign, ms CPU', 'heartbeat, ms CPU'],
@@ -119,54 +113,31 @@ export function tabulateAgents(rows: readonly AgentGrowth[]): string {
   );
 }
 
-/** What the calls behind the pages cost: one column for each store; the last one beside the one before. */
-export function tabulatePages(stores: readonly PageReads[]): string {
-  const names = [...(stores[0]?.cpuMs.keys() ?? [])];
-  const rows = names.map((name) => {
-    const costs = stores.map(({ cpuMs }) => cpuMs.get(name) ?? Number.NaN);
-    const ratio = (costs.at(-1) ?? Number.NaN) / (costs.at(-2) ?? Number.NaN);
-    return [name, ...costs.map((ms) => ms.toFixed(3)), ratio.toFixed(2)];
-  });
-  const describe = (count: (stored: Stored) => number): string[] =>
-    stores.map(({ stored }) => count(stored).toLocaleString('en'));
-  return tabulate(
-    ['ms CPU a call', ...stores.map((_, n) => `store ${n + 1}`), 'last ÷ before'],
-    [
-      ['*tasks stored*', ...describe(({ ended, waiting, agents }) => ended + waiting + agents), ''],
-      ['*open*', ...describe(({ waiting, agents }) => waiting + agents), ''],
-      ['*agents*', ...describe(({ agents }) => agents), ''],
-      ['*tags*', ...describe(({ tags }) => tags), ''],
-      ['*start, ms*', ...stores.map(({ startMs }) => startMs.toFixed(0)), ''],
-      ...rows,
-    ],
-  );
-}
-
-/** What a match costs. */
-export function tabulateMatching(rows: readonly Matching[]): string {
-  return tabulate(
-    ['agents', 'tag sets', 'p50 ms', 'p99 ms'],
-    rows.map(({ agents, sets, p50Ms, p99Ms }) => [
-      agents.toLocaleString('en'),
-      String(sets),
-      p50Ms.toFixed(4),
-      p99Ms.toFixed(4),
-    ]),
-  );
+/** What the calls behind the pages cost on each store with few and with many of everything. */
+export function tabulatePages(stores: ReadonlyMap<string, readonly PageReads[]>): string {
+  const all = [...stores.values()];
+  const heads = [...stores].flatMap(([store, reads]) => [
+    ...reads.map(
+      ({ stored: { ended, waiting, agents } }) =>
+        `${store}, ${(ended + waiting + agents).toLocaleString('en')}`,
+    ),
+    '÷',
+  ]);
+  const rows = [...(all[0]?.[0]?.cpuMs.keys() ?? [])].map((call) => [
+    call,
+    ...all.flatMap((reads) => {
+      const costs = reads.map(({ cpuMs }) => cpuMs.get(call) ?? Number.NaN);
+      const ratio = (costs.at(-1) ?? Number.NaN) / (costs[0] ?? Number.NaN);
+      return [...costs.map((ms) => ms.toFixed(3)), ratio.toFixed(2)];
+    }),
+  ]);
+  return tabulate(['call', ...heads], rows);
 }
 
 /** What many streams cost. */
 export function tabulateStreams(rows: readonly Streaming[]): string {
   return tabulate(
-    [
-      'streams',
-      'sessions',
-      'open all, ms',
-      'KiB each',
-      'event to all, ms: p50',
-      'most',
-      'µs CPU a stream and event',
-    ],
+    ['streams', 'sessions', 'open all, ms', 'KiB each', 'event to all, ms: p50', 'most', 'µs CPU each'],
     rows.map(({ streams, sessions, openMs, memoryKiB, p50Ms, mostMs, cpuUs }) => [
       streams.toLocaleString('en'),
       String(sessions),
@@ -228,7 +199,7 @@ export function median(numbers: readonly number[]): number {
 /** A table in Markdown. */
 export function tabulate(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+  return [line(head), `|${head.map(() => '---|').join('')}`, ...rows.map(line)].join('\n');
 }
 
 function escapeXml(text: string): string {

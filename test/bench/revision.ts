@@ -1,5 +1,5 @@
 /**
- * Another revision of the repository in a folder of its own, ready to start its gateway: what
+ * The commit that is measured, and another one in a folder of its own, ready to start its gateway: what
  * `npm run bench -- --compare REVISION` alternates with.
  */
 import { execFileSync } from 'node:child_process';
@@ -11,6 +11,12 @@ const ROOT = join(import.meta.dirname, '../..');
 const PACKAGE_FOLDERS = ['generated', 'sdk', 'server'];
 /** The packages of the repository itself. */
 const OWN = '@task-gateway';
+
+/** The commit that is measured, and the day: "Commit 1a2b3c4d on 2026-01-31". */
+export function describeCommit(): string {
+  const commit = execFileSync('git', ['rev-parse', '--short=8', 'HEAD'], { cwd: ROOT, encoding: 'utf8' });
+  return `Commit ${commit.trim()} on ${new Date().toISOString().slice(0, 10)}`;
+}
 
 /**
  * Writes the files of a revision (anything `git archive` takes) into the folder. Its packages are those of
