@@ -163,11 +163,11 @@ class Agent:
         for run in runs:
             run.end(None, run.context.reason)
         await asyncio.wait([works], timeout=LAST_CALL_SECONDS)
-        # Also an agent that was stopped while it first registered: the gateway may have it.
-        with suppress(TaskGatewayError, asyncio.TimeoutError):
+        try:
             await asyncio.wait_for(self.call("unregister", self._token), LAST_CALL_SECONDS)
-            return self.say(f"stopped: agent {self.agent_id} is unregistered")
-        self.say(f"stopped, but the gateway may still have agent {self.agent_id}")
+            self.say(f"stopped: agent {self.agent_id} is unregistered")
+        except (TaskGatewayError, asyncio.TimeoutError) as error:
+            self.say(f"stopped, but the gateway may still have agent {self.agent_id}: {error}")
 
     async def _claim_tasks(self) -> None:
         failures = 0
@@ -254,12 +254,12 @@ class Agent:
         if error.is_transient and error.problem is None and name != "unregister":
             self._is_out = True
             self.say(f"{error} The agent keeps trying.", "outage")
-        else:
+        elif name != "unregister":
             self.say(f"{name}: {error}", f"{name} {error.code}")
 
     def _note_response(self, name: str, value: dict[str, Any], state: str | None) -> None:
         """Says what has changed, and drops the tasks that the gateway no longer wants."""
-        if self._is_out:
+        if self._is_out and self._registrations:
             self.say(f"the gateway at {self._transport.base_url} responds again", "back")
         self._is_out, state = False, value.get("state") if name in ("register", "heartbeat") else state
         if state in ("ready", "processing", "draining") and not self._stopping.is_set():

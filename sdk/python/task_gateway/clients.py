@@ -100,9 +100,8 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         give_up = time.monotonic() + task["timeout"] + GRACE_SECONDS
 
         async def is_over() -> bool:
-            with suppress(TaskGatewayError):
-                return (await self._call("GET", task_path(request_id), TASK_FIELDS, max_retries=0))["status"] in ENDED
-            return time.monotonic() > give_up
+            path = task_path(request_id)
+            return (await self._call("GET", path, TASK_FIELDS, give_up=give_up))["status"] in ENDED
 
         try:
             if on_output:
