@@ -5,8 +5,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { replay } from '../e2e/plain-calls.ts';
+import { expect, test, vi } from 'vitest';
+import { post, replay } from '../e2e/plain-calls.ts';
 import { printTally } from '../harness/figures.ts';
 import { startGateway } from '../harness/gateway-process.ts';
 import { createAnswerHistory } from './answer-history.ts';
@@ -14,8 +14,8 @@ import { awaitEnded, createLoad, SESSION } from './load.ts';
 
 /** How often the process is killed; `KILL_CYCLES` asks for more. */
 const CYCLES = Number(process.env.KILL_CYCLES ?? 25);
-/** How long a process runs under load before it is killed, at most; its first calls take longer. */
-const RUN_MAX_MS = 1_000;
+/** After how many responses a process is killed, at most. */
+const ANSWERS_MAX = 100;
 
 test(`${CYCLES} kills under load break no promise`, { timeout: 240_000 + CYCLES * 15_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'task-gateway-kill-'));
@@ -24,12 +24,21 @@ test(`${CYCLES} kills under load break no promise`, { timeout: 240_000 + CYCLES 
   const { baseUrl } = gateway;
   const again = { ...env, PORT: new URL(baseUrl).port };
   const history = createAnswerHistory();
-  const load = await createLoad(baseUrl, history);
+  let answered = 0;
+  const load = await createLoad(baseUrl, history, {
+    async post(...call) {
+      const answer = await post(...call);
+      answered += 1;
+      return answer;
+    },
+  });
   try {
     for (let cycle = 0; cycle < CYCLES; cycle += 1) {
       load.go();
       // The moment of the kill is random.
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * RUN_MAX_MS));
+      const enough = answered + Math.floor(Math.random() * ANSWERS_MAX);
+      const isEnough = () => expect(answered).toBeGreaterThanOrEqual(enough);
+      await vi.waitFor(isEnough, { timeout: 60_000, interval: 1 });
       await gateway.kill();
       await load.pause();
       gateway = await startGateway(again);
