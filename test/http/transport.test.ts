@@ -39,6 +39,7 @@ describe('bytes that are not valid HTTP', () => {
       'malformed_request',
     ],
     ['no host', 'GET /livez HTTP/1.1\r\n\r\n', 400, 'malformed_request'],
+    ['two hosts', 'GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', 400, 'malformed_request'],
     [
       'headers that are too large',
       `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
