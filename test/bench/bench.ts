@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: what a task costs the gateway, beside the gateway a user would assemble (Fastify and
  * BullMQ) and beside a bare node:http sketch, in alternating rounds of one run; then what grows with stored
- * tasks, and matching. It prints Markdown and writes it, with drawings, to `test/bench/results/`.
+ * tasks and with agents. It prints Markdown and writes it, with drawings, to `test/bench/results/`.
  *
  * `-- --compare REVISION` measures this checkout beside another revision instead and writes nothing.
  *
@@ -16,11 +16,8 @@ import { LOADS, NAMES, tabulateGoals, tabulateOutputGoals } from './goals.ts';
 import { type AgentGrowth, type Growth, measureAgents, measureGrowth, type StoreLocation } from './growth.ts';
 import { type Measured, measureServers } from './lifecycle.ts';
 import { startCompared, startRevisions } from './line-up.ts';
-import { type Matching, measureMatching } from './matching.ts';
 import { measureOutput, measureOutputMemory, type OutputMemory, tabulateOutput } from './output.ts';
 import { measurePageReads, type PageReads, type Stored } from './page-reads.ts';
-import { profileStages } from './profile.ts';
-import { fillRedis, REDIS_ALONE } from './redis-alone.ts';
 import {
   describeMachine,
   drawBars,
@@ -28,9 +25,7 @@ import {
   tabulateAgents,
   tabulateGrowth,
   tabulateLoad,
-  tabulateMatching,
   tabulatePages,
-  tabulateRedisAlone,
   tabulateStreams,
 } from './report.ts';
 import { checkOut } from './revision.ts';
@@ -38,7 +33,7 @@ import { type Server, startGateway, startRedis } from './servers.ts';
 import { measureStreams, type Streaming } from './streams.ts';
 import type { Load } from './workload.ts';
 
-const PARTS = ['lifecycle', 'output', 'profile', 'redis', 'growth', 'matching', 'agents', 'pages', 'streams'];
+const PARTS = ['lifecycle', 'output', 'growth', 'agents', 'pages', 'streams'];
 const values = readScriptOptions('npm run bench', {
   rounds: { type: 'string', value: 'NUMBER' },
   tasks: { type: 'string', value: 'NUMBER' },
@@ -83,10 +78,7 @@ function print(text: string): void {
 async function measureAll(): Promise<void> {
   if (values.only.includes('lifecycle')) await compareLifecycles();
   if (values.only.includes('output')) await compareOutput(await startCompared(lineUp, false));
-  if (values.only.includes('profile')) await printProfile();
-  if (values.only.includes('redis')) await printRedisAlone();
   if (values.only.includes('growth')) await compareGrowth();
-  if (values.only.includes('matching')) await compareMatching();
   if (values.only.includes('agents')) await compareAgents();
   if (values.only.includes('pages')) await comparePages();
   if (values.only.includes('streams')) await compareStreams();
@@ -174,19 +166,6 @@ async function compareOutput(servers: readonly Server[]): Promise<void> {
   print(`### Goals of output\n\n${tabulateOutputGoals(measured, memories)}`);
 }
 
-async function printProfile(): Promise<void> {
-  const table = await profileStages(folder, tasks, smoke ? 200 : 20_000);
-  print(
-    '## Where the CPU goes\n\nThe gateway on sqlite, 64 in flight, by samples of all its threads. The profiler itself ' +
-      `adds to each figure: read the shares.\n\n${table}`,
-  );
-}
-
-async function printRedisAlone(): Promise<void> {
-  const rows = await fillRedis(smoke ? tasks : 5 * tasks, smoke);
-  if (rows.length > 0) print(`## What one Redis can do\n\n${REDIS_ALONE}\n\n${tabulateRedisAlone(rows)}`);
-}
-
 async function compareGrowth(): Promise<void> {
   const [few, many, open] = smoke ? [100, 1_000, 200] : [1_000, 1_000_000, 10_000];
   print(
@@ -272,22 +251,6 @@ async function compareStreams(): Promise<void> {
   }
   print('## Streams\n\nOne event to each session, ten times; the readers are a process of their own.');
   print(tabulateStreams(rows));
-}
-
-async function compareMatching(): Promise<void> {
-  const [few, many] = smoke ? [100, 1_000] : [1_000, 10_000];
-  const rows: Matching[] = [];
-  for (const [agents, sets] of [
-    [few, 20],
-    [few, 200],
-    [many, 20],
-    [many, 200],
-  ] as const)
-    rows.push(await measureMatching(agents, sets));
-  print(
-    '## Matching\n\nAgents with 20 of 200 tags each; tasks with three. It follows the tag sets, not the agents.',
-  );
-  print(tabulateMatching(rows));
 }
 
 function writeResults(): void {

@@ -2,9 +2,7 @@
 import { cpus, totalmem } from 'node:os';
 import { type AgentGrowth, GROWTH_CALLS, type Growth } from './growth.ts';
 import type { Measured, Round } from './lifecycle.ts';
-import type { Matching } from './matching.ts';
 import type { PageReads, Stored } from './page-reads.ts';
-import type { RedisAlone } from './redis-alone.ts';
 import type { Streaming } from './streams.ts';
 
 /** The machine, in one line. */
@@ -89,23 +87,6 @@ export function tabulateGrowth(rows: readonly Growth[]): string {
 }
 
 /** What grows with the agents. */
-export function tabulateRedisAlone(rows: readonly RedisAlone[]): string {
-  return tabulate(
-    [
-      ...['processes', 'in flight in each', 'tasks/s', 'CPU of Redis a task, ms'],
-      ...['CPU of the processes a task, ms', 'of one core, Redis had'],
-    ],
-    rows.map(({ processes, inFlight, tasksPerSecond, redisCpuMs, driverCpuMs, redisShare }) => [
-      String(processes),
-      String(inFlight),
-      tasksPerSecond.toFixed(0),
-      redisCpuMs.toFixed(3),
-      driverCpuMs.toFixed(3),
-      `${(redisShare * 100).toFixed(0)} %`,
-    ]),
-  );
-}
-
 export function tabulateAgents(rows: readonly AgentGrowth[]): string {
   return tabulate(
     ['store', 'agents', 'start, ms', 'submit and assign, ms CPU', 'heartbeat, ms CPU'],
@@ -139,19 +120,6 @@ export function tabulatePages(stores: readonly PageReads[]): string {
       ['*start, ms*', ...stores.map(({ startMs }) => startMs.toFixed(0)), ''],
       ...rows,
     ],
-  );
-}
-
-/** What a match costs. */
-export function tabulateMatching(rows: readonly Matching[]): string {
-  return tabulate(
-    ['agents', 'tag sets', 'p50 ms', 'p99 ms'],
-    rows.map(({ agents, sets, p50Ms, p99Ms }) => [
-      agents.toLocaleString('en'),
-      String(sets),
-      p50Ms.toFixed(4),
-      p99Ms.toFixed(4),
-    ]),
   );
 }
 
