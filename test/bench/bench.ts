@@ -17,7 +17,6 @@ import { type AgentGrowth, type Growth, measureAgents, measureGrowth, type Store
 import { type Measured, measureServers } from './lifecycle.ts';
 import { startCompared, startRevisions } from './line-up.ts';
 import { measureOutput, measureOutputMemory, type OutputMemory, tabulateOutput } from './output.ts';
-import { measurePageReads, type PageReads, type Stored } from './page-reads.ts';
 import {
   describeMachine,
   drawBars,
@@ -25,7 +24,6 @@ import {
   tabulateAgents,
   tabulateGrowth,
   tabulateLoad,
-  tabulatePages,
   tabulateStreams,
 } from './report.ts';
 import { checkOut } from './revision.ts';
@@ -33,7 +31,7 @@ import { type Server, startGateway, startRedis } from './servers.ts';
 import { measureStreams, type Streaming } from './streams.ts';
 import type { Load } from './workload.ts';
 
-const PARTS = ['lifecycle', 'output', 'growth', 'agents', 'pages', 'streams'];
+const PARTS = ['lifecycle', 'output', 'growth', 'agents', 'streams'];
 const values = readScriptOptions('npm run bench', {
   rounds: { type: 'string', value: 'NUMBER' },
   tasks: { type: 'string', value: 'NUMBER' },
@@ -80,7 +78,6 @@ async function measureAll(): Promise<void> {
   if (values.only.includes('output')) await compareOutput(await startCompared(lineUp, false));
   if (values.only.includes('growth')) await compareGrowth();
   if (values.only.includes('agents')) await compareAgents();
-  if (values.only.includes('pages')) await comparePages();
   if (values.only.includes('streams')) await compareStreams();
   if (!smoke && PARTS.every((part) => values.only.includes(part))) writeResults();
 }
@@ -198,29 +195,6 @@ async function compareAgents(): Promise<void> {
       'assigned to one of a tenth of the agents or more.',
   );
   print(tabulateAgents(rows));
-}
-
-/**
- * The calls behind the pages of an administrator: on an empty store, one with a full page of each, a full
- * one.
- */
-async function comparePages(): Promise<void> {
-  const empty: Stored = { ended: 1, waiting: 0, agents: 1, tags: 1 };
-  const few: Stored = { ended: smoke ? 5_000 : 50_000, waiting: 100, agents: 100, tags: 20 };
-  const full: Stored = { ended: 900_000, waiting: 90_000, agents: 10_000, tags: 1_000 };
-  print(
-    '## What the pages of an administrator cost\n\nPages have 50 rows. Each agent runs one task, and the tasks that ' +
-      'ended were submitted through a day.',
-  );
-  for (const kind of kinds) {
-    const rows: PageReads[] = [];
-    for (const stored of smoke ? [empty, few] : [empty, few, full]) {
-      await withLocation(kind, `pages-${stored.ended}`, async (location) => {
-        rows.push(await measurePageReads(location, stored));
-      });
-    }
-    if (rows.length > 0) print(`### ${kind}\n\n${tabulatePages(rows)}`);
-  }
 }
 
 /** Works on a new file, or on an empty Redis of its own; without Redis it does nothing. */

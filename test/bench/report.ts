@@ -2,7 +2,6 @@
 import { cpus, totalmem } from 'node:os';
 import { type AgentGrowth, GROWTH_CALLS, type Growth } from './growth.ts';
 import type { Measured, Round } from './lifecycle.ts';
-import type { PageReads, Stored } from './page-reads.ts';
 import type { Streaming } from './streams.ts';
 
 /** The machine, in one line. */
@@ -97,29 +96,6 @@ export function tabulateAgents(rows: readonly AgentGrowth[]): string {
       assignMs.toFixed(3),
       beatMs.toFixed(3),
     ]),
-  );
-}
-
-/** What the calls behind the pages cost: one column for each store; the last one beside the one before. */
-export function tabulatePages(stores: readonly PageReads[]): string {
-  const names = [...(stores[0]?.cpuMs.keys() ?? [])];
-  const rows = names.map((name) => {
-    const costs = stores.map(({ cpuMs }) => cpuMs.get(name) ?? Number.NaN);
-    const ratio = (costs.at(-1) ?? Number.NaN) / (costs.at(-2) ?? Number.NaN);
-    return [name, ...costs.map((ms) => ms.toFixed(3)), ratio.toFixed(2)];
-  });
-  const describe = (count: (stored: Stored) => number): string[] =>
-    stores.map(({ stored }) => count(stored).toLocaleString('en'));
-  return tabulate(
-    ['ms CPU a call', ...stores.map((_, n) => `store ${n + 1}`), 'last ÷ before'],
-    [
-      ['*tasks stored*', ...describe(({ ended, waiting, agents }) => ended + waiting + agents), ''],
-      ['*open*', ...describe(({ waiting, agents }) => waiting + agents), ''],
-      ['*agents*', ...describe(({ agents }) => agents), ''],
-      ['*tags*', ...describe(({ tags }) => tags), ''],
-      ['*start, ms*', ...stores.map(({ startMs }) => startMs.toFixed(0)), ''],
-      ...rows,
-    ],
   );
 }
 
