@@ -184,9 +184,10 @@ test('A feed that fails at once is a problem that pages may read, with a time to
   ]);
 });
 
-test('What may come for a page that is no operation is not told by its path.', async () => {
-  for (const [method, target, path, status, code] of [
-    ['GET', '/livez', '/livez', 200, undefined],
+test('A page beside the operations is noted by the path it is registered under, and open to all where it says so.', async () => {
+  for (const [method, target, path, status, code, readers] of [
+    ['GET', '/livez', '/livez', 200, undefined, '*'],
+    ['GET', '/openapi.json', '/openapi.json', 200, undefined, '*'],
     ['POST', '/docs', '/docs', 405, 'method_not_allowed'],
     ['GET', '/console/tasks', '/console/{*below}', 200, undefined],
     ['GET', '/nowhere', undefined, 404, 'route_not_found'],
@@ -194,6 +195,7 @@ test('What may come for a page that is no operation is not told by its path.', a
     noted.length = 0;
     const { headers } = await ask(plain, method, target);
     expect(headers).toMatchObject({ 'referrer-policy': 'no-referrer', 'x-content-type-options': 'nosniff' });
+    expect(headers['access-control-allow-origin']).toBe(readers);
     expect(noted).toEqual([{ operation: undefined, method, path, status, code }]);
   }
 });
