@@ -55,8 +55,12 @@ describe('bytes that are not valid HTTP', () => {
   ])('%s gets a problem, and the connection is closed', async (_what, bytes, status, code) => {
     const text = await exchange(server.port, bytes);
     expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-    expect(text).toContain('Content-Type: application/problem+json');
-    expect(text).toContain('Task-Gateway-Version: ');
+    for (const header of [
+      'Connection: close',
+      'Content-Type: application/problem+json',
+      'Task-Gateway-Version: ',
+    ])
+      expect(text).toContain(header);
     expect(bodyOf(text)).toMatchObject({ status, code });
   });
 
