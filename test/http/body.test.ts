@@ -146,7 +146,7 @@ describe('reading a body', () => {
   });
 });
 
-/** What can be wrong with a body, in the order of the checks: its fields, its headers, and what follows it. */
+/** What can be wrong with a body, in the order of the checks: fields, headers, and what follows it. */
 const FAULTS: readonly (readonly [expected: string, fields: object, headers: object, rest: string])[] = [
   ['413 payload_too_large', { more: 'x'.repeat(BODY_BYTES_MAX) }, {}, ''],
   ['415 unsupported_media_type', {}, { 'content-encoding': 'br' }, ''],
