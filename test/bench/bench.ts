@@ -17,9 +17,6 @@ import { type AgentGrowth, type Growth, measureAgents, measureGrowth, type Store
 import { type Measured, measureServers } from './lifecycle.ts';
 import { startCompared, startRevisions } from './line-up.ts';
 import { measureOutput, measureOutputMemory, type OutputMemory, tabulateOutput } from './output.ts';
-import { measurePageReads, type PageReads, type Stored } from './page-reads.ts';
-import { profileStages } from './profile.ts';
-import { fillRedis, REDIS_ALONE } from './redis-alone.ts';
 import {
   describeMachine,
   drawBars,
@@ -27,8 +24,6 @@ import {
   tabulateAgents,
   tabulateGrowth,
   tabulateLoad,
-  tabulatePages,
-  tabulateRedisAlone,
   tabulateStreams,
 } from './report.ts';
 import { checkOut, describeCommit } from './revision.ts';
@@ -36,7 +31,7 @@ import { type Server, startGateway, startRedis } from './servers.ts';
 import { measureStreams, type Streaming } from './streams.ts';
 import type { Load } from './workload.ts';
 
-const PARTS = ['lifecycle', 'output', 'profile', 'redis', 'growth', 'agents', 'pages', 'streams'];
+const PARTS = ['lifecycle', 'output', 'growth', 'agents', 'streams'];
 const values = readScriptOptions('npm run bench', {
   rounds: { type: 'string', value: 'NUMBER' },
   tasks: { type: 'string', value: 'NUMBER' },
@@ -59,8 +54,6 @@ const loads = smoke ? allLoads.slice(0, 2) : allLoads;
 const GROWTH =
   'A store with few tasks, one with many that have ended, one with almost as many that wait as it may have; ms of CPU a ' +
   'call. The goal: no call costs 1.5 times as much as on the first.';
-const PAGES =
-  'Each agent runs one task; tasks ended through a day; pages have 50 rows; ms of CPU a call, by the tasks stored.';
 const RESULTS = join(import.meta.dirname, 'results');
 const kinds: readonly ('sqlite' | 'Redis')[] = smoke ? ['sqlite'] : ['sqlite', 'Redis'];
 
@@ -86,11 +79,8 @@ function print(text: string): void {
 async function measureAll(): Promise<void> {
   if (values.only.includes('lifecycle')) await compareLifecycles();
   if (values.only.includes('output')) await compareOutput(await startCompared(lineUp, false));
-  if (values.only.includes('profile')) await printProfile();
-  if (values.only.includes('redis')) await printRedisAlone();
   if (values.only.includes('growth')) await compareGrowth();
   if (values.only.includes('agents')) await compareAgents();
-  if (values.only.includes('pages')) await comparePages();
   if (values.only.includes('streams')) await compareStreams();
   if (!smoke && PARTS.every((part) => values.only.includes(part))) writeResults();
 }
@@ -180,19 +170,6 @@ async function compareOutput(servers: readonly Server[]): Promise<void> {
   print(`### Goals of output\n\n${tabulateOutputGoals(measured, memories)}`);
 }
 
-async function printProfile(): Promise<void> {
-  const table = await profileStages(folder, tasks, smoke ? 200 : 20_000);
-  print(
-    '## Where the CPU goes\n\nThe gateway on sqlite, 64 in flight, by samples of all its threads. The profiler itself ' +
-      `adds to each figure: read the shares.\n\n${table}`,
-  );
-}
-
-async function printRedisAlone(): Promise<void> {
-  const rows = await fillRedis(smoke ? tasks : 5 * tasks, smoke);
-  if (rows.length > 0) print(`## What one Redis can do\n\n${REDIS_ALONE}\n\n${tabulateRedisAlone(rows)}`);
-}
-
 async function compareGrowth(): Promise<void> {
   const [few, many, open] = smoke ? [100, 1_000, 200] : [1_000, 1_000_000, 10_000];
   const stores = new Map<string, readonly Growth[]>();
@@ -224,23 +201,6 @@ async function compareAgents(): Promise<void> {
       'assigned to one of a tenth of the agents or more.',
   );
   print(tabulateAgents(rows));
-}
-
-/** The calls behind the pages of an administrator: on a store with a full page of each, and on a full one. */
-async function comparePages(): Promise<void> {
-  const few: Stored = { ended: smoke ? 500 : 50_000, waiting: 100, agents: 100, tags: 20 };
-  const full: Stored = { ended: 900_000, waiting: 90_000, agents: 10_000, tags: 1_000 };
-  const stores = new Map<string, readonly PageReads[]>();
-  for (const kind of kinds) {
-    const rows: PageReads[] = [];
-    for (const stored of [few, smoke ? { ...few, ended: 5_000 } : full]) {
-      await withLocation(kind, `pages-${stored.ended}`, async (location) => {
-        rows.push(await measurePageReads(location, stored));
-      });
-    }
-    stores.set(kind, rows);
-  }
-  print(`## What the pages of an administrator cost\n\n${PAGES}\n\n${tabulatePages(stores)}`);
 }
 
 /** Works on a new file, or on an empty Redis of its own; without Redis it does nothing. */

@@ -57,7 +57,7 @@ const TAGS = 200;
 const CLAIMER = { auth: SECRET, agent_id: 'claimer' };
 
 /** Opens the store as the gateway does. */
-export async function openStore(location: StoreLocation): Promise<Store> {
+async function openStore(location: StoreLocation): Promise<Store> {
   const clock = createClock();
   if ('path' in location) return await openFileStore(location.path, { clock, log: SILENT });
   const address = parseRedisAddress(location.redis.url);
@@ -66,7 +66,7 @@ export async function openStore(location: StoreLocation): Promise<Store> {
 }
 
 /** Starts the gateway on the store. */
-export function startOn(location: StoreLocation, name: string): Promise<Server> {
+function startOn(location: StoreLocation, name: string): Promise<Server> {
   return startGateway(name, 'path' in location ? `sqlite:${location.path}` : location.redis);
 }
 
@@ -76,7 +76,7 @@ function readBytes(location: StoreLocation): number {
 }
 
 /** Does something for each number below `count`, many at once. */
-export async function forEach(count: number, work: (n: number) => Promise<void>): Promise<void> {
+async function forEach(count: number, work: (n: number) => Promise<void>): Promise<void> {
   for (let first = 0; first < count; first += GROUP) {
     await Promise.all(Array.from({ length: Math.min(GROUP, count - first) }, (_, n) => work(first + n)));
   }
@@ -231,7 +231,7 @@ function nameTag(n: number): string {
 }
 
 /** A server and this many calls of it. */
-export type Work = { readonly server: Server; readonly wire: Agent; readonly calls: number };
+type Work = { readonly server: Server; readonly wire: Agent; readonly calls: number };
 
 const HEADERS = {
   authorization: `Bearer ${SECRET}`,
@@ -240,7 +240,7 @@ const HEADERS = {
 };
 
 /** CPU per call of the server, over many calls, eight at once. */
-export async function cost({ server, calls }: Work, call: () => Promise<unknown>): Promise<number> {
+async function cost({ server, calls }: Work, call: () => Promise<unknown>): Promise<number> {
   const read = (): number => sumOver(server.pids, readCpuMs);
   const before = read();
   const lane = async (): Promise<void> => {
@@ -251,7 +251,7 @@ export async function cost({ server, calls }: Work, call: () => Promise<unknown>
 }
 
 /** Reads a path; throws unless it is served. */
-export async function get({ server, wire }: Work, path: string): Promise<void> {
+async function get({ server, wire }: Work, path: string): Promise<void> {
   const answer = await request(`${server.url}${path}`, { dispatcher: wire, headers: HEADERS });
   await answer.body.text();
   if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.statusCode}`);

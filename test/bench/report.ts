@@ -2,8 +2,6 @@
 import { cpus, totalmem } from 'node:os';
 import { type AgentGrowth, GROWTH_CALLS, type Growth } from './growth.ts';
 import type { Measured, Round } from './lifecycle.ts';
-import type { PageReads } from './page-reads.ts';
-import type { RedisAlone } from './redis-alone.ts';
 import type { Streaming } from './streams.ts';
 
 /** The machine, in one line. */
@@ -81,24 +79,6 @@ export function tabulateGrowth(stores: ReadonlyMap<string, readonly Growth[]>): 
   return tabulate([...head, ...GROWTH_CALLS, 'bytes a task'], cells);
 }
 
-/** What Redis takes of processes that only commit. */
-export function tabulateRedisAlone(rows: readonly RedisAlone[]): string {
-  return tabulate(
-    [
-      ...['processes', 'in flight in each', 'tasks/s', 'CPU of Redis a task, ms'],
-      ...['CPU of the processes a task, ms', 'of one core, Redis had'],
-    ],
-    rows.map(({ processes, inFlight, tasksPerSecond, redisCpuMs, driverCpuMs, redisShare }) => [
-      String(processes),
-      String(inFlight),
-      tasksPerSecond.toFixed(0),
-      redisCpuMs.toFixed(3),
-      driverCpuMs.toFixed(3),
-      `${(redisShare * 100).toFixed(0)} %`,
-    ]),
-  );
-}
-
 /** What grows with the agents. */
 export function tabulateAgents(rows: readonly AgentGrowth[]): string {
   return tabulate(
@@ -111,27 +91,6 @@ export function tabulateAgents(rows: readonly AgentGrowth[]): string {
       beatMs.toFixed(3),
     ]),
   );
-}
-
-/** What the calls behind the pages cost on each store with few and with many of everything. */
-export function tabulatePages(stores: ReadonlyMap<string, readonly PageReads[]>): string {
-  const all = [...stores.values()];
-  const heads = [...stores].flatMap(([store, reads]) => [
-    ...reads.map(
-      ({ stored: { ended, waiting, agents } }) =>
-        `${store}, ${(ended + waiting + agents).toLocaleString('en')}`,
-    ),
-    '÷',
-  ]);
-  const rows = [...(all[0]?.[0]?.cpuMs.keys() ?? [])].map((call) => [
-    call,
-    ...all.flatMap((reads) => {
-      const costs = reads.map(({ cpuMs }) => cpuMs.get(call) ?? Number.NaN);
-      const ratio = (costs.at(-1) ?? Number.NaN) / (costs[0] ?? Number.NaN);
-      return [...costs.map((ms) => ms.toFixed(3)), ratio.toFixed(2)];
-    }),
-  ]);
-  return tabulate(['call', ...heads], rows);
 }
 
 /** What many streams cost. */

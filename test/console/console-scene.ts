@@ -98,8 +98,6 @@ type SceneTasks = {
   readonly unassigned: string;
   /** It has succeeded. */
   readonly succeeded: string;
-  /** It waits. */
-  readonly waiting: string;
   /** It runs. */
   readonly running: string;
 };
@@ -113,10 +111,10 @@ export type Scene = {
   stop(): Promise<void>;
 };
 
-/** Starts it. `env` are further settings of the gateway. */
-export async function startScene(env: Readonly<Record<string, string>> = {}): Promise<Scene> {
+/** Starts it. */
+export async function startScene(): Promise<Scene> {
   const endpoints = await startEndpoints();
-  const gateway = await startGateway(env);
+  const gateway = await startGateway();
   const client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
   const held = new Map<SceneAgent, readonly string[]>();
   const tasks = await fillScene(client, endpoints.url, held);
@@ -187,8 +185,8 @@ async function fillScene(
   }
   await submitUnassigned(submit, 11);
   const unassigned = await submitUnassigned(submit, 1);
-  const waiting = await submitWaiting(submit);
-  return { unassigned, succeeded, waiting, running };
+  await submitWaiting(submit);
+  return { unassigned, succeeded, running };
 }
 
 type Submit = (submission: Partial<TaskSubmission> & { readonly task_tags: string[] }) => Promise<Task>;
@@ -261,12 +259,11 @@ async function submitUnassigned(submit: Submit, count: number): Promise<string> 
 }
 
 /** What waits, the oldest first: on a tag without an agent and on agents that are full. */
-async function submitWaiting(submit: Submit): Promise<string> {
+async function submitWaiting(submit: Submit): Promise<void> {
   const wait = { queue_timeout: 600 };
-  const { request_id } = await submit({ ...TRAIN, ...wait, task_tags: ['gpu2', 'cuda13'] });
+  await submit({ ...TRAIN, ...wait, task_tags: ['gpu2', 'cuda13'] });
   await submit({ ...PICTURE, ...wait, task_tags: ['gpu2'] });
   await submit({ ...PICTURE, ...wait, task_tags: ['gpu2'] });
   await submit({ ...TRAIN, ...wait, task_tags: ['a100-80g'] });
   await submit({ ...TRAIN, ...wait, task_tags: ['a100-80g'] });
-  return request_id;
 }

@@ -64,7 +64,6 @@ describe('the check of responses against the document', () => {
   });
 
   const wrong: readonly [string, ReceivedResponse, string][] = [
-    ['a path without an operation', buildAnswer({ path: '/api/cli/task' }), 'is no operation'],
     ['a method without an operation', buildAnswer({ method: 'PUT' }), 'is no operation'],
     ['an undocumented status', buildAnswer({ status: 201 }), 'the status is not documented'],
     [
@@ -72,7 +71,6 @@ describe('the check of responses against the document', () => {
       buildAnswer({ headers: new Headers({ 'content-type': 'text/html' }) }),
       'the media type text/html',
     ],
-    ['no media type at all', buildAnswer({ without: 'content-type' }), 'the media type undefined'],
     ['a missing header', buildAnswer({ without: 'task-gateway-version' }), 'Task-Gateway-Version is missing'],
     [
       'an undocumented header',
@@ -81,7 +79,6 @@ describe('the check of responses against the document', () => {
     ],
     ['a body that is not JSON', buildAnswer({ text: '{' }), 'the body is not JSON'],
     ['a field of a wrong type', buildAnswer({ body: { ...TASK, progress: '100' } }), 'broken at "/progress"'],
-    ['a field out of its range', buildAnswer({ body: { ...TASK, progress: 101 } }), 'broken at "/progress"'],
     [
       'a missing field',
       buildAnswer({ body: { ...TASK, error_info: undefined } }),
@@ -117,11 +114,6 @@ describe('the check of responses against the document', () => {
       'another form',
     ],
     ['an event without an id', buildStream(`data: ${JSON.stringify(EVENT)}\n\n`), 'another form'],
-    [
-      'an event with a field too many',
-      buildStream(`id: 1-0\ndata: ${JSON.stringify({ ...EVENT, progress: 1 })}\n\n`),
-      '"progress"',
-    ],
   ];
 
   test.each(wrong)('it finds %s', (_what, response, deviation) => {

@@ -146,6 +146,30 @@ describe('reading a body', () => {
   });
 });
 
+/** What can be wrong with a body, in the order of the checks: fields, headers, and what follows it. */
+const FAULTS: readonly (readonly [expected: string, fields: object, headers: object, rest: string])[] = [
+  ['413 payload_too_large', { more: 'x'.repeat(BODY_BYTES_MAX) }, {}, ''],
+  ['415 unsupported_media_type', {}, { 'content-encoding': 'br' }, ''],
+  ['400 malformed_body', {}, {}, '}'],
+  ['401 unauthorized', { auth: 'wrong' }, {}, ''],
+  ['422 validation_failed', { payload: 1 }, {}, ''],
+];
+const pairs = FAULTS.flatMap((first, n) =>
+  FAULTS.slice(n).map((second) => [first[0], second[0], first, second] as const),
+);
+
+test.each(pairs)('a %s comes before a %s, and no task begins', async (expected, _, first, second) => {
+  const [, fields, headers, rest] = first;
+  const text = JSON.stringify({ ...JSON.parse(String(submit.body)), ...second[1], ...fields });
+  const { status, json } = await sendChecked(server.url, {
+    ...submit,
+    headers: { ...submit.headers, ...second[2], ...headers },
+    body: text + rest + second[3],
+  });
+  expect(`${status} ${json.code}`).toBe(expected);
+  expect(gateway.calls).toEqual([]);
+});
+
 describe('a body that was not read', () => {
   test('that is too large in chunks is refused while it is still arriving', async () => {
     const connection = await openConnection(server.port);

@@ -44,6 +44,11 @@ test('The page is read only, and is no document that every web page may read.', 
   expect(foreign.headers.get('access-control-allow-origin')).toBeNull();
 });
 
+test('An address with a slash at its end leads to the page.', async () => {
+  const { status, headers } = await fetch(`${server.url}/docs/`, { redirect: 'manual' });
+  expect([status, headers.get('location')]).toEqual([308, '../docs']);
+});
+
 test('Nothing else is below the page.', async () => {
   for (const path of ['/docs/none.js', '/docs/../package.json', '/docs/%2e%2e%2fpackage.json', '/Docs']) {
     expect((await fetch(server.url + path)).status, path).toBe(404);

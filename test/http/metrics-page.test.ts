@@ -1,4 +1,4 @@
-/** `/metrics`: who may read it, and what the server reports of each request (more in `records/`). */
+/** `/metrics`: who may read it, and what the server reports of each request (more in `heads.test.ts`). */
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ServedRequest } from '../../server/ports/observer.ts';

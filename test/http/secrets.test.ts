@@ -86,6 +86,25 @@ describe('the secret of an agent', () => {
   });
 });
 
+test.each(['getTask', 'readOutput', 'subscribeEvents', 'listAgents', 'listTasks', 'getOverview'] as const)(
+  '%s with a wrong secret learns nothing of its parameters',
+  async (operationId) => {
+    const { path } = buildCall(operationId, { gateway: 'wrong', admin: 'wrong' });
+    const query = `${path.includes('?') ? '&' : '?'}wait=-1&limit=-1&tags=-1&status=ended&cli_session_id=`;
+    const call = { method: 'GET', path: path + query, headers: { 'x-admin-auth': 'wrong' } } as const;
+    expect((await sendChecked(server.url, call)).status).toBe(401);
+  },
+);
+
+test('a secret that agents must have is missed behind the bytes of a body, and before what is in it', async () => {
+  for (const operationId of ['heartbeatAgent', 'reportResult', 'unregisterAgent'] as const) {
+    const call = buildCall(operationId, secrets);
+    const codeOf = async (body: string) => (await sendChecked(strict.url, { ...call, body })).json.code;
+    expect(await codeOf('{')).toBe('malformed_body');
+    for (const body of ['{}', '[]', '{"agent_id":1}']) expect(await codeOf(body), body).toBe('unauthorized');
+  }
+});
+
 test('a heartbeat without a secret learns of no task where other machines may send it', async () => {
   const known = createFakeGateway({
     heartbeatAgent: async ({ agent_id }) => ({

@@ -1,4 +1,4 @@
-/** Documents, readiness and errors of the gateway. Heads, HEAD, OPTIONS and CORS are in `records/`. */
+/** Documents, readiness and errors of the gateway. Heads, HEAD, OPTIONS and CORS are in `heads.test.ts`. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -39,6 +39,7 @@ describe('bytes that are not valid HTTP', () => {
       'malformed_request',
     ],
     ['no host', 'GET /livez HTTP/1.1\r\n\r\n', 400, 'malformed_request'],
+    ['two hosts', 'GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', 400, 'malformed_request'],
     [
       'headers that are too large',
       `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
@@ -54,8 +55,12 @@ describe('bytes that are not valid HTTP', () => {
   ])('%s gets a problem, and the connection is closed', async (_what, bytes, status, code) => {
     const text = await exchange(server.port, bytes);
     expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-    expect(text).toContain('Content-Type: application/problem+json');
-    expect(text).toContain('Task-Gateway-Version: ');
+    for (const header of [
+      'Connection: close',
+      'Content-Type: application/problem+json',
+      'Task-Gateway-Version: ',
+    ])
+      expect(text).toContain(header);
     expect(bodyOf(text)).toMatchObject({ status, code });
   });
 

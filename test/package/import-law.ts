@@ -1,7 +1,6 @@
 /**
  * Who may import whom. Layers are data: a file imports from a lower rank or from its own folder, never
- * sideways, never up. And no circles: neither between files, nor between the children of any folder (its
- * files and its subfolders).
+ * sideways, never up. And no circles between the children of any folder (its files and its subfolders).
  */
 import type { Import, Repository } from './repository.ts';
 
@@ -56,42 +55,41 @@ export function explainImport({ from, target }: Edge): string | undefined {
   return theirs.rank < mine.rank ? undefined : `${from} → ${target}: sideways or up`;
 }
 
-/** The conformance kit is published alone: what its command reaches knows the published simulator at most. */
-const KIT = 'test/conformance/';
-const OF_KIT = /^(node:|@task-gateway\/simulator$)/;
-
-/** Which files of the published kit, however far from its command, import what it lacks. */
-export function findForeignToKit(imports: Repository['imports']): readonly string[] {
-  const files = new Set([`${KIT}command.ts`]);
-  const found: string[] = [];
-  // A set is visited to its end, also what is added meanwhile.
-  for (const file of files) {
-    for (const { specifier, target } of imports(file)) {
-      if (target.startsWith(KIT)) files.add(target);
-      else if (!OF_KIT.test(specifier)) found.push(`${file} → ${specifier}`);
-    }
-  }
-  return found;
-}
-
-/** What an operation does is said in values: it knows neither `node:http` nor Koa. */
-const OPERATIONS = ['admin', 'agents', 'clients', 'output'].map(
-  (name) => `server/http/operations/${name}.ts`,
-);
+/** What some files, and all that they import within their folder, may not import. */
+export type Ban = {
+  readonly entries: readonly string[];
+  readonly within: string;
+  isBanned(one: Import): boolean;
+};
 
 const TRANSPORTS = /^(node:(http|https|stream|tls)|koa|koa-body|@koa\/router)$/;
 
-/** Which files that operations need, however far from them, import a transport: each as a sentence. */
-export function findTransports(imports: Repository['imports']): readonly string[] {
-  const files = new Set(OPERATIONS);
+/** What an operation does is said in values: it knows neither `node:http` nor Koa. */
+export const TRANSPORT_FREE: Ban = {
+  entries: ['admin', 'agents', 'clients', 'output'].map((name) => `server/http/operations/${name}.ts`),
+  within: 'server/',
+  isBanned: ({ specifier, target }) => TRANSPORTS.test(specifier) || target === 'server/http/node-http.ts',
+};
+
+const KIT = 'test/conformance/';
+
+/** The conformance kit is published alone: it knows the published simulator at most. */
+export const KIT_ALONE: Ban = {
+  entries: [`${KIT}command.ts`],
+  within: KIT,
+  isBanned: ({ specifier, target }) =>
+    !target.startsWith(KIT) && !/^(node:|@task-gateway\/simulator$)/.test(specifier),
+};
+
+/** The imports that break a ban, however far from its entries: each as a sentence. */
+export function findBanned({ entries, within, isBanned }: Ban, imports: Repository['imports']) {
+  const files = new Set(entries);
   const found: string[] = [];
   // A set is visited to its end, also what is added meanwhile.
   for (const file of files) {
-    for (const { specifier, target } of imports(file)) {
-      if (target.startsWith('server/')) files.add(target);
-      if (TRANSPORTS.test(specifier) || target === 'server/http/node-http.ts') {
-        found.push(`${file} → ${specifier}`);
-      }
+    for (const one of imports(file)) {
+      if (one.target.startsWith(within)) files.add(one.target);
+      if (isBanned(one)) found.push(`${file} → ${one.specifier}`);
     }
   }
   return found;
@@ -103,12 +101,10 @@ export function listEdges({ sources, imports }: Repository): readonly Edge[] {
   return sources.flatMap(imports).filter(({ target }) => known.has(target));
 }
 
-/** Circles of files, each as a sentence. */
-export function findFileCircles(edges: readonly Edge[]): readonly string[] {
-  return findCircles(edges).map((files) => files.join(' ↔ '));
-}
-
-/** Circles between the children of any folder, each as a sentence with the imports that close it. */
+/**
+ * Circles between the children of any folder, each as a sentence. Files in a circle are one, too: of the
+ * nearest folder that holds them all.
+ */
 export function findFolderCircles(edges: readonly Edge[]): readonly string[] {
   const folders = new Set(edges.flatMap(({ from, target }) => [...foldersOf(from), ...foldersOf(target)]));
   return [...folders].sort().flatMap((folder) => {

@@ -25,7 +25,6 @@ const config: KnipConfig = {
         // Processes of their own, and what is loaded into one.
         'test/bench/sketch.ts',
         'test/bench/output-process.ts',
-        'test/bench/redis-driver-process.ts',
         'test/bench/workload-process.ts',
         'test/cli/many-commands.ts',
         'test/harness/limited-main.ts',

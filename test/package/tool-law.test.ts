@@ -43,7 +43,6 @@ test('nothing but the one module looks for a tool', () => {
 
 test.each([
   "describe.skipIf(executable === undefined)('the page', () => {});",
-  "test.runIf(isInstalled)('in a terminal', () => {});",
   "if (process.env.CI) throw new Error('There is none.');",
   "if (spawnSync('zsh', ['-c', 'true']).error !== undefined) return;",
   "return existsSync('/usr/bin/chromium');",

@@ -2,52 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { METRICS, type Metric, type MetricName } from '../../server/observability/metrics-table.ts';
-import { createObservability } from '../../server/observability/observability.ts';
-import { createFakeClock } from '../harness/fake-clock.ts';
-import { SILENT } from '../harness/silent-log.ts';
+import { createMetricsPage } from './given-metrics.ts';
 
 /** The text of a gateway that has every metric. */
 async function renderAll(): Promise<string> {
-  const clock = createFakeClock();
-  const { observer, createMetricsPage } = createObservability({ clock, log: SILENT });
-  observer.noteRequest({
-    operation: 'getTask',
-    method: 'GET',
-    path: '/x',
-    status: 200,
-    code: undefined,
-    ms: 1,
-    peer: () => 'p',
-  });
-  const render = createMetricsPage({
-    store: { health: () => ({ ok: true }) },
-    figures: {
-      agents: () => ({
-        states: { ready: 1, processing: 0, draining: 0, offline: 0 },
-        full: 0,
-        failing: 0,
-        usedSlots: 0,
-        freeSlots: 1,
-        unusableSlots: 0,
-        offlineSlots: 0,
-      }),
-      readTasks: async () => ({
-        pending: 0,
-        running: 0,
-        waiting: 0,
-        oldestWaitingMs: 0,
-        waitingTags: 0,
-        tagsWithoutAgent: 0,
-        readMs: 1,
-      }),
-    },
-    streamCount: () => 0,
-    openTasksMax: 1,
-    version: '1.0.0',
-    storeKind: 'redis',
-    countDescriptors: async () => null,
-  });
-  return (await render()).text;
+  const { observer, render } = createMetricsPage({}, 'redis');
+  const request = { operation: 'getTask', method: 'GET', path: '/x', status: 200, code: undefined, ms: 1 };
+  observer.noteRequest({ ...request, peer: () => 'p' });
+  return await render();
 }
 
 describe('the table of metrics', () => {

@@ -7,15 +7,14 @@ import { addHistory } from '../../server/domain/history.ts';
 import { createTaskState, type TaskState } from '../../server/domain/task.ts';
 import type { Trigger } from '../../server/domain/triggers.ts';
 import { createCounts } from '../../server/observability/counts.ts';
-import { createObservability } from '../../server/observability/observability.ts';
 import { observeCommits, observePushes } from '../../server/observability/observers.ts';
 import type { Figures } from '../../server/ports/figures.ts';
-import type { Observer, TaskStep } from '../../server/ports/observer.ts';
+import type { TaskStep } from '../../server/ports/observer.ts';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { countDescriptors } from '../../server/system/descriptors.ts';
-import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
 import { createFakePusher, REFUSED } from '../harness/fake-pusher.ts';
-import { SILENT, UNOBSERVED } from '../harness/silent-log.ts';
+import { UNOBSERVED } from '../harness/silent-log.ts';
+import { createMetricsPage, FIGURES } from './given-metrics.ts';
 
 const INPUT = {
   request_id: 'x',
@@ -48,48 +47,6 @@ const DELIVERY = {
   pull: false,
 };
 
-const FIGURES: Figures = {
-  agents: () => ({
-    states: { ready: 2, processing: 1, draining: 0, offline: 4 },
-    full: 0,
-    failing: 0,
-    usedSlots: 3,
-    freeSlots: 5,
-    unusableSlots: 0,
-    offlineSlots: 2,
-  }),
-  readTasks: async () => ({
-    pending: 7,
-    running: 3,
-    waiting: 6,
-    oldestWaitingMs: 12_500,
-    waitingTags: 2,
-    tagsWithoutAgent: 1,
-    readMs: 0.5,
-  }),
-};
-
-type Page = { readonly observer: Observer; render(): Promise<string>; readonly clock: FakeClock };
-
-function createPage(
-  figures: Partial<Figures> = {},
-  storeKind: 'memory' | 'redis' = 'memory',
-  isUp = true,
-): Page {
-  const clock = createFakeClock();
-  const observability = createObservability({ clock, log: SILENT });
-  const render = observability.createMetricsPage({
-    store: { health: () => (isUp ? { ok: true } : { ok: false, outage: new StoreUnavailable('down') }) },
-    figures: { ...FIGURES, ...figures },
-    streamCount: () => 9,
-    openTasksMax: 100,
-    version: '1.2.3',
-    storeKind,
-    countDescriptors: async () => 42,
-  });
-  return { observer: observability.observer, clock, render: async () => (await render()).text };
-}
-
 /** The samples of a text, without those of Node and of the process. */
 function readSamples(text: string): Readonly<Record<string, number>> {
   const found = [...text.matchAll(/^(task_gateway_\S+) (\S+)$/gm)];
@@ -98,7 +55,7 @@ function readSamples(text: string): Readonly<Record<string, number>> {
 
 describe('what is counted', () => {
   test('tasks by what ended them, and how long they waited and took', async () => {
-    const { observer, render } = createPage();
+    const { observer, render } = createMetricsPage();
     observer.noteSubmitted('x', PENDING);
     observer.noteStep(buildStep(ASSIGN, { status: 'running', delivery: DELIVERY }));
     const endings: readonly (readonly [Trigger, string])[] = [
@@ -125,7 +82,7 @@ describe('what is counted', () => {
   });
 
   test('commits by how they ended, pushes by outcome, requests by operation and status', async () => {
-    const { observer, render, clock } = createPage();
+    const { observer, render, clock } = createMetricsPage();
     const results = [
       { ok: true, revision: 'r' },
       { ok: false, conflict: 'slot' },
@@ -175,7 +132,7 @@ describe('what is counted', () => {
   });
 
   test('nothing is missing before anything has happened: each outcome begins at 0', async () => {
-    const samples = readSamples(await createPage().render());
+    const samples = readSamples(await createMetricsPage().render());
     expect(samples['task_gateway_tasks_ended_total{outcome="agent_lost"}']).toBe(0);
     expect(samples['task_gateway_push_duration_seconds_count{outcome="unknown"}']).toBe(0);
   });
@@ -200,10 +157,10 @@ describe('what is read at a scrape', () => {
   };
 
   test('the figures of the gateway, and on Redis its round trip', async () => {
-    const samples = readSamples(await createPage().render());
+    const samples = readSamples(await createMetricsPage().render());
     expect(samples).toMatchObject(EXPECTED);
     expect(samples).not.toHaveProperty('task_gateway_redis_round_trip_seconds');
-    const redis = readSamples(await createPage({}, 'redis').render());
+    const redis = readSamples(await createMetricsPage({}, 'redis').render());
     expect(redis.task_gateway_redis_round_trip_seconds).toBe(0.0005);
   });
 
@@ -211,7 +168,7 @@ describe('what is read at a scrape', () => {
     ['is out', () => Promise.reject(new StoreUnavailable('down'))],
     ['does not reply', () => new Promise<never>(() => undefined)],
   ])('while the store %s, what it holds is left out and the rest is there', async (_, readTasks) => {
-    const page = createPage({ readTasks }, 'redis', false);
+    const page = createMetricsPage({ readTasks }, 'redis', false);
     const samples = readSamples(await page.clock.drive(page.render()));
     expect(samples).toMatchObject({ task_gateway_store_up: 0, task_gateway_slots_used: 3 });
     const names = Object.keys(samples).join();
@@ -220,7 +177,7 @@ describe('what is read at a scrape', () => {
   });
 
   test('Node and the process, without what would be listed at each scrape', async () => {
-    const text = await createPage().render();
+    const text = await createMetricsPage().render();
     for (const name of [
       ...['process_cpu_seconds_total', 'process_start_time_seconds', 'process_resident_memory_bytes'],
       ...['nodejs_heap_size_used_bytes'],
@@ -242,7 +199,7 @@ describe('the bounds of a scrape', () => {
       readings += 1;
       return FIGURES.readTasks();
     };
-    const { render, clock, observer } = createPage({ readTasks });
+    const { render, clock, observer } = createMetricsPage({ readTasks });
     const [first, second] = await Promise.all([render(), render()]);
     observer.noteSubmitted('x', PENDING);
     await clock.advance(999);
@@ -259,7 +216,7 @@ describe('the bounds of a scrape', () => {
       readings += 1;
       return new Promise(() => undefined);
     };
-    const { render, clock } = createPage({ readTasks });
+    const { render, clock } = createMetricsPage({ readTasks });
     const first = render();
     await clock.advance(1_500);
     const second = render();
@@ -268,7 +225,7 @@ describe('the bounds of a scrape', () => {
   });
 
   test('no label has a value that a caller chooses, so the text does not grow with what is sent', async () => {
-    const { observer, render, clock } = createPage();
+    const { observer, render, clock } = createMetricsPage();
     const before = (await render()).length;
     for (let n = 0; n < 1_000; n += 1) {
       const canary = `canary-${n}`;
