@@ -15,7 +15,7 @@ func main() {
 	configuration := client.NewConfiguration()
 	configuration.Servers = client.ServerConfigurations{{URL: os.Getenv("TASK_GATEWAY_URL")}}
 	configuration.AddDefaultHeader("Authorization", "Bearer "+secret)
-	tasks := client.NewAPIClient(configuration).TasksAPI
+	tasks := client.NewAPIClient(configuration).CoreAPI
 	always := context.Background()
 
 	payload := map[string]any{"text": "grüß dich"}

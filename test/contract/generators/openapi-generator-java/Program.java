@@ -1,7 +1,7 @@
 import java.util.List;
 import java.util.Map;
 import org.openapitools.client.ApiClient;
-import org.openapitools.client.api.TasksApi;
+import org.openapitools.client.api.CoreApi;
 import org.openapitools.client.model.TaskInfo;
 import org.openapitools.client.model.TaskStatus;
 import org.openapitools.client.model.TaskSubmission;
@@ -13,7 +13,7 @@ public class Program {
     var client = new ApiClient();
     client.updateBaseUri(System.getenv("TASK_GATEWAY_URL"));
     client.setRequestInterceptor(call -> call.header("Authorization", "Bearer " + secret));
-    var tasks = new TasksApi(client);
+    var tasks = new CoreApi(client);
 
     var body = new TaskSubmission()
         .auth(secret)

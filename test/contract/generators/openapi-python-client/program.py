@@ -3,7 +3,7 @@
 import os
 
 from client import AuthenticatedClient
-from client.api.tasks import get_task, submit_task
+from client.api.core import get_task, submit_task
 from client.models import FreeForm, TaskInfo, TaskStatus, TaskSubmission
 
 secret = os.environ["TASK_GATEWAY_AUTH"]
