@@ -140,7 +140,7 @@ export function createOutputWriter(deps: OutputWriterDeps, key: OutputKey): Outp
         if (unsent.isFull() && !isEnding && !stopping.signal.aborted && !hurry.aborted)
           await pace.waitForSpace();
       })();
-      // Who awaits it gets the error; otherwise it is swallowed, so that it does not end the process.
+      // If someone awaits the write, the error reaches them; otherwise it must not end the process.
       written.catch(() => undefined);
       return written;
     },

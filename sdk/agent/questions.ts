@@ -50,7 +50,7 @@ export function createAsk(askQuestion: AskQuestion, signal: AbortSignal) {
         requireSendable({ question }, 'A question, with its schema,');
         return (await askQuestion(question, linked.signal)) as Answer;
       })();
-      // Who awaits it gets the error; otherwise it is swallowed, so that it does not end the process.
+      // If someone awaits the answer, the error reaches them; otherwise it must not end the process.
       asked.catch(() => undefined);
       return asked;
     },

@@ -40,7 +40,7 @@ export function useConsole(): Console {
  */
 export function useWatch<Value>(key: string, read: Read<Value>, everyMs?: number): Watch<Value> {
   const { polling } = useConsole();
-  // `read` is no dependency: two functions with the same key read the same.
+  // `read` need not be a dependency: functions with the same key read the same.
   const watch = useMemo(() => polling.watch(read, everyMs), [polling, key]);
   useEffect(() => () => watch.stop(), [watch]);
   return watch;

@@ -72,16 +72,23 @@ export type Contract = {
   readonly operations: readonly Operation[];
 };
 
-/** Schemas of names, which must be well-formed Unicode. OpenAPI has no format for that. */
+/** Names must be well-formed Unicode. OpenAPI has no format for that. */
+const WELL_FORMED = { format: 'well-formed' };
 const NAME_SCHEMAS = ['Name', 'QuestionKey', 'RegistrationToken', 'RequestId', 'RequestIdEnd', 'SessionId'];
 
 /** The part of the document that `loadContract` changes. */
-type WholeDocument = { readonly components: { readonly schemas: Readonly<Record<string, object>> } };
+type WholeDocument = {
+  readonly components: {
+    readonly schemas: Readonly<Record<string, { readonly properties?: Readonly<Record<string, object>> }>>;
+  };
+};
 
 /** Loads the whole document, and changes it. Rejects if it is not a valid OpenAPI document. */
 export async function loadContract(document: unknown): Promise<Contract> {
   const { schemas } = (document as WholeDocument).components;
-  for (const name of NAME_SCHEMAS) Object.assign(schemas[name] ?? {}, { format: 'well-formed' });
+  for (const name of NAME_SCHEMAS) Object.assign(schemas[name] ?? {}, WELL_FORMED);
+  // This one has a default, so the document does not refer to `SessionId` there.
+  Object.assign(schemas.TaskSubmission?.properties?.cli_session_id ?? {}, WELL_FORMED);
   const ajv = createAjv();
   const api = new OpenAPIBackend({
     definition: document as Document,
