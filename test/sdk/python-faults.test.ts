@@ -231,5 +231,6 @@ describe('the package for Python', { tags: 'python-tools', timeout: LIMIT_MS }, 
     expect(error_info).toMatch(/^agent lost: no contact for 3 s$/);
     expect(worker.worked()).toEqual([1, 2]);
     expect(await stop(agent.child)).toBe(0);
+    expect(agent.output.error).toContain(`task ${lost.request_id} already had an outcome`);
   });
 });

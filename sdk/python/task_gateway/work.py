@@ -131,7 +131,8 @@ class TaskRun:
 
     async def _deliver(self, report: dict[str, Any]) -> None:
         try:
-            await self.agent.call("result", report, is_lasting=True)
+            if not (await self.agent.call("result", report, is_lasting=True))["accepted"]:
+                self.agent.say(f"task {self.request_id} already had an outcome: the report changed nothing")
         except TaskGatewayError as error:
             if error.status == 500:
                 self.agent.say(f"task {self.request_id} was left: the gateway fails at its report; see its log")
