@@ -1876,8 +1876,8 @@ export interface components {
             /** @description The tasks that match all filters but `status`, `waiting`, `waiting_for_answer` and `outcome`, by status. */
             by_status: components["schemas"]["StatusCounts"];
             /**
-             * @description How many of these wait for an agent: they are `pending`, or `running` at an agent that has not taken them.
-             *     The other open tasks run: `by_status.pending + by_status.running - waiting`.
+             * @description How many of these wait for an agent: they are `pending`, or `running` at an agent that has not taken
+             *     them. The other open tasks run: `by_status.pending + by_status.running - waiting`.
              */
             waiting: components["schemas"]["Count"];
             /** @description Of these: the running tasks that wait for an answer. */
