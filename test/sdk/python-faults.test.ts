@@ -231,6 +231,7 @@ describe('the package for Python', { tags: 'python-tools', timeout: LIMIT_MS }, 
     expect(error_info).toMatch(/^agent lost: no contact for 3 s$/);
     expect(worker.worked()).toEqual([1, 2]);
     expect(await stop(agent.child)).toBe(0);
-    expect(agent.output.error).toContain(`task ${lost.request_id} already had an outcome`);
+    // Either its report comes first after the pause, or a heartbeat that tells it to drop the task.
+    expect(agent.output.error).toMatch(new RegExp(`task ${lost.request_id} (already had an outcome|was dropped)`));
   });
 });

@@ -149,9 +149,9 @@ class Agent:
         """Lets the tasks end, tells their handlers to stop, reports those that do not, and unregisters."""
         if count := len(self.runs):
             self.say(f"stopping, when {'its task has' if count == 1 else f'its {count} tasks have'} ended")
-        if self._registrations:
-            # The heartbeat ends the last claim, which may still bring a task.
-            await asyncio.wait([asyncio.ensure_future(self._beat()), claiming], timeout=LAST_CALL_SECONDS)
+        for _ in range(3 if self._registrations else 0):
+            # Three round trips: a task that the gateway gave to the last claim has arrived by then.
+            await asyncio.wait([asyncio.ensure_future(self._beat())], timeout=LAST_CALL_SECONDS)
         claiming.cancel()
         runs, limit = list(self.runs.values()), self._options.get("drain_seconds", 30.0)
         works: asyncio.Future[Any] = asyncio.gather(*(run.working for run in runs), return_exceptions=True)
