@@ -222,7 +222,7 @@ export class State {
     const pause = 1_000 * Math.min(30, 2 ** task.attempts++);
     const after =
       response instanceof Response
-        ? Math.min(300, Number(response.headers.get('retry-after') ?? 0)) * 1_000
+        ? Math.min(300, Number(response.headers.get('retry-after')) || 0) * 1_000
         : 0;
     const isBusy = status === 429 || status === 503;
     if ((status >= 200 && status < 300) || status === 409 || isBusy) agent.contactMs = Date.now();
