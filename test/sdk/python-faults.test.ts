@@ -232,6 +232,8 @@ describe('the package for Python', { tags: 'python-tools', timeout: LIMIT_MS }, 
     expect(worker.worked()).toEqual([1, 2]);
     expect(await stop(agent.child)).toBe(0);
     // Either its report comes first after the pause, or a heartbeat that tells it to drop the task.
-    expect(agent.output.error).toMatch(new RegExp(`task ${lost.request_id} (already had an outcome|was dropped)`));
+    expect(agent.output.error).toMatch(
+      new RegExp(`task ${lost.request_id} (already had an outcome|was dropped)`),
+    );
   });
 });
