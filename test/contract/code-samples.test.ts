@@ -73,9 +73,10 @@ async function prepare(label: Label) {
     const samples = operations.find((one) => one.operationId === operationId)?.['x-codeSamples'];
     const source = samples?.find((one) => one.label === as)?.source ?? '';
     const text = source
-      .replaceAll(/019a9f6e(-[0-9a-f]+){4}/g, request_id)
       .replace('http://10.0.0.7:9000/tasks', 'pull')
-      .replaceAll('9000', String(pushPort));
+      .replaceAll('9000', String(pushPort))
+      // Last: an id may have the digits of the port in it.
+      .replaceAll(/019a9f6e(-[0-9a-f]+){4}/g, request_id);
     return launch(text, as, gateway);
   }
 
