@@ -164,7 +164,7 @@ export const METRICS = {
     type: 'gauge',
     of: 'process',
     labels: [],
-    help: '1 while this process sees commits succeed; else 0, and what is of the store is missing.',
+    help: '1 while this process sees commits succeed; else 0, and the figures of the store are missing.',
   },
   task_gateway_disk_stage: {
     type: 'gauge',
