@@ -3,7 +3,6 @@
  * listens, and stops it on SIGTERM or SIGINT. If settings are wrong, it prints all mistakes and starts
  * nothing.
  */
-import { setTimeout } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import closeWithGrace from 'close-with-grace';
 import { START_COMMAND } from './commands.ts';
@@ -13,10 +12,7 @@ import { SETTINGS_PAGE, settingNames } from './config/settings.ts';
 import type { HttpLimits } from './http/http.ts';
 import { describeStartFailure } from './start-failure.ts';
 import { buildStartupMessage } from './startup-message.ts';
-import { createLog, type RunningLog } from './system/log.ts';
-
-/** How long the last log lines may take to be written in the background. */
-const LAST_LINES_MS = 50;
+import { createLog, FLUSH_MS, type RunningLog } from './system/log.ts';
 
 /**
  * Starts the gateway with the settings of an environment, or ends the process. `words` stand behind the
@@ -45,7 +41,7 @@ export async function startProcess(
   try {
     await startGateway(config, log, env.GATEWAY_AUTH_FILE, limits);
   } catch (error) {
-    log.flush();
+    await log.flush();
     console.error(`The gateway was not started. ${describeStartFailure(error, config)}`);
     process.exit(1);
   }
@@ -93,7 +89,7 @@ async function startGateway(
   const running = await composeGateway(config, log, limits);
   let asked: { readonly signal: string; readonly atMs: number } | undefined;
   const options = {
-    delay: config.drainMs + config.shutdownMs + 1_000,
+    delay: config.drainMs + config.shutdownMs + FLUSH_MS + 1_000,
     logger: false as const,
     skip: [...STOP_SIGNALS, ...IGNORED_SIGNALS],
   };
@@ -107,10 +103,7 @@ async function startGateway(
     }
     await running.stop();
     log.info({}, 'stopped');
-    // Lines are written in the background, where a closed pipe is detected. Flushing at once would retry a
-    // closed pipe forever.
-    await setTimeout(LAST_LINES_MS);
-    log.flush();
+    await log.flush();
   });
   for (const signal of STOP_SIGNALS)
     process.on(signal, () => {

@@ -3,6 +3,7 @@
  * as a whole, so no value, key, error or stack contains a secret. Control characters are escaped, so a text
  * from outside cannot forge a line or control a terminal.
  */
+import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { destination, pino, stdSerializers, stdTimeFunctions } from 'pino';
 import type { prettyFactory } from 'pino-pretty';
@@ -22,16 +23,20 @@ export type LogSettings = {
 export type RunningLog = Log & {
   /** Writes a text as it is, secrets included, after all lines logged before it. */
   writeText(text: string): void;
-  /** Writes the lines still in the buffer. Call it before the process ends. */
-  flush(): void;
+  /** Resolves when all lines are written, when one can't be, or after `FLUSH_MS`. Call it before the exit. */
+  flush(): Promise<void>;
 };
 
 /** Beyond this, lines are dropped, so that a reader that stalls cannot exhaust the gateway's memory. */
 const BUFFERED_BYTES_MAX = 8_388_608;
+/** How long the end of the process waits for a reader that stalls. */
+export const FLUSH_MS = 5_000;
 
 /** Creates the log. Logging never throws. */
 export function createLog(settings: LogSettings): RunningLog {
-  const output = settings.write ? { write: settings.write, flush: () => undefined } : openStandardOutput();
+  const output = settings.write
+    ? { write: settings.write, flush: async () => undefined }
+    : openStandardOutput();
   const pretty = settings.pretty ?? process.stdout.isTTY === true;
   const redactor = createRedactor(settings.secrets);
   const clean = pretty ? createPrettyCleaner(redactor) : createLineCleaner(redactor);
@@ -60,24 +65,18 @@ export function createLog(settings: LogSettings): RunningLog {
  * Opens the standard output. Lines that cannot be written are dropped: for example, if the terminal was
  * closed or the disk of a log file is full.
  */
-function openStandardOutput(): { write: (line: string) => void; flush: () => void } {
+function openStandardOutput(): { write: (line: string) => void; flush: () => Promise<void> } {
   const stream = destination({ dest: 1, sync: false, maxLength: BUFFERED_BYTES_MAX });
-  const flushSync = stream.flushSync.bind(stream);
-  // `flushSync` is also called at the exit. After an error it would try forever and block this thread.
-  stream.on('error', () => {
-    stream.flushSync = () => undefined;
-  });
-  stream.on('write', () => {
-    stream.flushSync = flushSync;
-  });
+  stream.on('error', () => undefined);
+  // It is also called at the exit. Where a write fails, it would try for ever and block this thread.
+  stream.flushSync = () => undefined;
   return {
     write: (line) => void stream.write(line),
-    flush: () => {
-      try {
-        stream.flushSync();
-      } catch {
-        // The reader has closed the pipe, and there is no other place to report it.
-      }
+    flush: async () => {
+      const settled = once(stream, 'drain', { signal: AbortSignal.timeout(FLUSH_MS) });
+      // Begins a write where none is under way. So `drain` or `error` follows.
+      stream.write('');
+      await settled.catch(() => undefined);
     },
   };
 }

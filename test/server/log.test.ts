@@ -1,5 +1,6 @@
 /** The log: lines of JSON, readable lines, no secret in either, and no forged lines. */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { createLog, type LogSettings } from '../../server/system/log.ts';
@@ -166,7 +167,7 @@ test('lines go to the standard output, and none is lost when the process exits',
     import { createLog } from ${JSON.stringify(log)};
     const log = createLog({ level: 'info', secrets: [${JSON.stringify(CANARY)}] });
     for (let n = 0; n < 2000; n += 1) log.info({ n }, ${JSON.stringify(`message ${CANARY}`)});
-    log.flush();
+    await log.flush();
     process.exit(0);
   `;
   const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
@@ -180,4 +181,26 @@ test('lines go to the standard output, and none is lost when the process exits',
     .map((line) => JSON.parse(line));
   expect(lines.map(({ n }) => n)).toEqual(Array.from({ length: 2000 }, (_, n) => n));
   expect(stdout).not.toContain('canary');
+});
+
+test('a terminal or pipe that was closed lets the process end, however late its write fails', async () => {
+  const log = new URL('../../server/system/log.ts', import.meta.url).href;
+  // The one thread that writes is busy: the write fails only after `flush` was called.
+  const script = `
+    import { pbkdf2 } from 'node:crypto';
+    import { createLog } from ${JSON.stringify(log)};
+    pbkdf2('', '', 1_000_000, 64, 'sha512', () => undefined);
+    const log = createLog({ level: 'info', secrets: [] });
+    for (const n of [1, 2]) log.info({ n }, 'nobody reads this');
+    await log.flush();
+    process.exit(7);
+  `;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    env: { ...process.env, UV_THREADPOOL_SIZE: '1' },
+    timeout: 20_000,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const closed = once(child, 'close');
+  child.stdout.destroy();
+  expect(await closed).toEqual([7, null]);
 });
