@@ -3,20 +3,16 @@
  * passes on its options. Where files are named (`npm test -- FILE…`), exactly these are run, of whichever
  * group, with their full counts. It ends with what was skipped and why, then with the names of what failed.
  */
-import { existsSync, readdirSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { createCLI, createVitest, parseCLI, type TestCase, type Vitest } from 'vitest/node';
 import { refuseOptions } from './harness/script-options.ts';
 import { demandToolsInCi, findRemedy, TOOL_NAMES } from './harness/tools.ts';
 import { findMistakes, listFiles, readCounts } from './suites.ts';
 
-// The threads of the engines and the processes of the tests load the same sources hundreds of times.
+// The processes of the tests, and the threads of the engines, load the same sources hundreds of times.
 const cacheFolder = new URL('../node_modules/.cache/task-gateway-tests', import.meta.url).pathname;
 enableCompileCache(cacheFolder);
 process.env.NODE_COMPILE_CACHE ??= cacheFolder;
-
-/** Of `npm test`, in its process. A fresh shell allows 1,024. */
-const DESCRIPTORS_MAX = 300;
 
 const [group = 'quick', ...words] = process.argv.slice(2);
 requireKnownOptions(words);
@@ -29,7 +25,6 @@ if (filter.length === 0) {
   process.env.TEST_GROUP = group;
   console.log(describeGroup());
 }
-const descriptors = countDescriptors();
 const vitest = await createVitest('test', options);
 try {
   await vitest.start(filter);
@@ -38,11 +33,8 @@ try {
   process.exitCode = 1;
 }
 printSkippedAndFailed(vitest);
-descriptors.check();
-// The tests have ended. Where something keeps vitest from closing, `startVitest` would wait for it for ever.
-setTimeout(() => process.exit(), 10_000);
-await vitest.close();
-process.exit();
+// Unlike `startVitest`, it bounds the wait for what keeps vitest from closing.
+await vitest.exit(true);
 
 /** What is left out, and which counts are smaller. */
 function describeGroup(): string {
@@ -74,28 +66,6 @@ function requireKnownOptions(given: readonly string[]): void {
     const mistake = error instanceof Error ? error.message : String(error);
     refuseOptions('npm test', mistake, 'It takes files, and the options of vitest, such as -t NAME.');
   }
-}
-
-/**
- * Looks ten times a second how many descriptors this process has, which all suites share: where one suite
- * takes many, whichever runs beside it fails. `check` ends the run as failed where `npm test` took too many.
- */
-function countDescriptors(): { check(): void } {
-  let most = 0;
-  const look = (): void => {
-    if (existsSync('/proc/self/fd')) most = Math.max(most, readdirSync('/proc/self/fd').length);
-  };
-  const timer = setInterval(look, 100);
-  return {
-    check() {
-      clearInterval(timer);
-      if (group !== 'quick' || filter.length > 0) return;
-      console.log(`At most ${most} descriptors were open in the process of all suites.`);
-      if (most <= DESCRIPTORS_MAX) return;
-      console.log(`Failed: more than ${DESCRIPTORS_MAX}. What opens hundreds belongs into a child process.`);
-      process.exitCode = 1;
-    },
-  };
 }
 
 /** How many were not run for want of each tool; then the names of all that failed, which come last. */

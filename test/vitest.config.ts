@@ -47,7 +47,8 @@ export default defineConfig({
   test: {
     // A CommonJS package looks to a test as it looks to Node.
     deps: { interopDefault: false },
-    pool: 'threads',
+    // A thread can be stuck for ever after its tests, and a process never ends before its threads.
+    pool: 'forks',
     maxWorkers: WORKERS,
     sequence: { sequencer: LongestFirst },
     // A test that hangs fails; how long one takes depends on what else the machine does.
