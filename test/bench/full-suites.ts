@@ -22,7 +22,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'model',
     files: ['test/properties/model.test.ts'],
-    env: { MODEL_RUNS: '3000', MODEL_REDIS_RUNS: '40' },
+    env: { MODEL_RUNS: '600', MODEL_REDIS_RUNS: '40' },
   },
   {
     name: 'races',

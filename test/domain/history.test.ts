@@ -221,7 +221,7 @@ test('whatever happens, times never fall, the ending is the outcome and there ar
     .tuple(fc.nat(500), anyTrigger, fc.nat(500))
     .map(([ms, trigger, takenMs]): Timed => [ms, trigger, taken('A', 1, takenMs)]);
   fc.assert(
-    fc.property(fc.array(timed, { maxLength: 60 }), (steps) => {
+    fc.property(fc.array(timed, { minLength: 20, maxLength: 60 }), (steps) => {
       const state = run(steps);
       const history = describeHistory(state);
       expect(history.length).toBeLessThanOrEqual(16);

@@ -76,9 +76,7 @@ describe('the agent index', () => {
   test('picks the agent that the ranking rule picks, after any sequence of changes', async () => {
     const plan = fc.array(
       fc.tuple(fc.array(agentStatus, { maxLength: 5 }), tags, fc.subarray(['A1', 'A2', 'A3'])),
-      {
-        maxLength: 10,
-      },
+      { minLength: 5, maxLength: 10 },
     );
     await fc.assert(
       fc.asyncProperty(plan, async (turns) => {

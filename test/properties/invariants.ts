@@ -43,7 +43,7 @@ import { listRunning, nameAgent } from './model-agents.ts';
 import type { ModelHistory, StreamedEvent } from './model-history.ts';
 import { AGENTS } from './operations.ts';
 
-/** After a planned outage a due entry stays hidden until its lease ends. */
+/** After a planned outage or a crash, a due entry stays hidden until its lease ends. */
 const LEASE_SLACK_MS = 1_600;
 
 /** Throws when an invariant does not hold now. */
@@ -67,7 +67,7 @@ export async function requireInvariants(world: World, history: ModelHistory): Pr
     if (before) expect(info, 'invariant 1').toEqual(before);
     else if (isSettled(state)) settled.set(request_id, info);
     else
-      expect(state.deadlineMs, `invariant 6: ${request_id}`).toBeGreaterThan(
+      expect(Math.max(state.deadlineMs, history.crashedMs), `invariant 6: ${request_id}`).toBeGreaterThan(
         world.store.nowMs() - LEASE_SLACK_MS,
       );
   }

@@ -27,6 +27,8 @@ export type ModelHistory = {
   readonly asked: QuestionName[];
   /** Every answer that a call has given to a question, or got of it. */
   readonly answered: (QuestionName & { readonly answer: unknown })[];
+  /** When the gateway last crashed, in the store's time; 0 before that. */
+  crashedMs: number;
   /** The events that the run's subscriber of each session has received, in order. */
   readonly received: ReadonlyMap<string, readonly StreamedEvent[]>;
 };

@@ -72,6 +72,7 @@ async function startRun(stores: ModelStores): Promise<ModelRun> {
     ends: new Map(),
     asked: [],
     answered: [],
+    crashedMs: 0,
     received,
   };
   const lasting = { stores, clock, pusher: createFakePusher(), ids: countIds(), subscribers, history };
@@ -111,6 +112,7 @@ async function crash(run: ModelRun): Promise<void> {
   if (!stores.reopen) return;
   for (let n = 0; n < AGENTS; n += 1) pusher.respond(nameEndpoint(n), BROKEN);
   await flushMicrotasks();
+  run.history.crashedMs = run.world.store.nowMs();
   ({ world: run.world, faulty: run.faulty } = startGateway(run, await stores.reopen(clock)));
   await runDuties(run);
 }

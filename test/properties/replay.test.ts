@@ -13,11 +13,9 @@ import { createSqliteStores } from './model-stores.ts';
 import { operations } from './operations.ts';
 import { describeRace, RACES } from './races.ts';
 
-const SEEDS = Array.from({ length: 100 }, (_, seed) => seed);
-
 async function recordModelRun(seed: number): Promise<readonly string[]> {
   const lines: string[] = [];
-  const [plan = []] = fc.sample(operations({ crash: true, maxLength: 40 }), { seed, numRuns: 1 });
+  const [plan = []] = fc.sample(operations({ crash: true }), { seed, numRuns: 1 });
   await runModel({ ...createSqliteStores(), mutate: (store) => recordCalls(store, lines) }, plan);
   return lines;
 }
@@ -39,26 +37,29 @@ function hideRuns(lines: readonly string[]): readonly string[] {
 }
 
 /** Returns how many seeds gave the same transcript twice. Throws at the first that did not. */
-async function countEqual(record: (seed: number) => Promise<readonly string[]>): Promise<number> {
+async function countEqual(
+  seeds: number,
+  record: (seed: number) => Promise<readonly string[]>,
+): Promise<number> {
   const transcripts = new Set<string>();
   let equal = 0;
-  for (const seed of SEEDS) {
+  for (let seed = 0; seed < seeds; seed += 1) {
     const [once, again] = [await record(seed), await record(seed)].map(hideRuns);
     expect(again, `seed ${seed}`).toEqual(once);
     transcripts.add(once?.join('\n') ?? '');
     equal += 1;
   }
   // Empty transcripts would be equal too, so different seeds must give different ones.
-  expect(transcripts.size).toBeGreaterThan(SEEDS.length * 0.8);
+  expect(transcripts.size).toBeGreaterThan(seeds * 0.8);
   return equal;
 }
 
-test('a model run is the same each time its seed is run, 100 of 100', async () => {
-  const equal = await countEqual(recordModelRun);
+test('a model run is the same each time its seed is run, 20 of 20', async () => {
+  const equal = await countEqual(20, recordModelRun);
   printTally('replayed-alike:lives', equal, 'seeds');
 });
 
 test('a race is the same each time its seed is run, 100 of 100', async () => {
-  const equal = await countEqual(recordRace);
+  const equal = await countEqual(100, recordRace);
   printTally('replayed-alike:races', equal, 'seeds');
 });
