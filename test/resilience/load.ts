@@ -93,11 +93,13 @@ export async function createLoad(
   };
 }
 
-/** Waits until no task is open. */
+/** Waits until none of its tasks is open. */
 export async function awaitEnded(url: string): Promise<void> {
   const counts = { complete: true, by_status: { pending: 0, running: 0 } };
   const look = async (): Promise<void> => {
-    expect((await getAdmin(url, '/api/admin/tasks?counts=true&limit=1')).body).toMatchObject({ counts });
+    expect(
+      (await getAdmin(url, `/api/admin/tasks?counts=true&limit=1&session=${SESSION}`)).body,
+    ).toMatchObject({ counts });
   };
   await vi.waitFor(look, { timeout: 300_000, interval: 100 });
 }
