@@ -49,6 +49,8 @@ export default defineConfig({
     deps: { interopDefault: false },
     // A thread can be stuck for ever after its tests, and a process never ends before its threads.
     pool: 'forks',
+    // The suites that a developer waits for share four processes, each of which loads the sources once.
+    isolate: group !== 'quick',
     maxWorkers: WORKERS,
     sequence: { sequencer: LongestFirst },
     // A test that hangs fails; how long one takes depends on what else the machine does.

@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
 import type { TaskQuery } from '../../sdk/admin-calls.ts';
 import { parseLines } from './command-run.ts';
-import { client, run } from './gateway-fixture.ts';
+import { client, run, useGateway } from './gateway-fixture.ts';
+
+useGateway();
 
 beforeAll(async () => {
   await client.registerAgent({ agent_id: 'zh/1', endpoint: 'pull', agent_tags: ['zh'] });
@@ -12,7 +14,8 @@ beforeAll(async () => {
     const payload = { n, text: '\u001b[31m' };
     await client.submitTask({ task_type: 'render', task_tags: ['gpu'], queue_timeout: 600, payload });
   }
-  await client.submitTask({ task_type: 'other', task_tags: ['none'], payload: {} });
+  const { request_id } = await client.submitTask({ task_type: 'other', task_tags: ['none'], payload: {} });
+  await client.getTask(request_id, { wait: 60 });
 });
 
 async function countTasks(filter: TaskQuery): Promise<number | undefined> {

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type CommandProcess, isRunning, startProcess } from './cli-process.ts';
 import { type CommandExit, type CommandOptions, type RunningCommand, startCommand } from './command-run.ts';
-import { client, env, folder, gateway, PUSH_SECRET, run } from './gateway-fixture.ts';
+import { client, env, folder, gateway, PUSH_SECRET, run, useGateway } from './gateway-fixture.ts';
+
+useGateway();
 
 const started: RunningCommand[] = [];
 

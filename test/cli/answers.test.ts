@@ -8,7 +8,9 @@ import { askPerson } from '../../sdk/cli/answering.ts';
 import { describeCommand, readAnswer, readField } from '../../sdk/cli/arguments/answer.ts';
 import type { AnswerSchema } from '../../sdk/contract.ts';
 import { createTestContext, startCommand } from './command-run.ts';
-import { client, env, run, useAgent } from './gateway-fixture.ts';
+import { client, env, run, useAgent, useGateway } from './gateway-fixture.ts';
+
+useGateway();
 
 const schema: AnswerSchema = {
   type: 'object',

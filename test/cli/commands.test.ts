@@ -9,7 +9,9 @@ import { createAgent } from '../../sdk/agent/index.ts';
 import { SECRET } from '../harness/gateway-process.ts';
 import { startProcess } from './cli-process.ts';
 import { parseLines, startCommand } from './command-run.ts';
-import { client, env, folder, gateway, run, useAgent } from './gateway-fixture.ts';
+import { client, env, folder, gateway, run, useAgent, useGateway } from './gateway-fixture.ts';
+
+useGateway();
 
 useAgent({
   agentId: '执行者',

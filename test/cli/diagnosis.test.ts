@@ -14,7 +14,9 @@ import { systemClock } from '../../sdk/clock.ts';
 import { ADMIN_SECRET, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { envFor, writeLauncher } from './cli-process.ts';
 import { startCommand } from './command-run.ts';
-import { client, env, folder, gateway, run, useAgent } from './gateway-fixture.ts';
+import { client, env, folder, gateway, run, useAgent, useGateway } from './gateway-fixture.ts';
+
+useGateway();
 
 useAgent({ agentId: '执行者', tags: ['echo'], maxConcurrent: 1, handler: () => null });
 

@@ -2,7 +2,9 @@
 import { beforeAll, expect, test } from 'vitest';
 import { createClient } from '../../sdk/client.ts';
 import { ADMIN_SECRET, SECRET } from '../harness/gateway-process.ts';
-import { client, gateway, run } from './gateway-fixture.ts';
+import { client, gateway, run, useGateway } from './gateway-fixture.ts';
+
+useGateway();
 
 beforeAll(async () => {
   const agent = { agent_id: '执行者', endpoint: 'pull', agent_tags: ['echo'], max_concurrent: 4 };

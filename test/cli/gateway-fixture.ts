@@ -1,5 +1,5 @@
 /** A gateway for the commands of a suite, a client of it, a folder, and how commands find all that. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
@@ -16,16 +16,19 @@ export let client: TaskGatewayClient;
 /** The environment with which a command finds the gateway and its secrets. */
 export let env: Record<string, string>;
 
-beforeAll(async () => {
-  gateway = await startGateway({ PUSH_SECRET });
-  env = envFor(gateway);
-  client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
-});
-
-afterAll(async () => {
-  await gateway?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+/** Runs the gateway, and keeps the folder, while the tests of the file run. */
+export function useGateway(): void {
+  beforeAll(async () => {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    gateway = await startGateway({ PUSH_SECRET });
+    env = envFor(gateway);
+    client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
+  });
+  afterAll(async () => {
+    await gateway?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+}
 
 /** Runs an agent of this gateway while the tests of the file run. */
 export function useAgent(options: AgentOptions): void {

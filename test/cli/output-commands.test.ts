@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { parseLines, type RunningCommand, startCommand } from './command-run.ts';
-import { client, env, folder, gateway, run, useAgent } from './gateway-fixture.ts';
+import { client, env, folder, gateway, run, useAgent, useGateway } from './gateway-fixture.ts';
+
+useGateway();
 
 let proxy: TcpProxy;
 /** Lets the task of the type `held` go on. */

@@ -1,17 +1,8 @@
 /** A real terminal whose shell finds the command and its gateway: for tests that type into it. */
-import { afterEach, beforeAll } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { writeLauncher } from './cli-process.ts';
 import { env, folder } from './gateway-fixture.ts';
 import { openTerminal, type TmuxTerminal } from './tmux-terminal.ts';
-
-let terminal: TmuxTerminal | undefined;
-
-beforeAll(() => writeLauncher(folder));
-
-afterEach(() => {
-  terminal?.close();
-  terminal = undefined;
-});
 
 /** Opens a terminal, which the end of the test closes, and types a line. */
 export async function typeLine(
@@ -20,7 +11,9 @@ export async function typeLine(
   columns = 100,
 ): Promise<TmuxTerminal> {
   const path = `${folder}:${process.env.PATH}`;
-  terminal = openTerminal({ PATH: path, HOME: folder, ...env, ...more }, columns);
+  writeLauncher(folder);
+  const terminal = openTerminal({ PATH: path, HOME: folder, ...env, ...more }, columns);
+  onTestFinished(() => terminal.close());
   await terminal.waitForText(/^ready>/m);
   terminal.press(line);
   terminal.press('Enter');

@@ -1,9 +1,11 @@
 /** Questions in a real terminal: a person types the answers to `run --stream` and to `task answer`. */
 import { describe, expect, test } from 'vitest';
 import type { AnswerSchema } from '../../sdk/contract.ts';
-import { client, useAgent } from './gateway-fixture.ts';
+import { client, useAgent, useGateway } from './gateway-fixture.ts';
 import { typeLine } from './terminal-fixture.ts';
 import type { TmuxTerminal } from './tmux-terminal.ts';
+
+useGateway();
 
 /** A prompt that would set a colour and the title, and is HTML besides. */
 const PROMPT = 'Deploy\u001b[31m <b>now</b>?\u001b]0;owned\u0007';

@@ -4,8 +4,10 @@ import { createAgent } from '../../sdk/agent/index.ts';
 import { measureWidth } from '../../sdk/cli/terminal/width.ts';
 import { SECRET } from '../harness/gateway-process.ts';
 import { isRunning } from './cli-process.ts';
-import { client, gateway, useAgent } from './gateway-fixture.ts';
+import { client, gateway, useAgent, useGateway } from './gateway-fixture.ts';
 import { typeLine } from './terminal-fixture.ts';
+
+useGateway();
 
 useAgent({
   agentId: '执行者',

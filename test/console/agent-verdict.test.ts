@@ -5,8 +5,10 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { AgentId } from '../../sdk/index.ts';
 import { findFailedTasks } from '../../server/console/pages/agent/failed-tasks.ts';
-import { browser, client, gateway } from './browser-fixture.ts';
+import { browser, client, gateway, useBrowser } from './browser-fixture.ts';
 import { findViolations, openConsole } from './console-page.ts';
+
+useBrowser();
 
 async function register(agent_id: string): Promise<AgentId> {
   await client.registerAgent({ agent_id, endpoint: 'pull', agent_tags: [agent_id], max_concurrent: 50 });

@@ -9,11 +9,14 @@ export let browser: Browser;
 export let gateway: GatewayProcess;
 export let client: TaskGatewayClient;
 
-beforeAll(async () => {
-  [browser, gateway] = await Promise.all([launchBrowser(), startGateway()]);
-  client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
-}, 60_000);
-afterAll(async () => {
-  await browser?.close();
-  await gateway?.stop();
-});
+/** Runs both while the tests of the file run. */
+export function useBrowser(): void {
+  beforeAll(async () => {
+    [browser, gateway] = await Promise.all([launchBrowser(), startGateway()]);
+    client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await gateway?.stop();
+  });
+}

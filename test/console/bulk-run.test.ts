@@ -4,8 +4,10 @@
  * @module-tag chromium
  */
 import { expect, onTestFinished, test } from 'vitest';
-import { browser, client, gateway } from './browser-fixture.ts';
+import { browser, client, gateway, useBrowser } from './browser-fixture.ts';
 import { openConsole } from './console-page.ts';
+
+useBrowser();
 
 const COUNT = 1_150;
 

@@ -6,8 +6,10 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { type AgentId, createClient } from '../../sdk/index.ts';
 import { ADMIN_SECRET, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { browser, client, gateway } from './browser-fixture.ts';
+import { browser, client, gateway, useBrowser } from './browser-fixture.ts';
 import { openConsole } from './console-page.ts';
+
+useBrowser();
 
 const AGENT = 'gpu-1' as AgentId;
 const REGISTRATION = { agent_id: AGENT, endpoint: 'pull', agent_tags: ['gpu'], max_concurrent: 2 };

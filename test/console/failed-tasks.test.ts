@@ -5,8 +5,10 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
-import { browser, client, gateway } from './browser-fixture.ts';
+import { browser, client, gateway, useBrowser } from './browser-fixture.ts';
 import { openConsole } from './console-page.ts';
+
+useBrowser();
 
 beforeAll(async () => {
   for (const agent_id of ['good', 'bad']) {

@@ -6,8 +6,10 @@
 import type { Locator, Page } from 'playwright-core';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { AgentId, RequestId } from '../../sdk/index.ts';
-import { browser, client, gateway } from './browser-fixture.ts';
+import { browser, client, gateway, useBrowser } from './browser-fixture.ts';
 import { openConsole } from './console-page.ts';
+
+useBrowser();
 
 describe('without a pointer', () => {
   let page: Page;

@@ -8,8 +8,10 @@ import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
 import type { RequestId, WrittenPiece } from '../../sdk/index.ts';
 import { EMPTY_TAIL, extendTail, showOutput } from '../../server/console/pages/task/output-tail.ts';
-import { browser, client, gateway } from './browser-fixture.ts';
+import { browser, client, gateway, useBrowser } from './browser-fixture.ts';
 import { findViolations, openConsole } from './console-page.ts';
+
+useBrowser();
 
 const AGENT = 'writer-1';
 const LINES = 5_000;

@@ -7,8 +7,10 @@ import { expect, test } from 'vitest';
 import { createClient, type Question, type RequestId, type TaskGatewayClient } from '../../sdk/index.ts';
 import { EMPTY_TAIL, extendTail } from '../../server/console/pages/task/output-tail.ts';
 import { ADMIN_SECRET, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { browser, client, gateway } from './browser-fixture.ts';
+import { browser, client, gateway, useBrowser } from './browser-fixture.ts';
 import { findViolations, openConsole } from './console-page.ts';
+
+useBrowser();
 
 const AGENT = 'asker-1';
 const question: Question = {

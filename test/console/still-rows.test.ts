@@ -7,8 +7,10 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AgentId, RequestId, SessionId } from '../../sdk/index.ts';
-import { browser, client, gateway } from './browser-fixture.ts';
+import { browser, client, gateway, useBrowser } from './browser-fixture.ts';
 import { openConsole } from './console-page.ts';
+
+useBrowser();
 
 const SESSION = 'still' as SessionId;
 /** An age at the right of a cell gets a digit and begins further left; a row that moves is far over it. */

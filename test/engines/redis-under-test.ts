@@ -28,7 +28,8 @@ export async function createRedisSubject(
   const stores: Store[] = [];
   const connect = createOrderedConnect();
   subjects += 1;
-  const prefix = `{subject-${subjects}}:`;
+  // As many characters in each, because a suite compares what is sent.
+  const prefix = `{subject-${String(subjects).padStart(3, '0')}}:`;
   const address = parseRedisAddress(`redis://127.0.0.1:${proxy.port}`);
   if ('mistake' in address) throw new Error(address.mistake);
   return {

@@ -2,9 +2,9 @@
  * Two gateways on one Redis: which of them is called makes no difference.
  * @module-tag redis
  */
-import { afterEach, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, test } from 'vitest';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
-import { nameRedisStore, openRedisTestStore } from '../harness/redis-stores.ts';
+import { endRedis, nameRedisStore, openRedisTestStore } from '../harness/redis-stores.ts';
 import { buildRegistration, buildSubmission, countIds, createWorld, type World } from '../harness/world.ts';
 import { read } from '../harness/world-calls.ts';
 
@@ -13,6 +13,7 @@ afterEach(async () => {
   for (const { store } of worlds) await store.close();
   worlds = [];
 });
+afterAll(endRedis);
 
 async function openTwo(clock: FakeClock): Promise<readonly [World, World]> {
   const prefix = nameRedisStore();

@@ -3,7 +3,6 @@
  * it is first needed, and each store has its own key prefix in it. The data need not survive, so Redis writes
  * nothing to the disk.
  */
-import { afterAll } from 'vitest';
 import { parseRedisAddress } from '../../server/engines/redis/client/address.ts';
 import type { connectPrimary } from '../../server/engines/redis/client/client.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
@@ -16,11 +15,12 @@ import { createWallClock, SILENT } from './silent-log.ts';
 let running: Promise<RedisProcess> | null = null;
 let names = 0;
 
-afterAll(async () => {
+/** Ends the Redis, after a suite that opened stores in it. */
+export async function endRedis(): Promise<void> {
   const redis = await running;
   running = null;
   await redis?.dispose();
-});
+}
 
 /** Returns a key prefix that no other store uses. */
 export function nameRedisStore(): string {

@@ -1,10 +1,10 @@
 /** The stores on which the gateway's suites run. The gateway must behave the same on each. */
-import { describe } from 'vitest';
+import { afterAll, describe } from 'vitest';
 import { createPlainStore } from '../../server/engines/plain/store.ts';
 import { openMemoryStore } from '../../server/engines/sqlite/open.ts';
 import type { Store } from '../../server/ports/store.ts';
 import type { FakeClock } from './fake-clock.ts';
-import { openRedisTestStore } from './redis-stores.ts';
+import { endRedis, openRedisTestStore } from './redis-stores.ts';
 import { createWallClock, SILENT } from './silent-log.ts';
 
 /** Opens a fresh plain store. */
@@ -26,8 +26,17 @@ export const QUICK_STORES: readonly NamedStore[] = [
   ['the SQLite engine', openFreshStore],
 ];
 
-/** The store on a real Redis. */
-export const REDIS_STORE: NamedStore = ['the Redis engine', (clock) => openRedisTestStore(clock)];
+/** Describes a suite on a real Redis, which ends with the suite; skipped on a machine without Redis. */
+export function describeOnRedis(title: string, suite: (name: string, open: NamedStore[1]) => void): void {
+  describe.each<NamedStore>([['the Redis engine', (clock) => openRedisTestStore(clock)]])(
+    title,
+    { tags: 'redis' },
+    (...store) => {
+      afterAll(endRedis);
+      suite(...store);
+    },
+  );
+}
 
 /** `npm test` runs the suites on the quick stores, `npm run test:ci` on Redis; a named file runs on all. */
 const { GATEWAY_STORES } = process.env;
@@ -35,5 +44,5 @@ const { GATEWAY_STORES } = process.env;
 /** Like `describe.each` of all stores; on a machine without Redis, the suite on Redis is skipped. */
 export function describeEachStore(title: string, suite: (name: string, open: NamedStore[1]) => void): void {
   if (GATEWAY_STORES !== 'redis') describe.each(QUICK_STORES)(title, suite);
-  if (GATEWAY_STORES !== 'memory') describe.each([REDIS_STORE])(title, { tags: 'redis' }, suite);
+  if (GATEWAY_STORES !== 'memory') describeOnRedis(title, suite);
 }

@@ -112,6 +112,11 @@ describe('sections of the specification', () => {
   });
 });
 
+test('no module but a suite calls a hook as it is loaded, because suites share modules', () => {
+  const fixtures = sources.filter((file) => file.startsWith('test/') && !/\.test\.ts$/.test(file));
+  expect(fixtures.filter((file) => /^(before|after)(All|Each)\(/m.test(read(file)))).toEqual([]);
+});
+
 describe('the list of the test files', () => {
   test('has each file once, and a reason and smaller parts for those that npm test leaves out', () => {
     expect(findMistakes()).toEqual([]);

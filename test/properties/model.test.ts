@@ -1,7 +1,8 @@
 /** Does any sequence of calls, outages and crashes break an invariant? Each engine gets the same plans. */
 import fc from 'fast-check';
-import { describe, test } from 'vitest';
+import { afterAll, describe, test } from 'vitest';
 import { printTally } from '../harness/figures.ts';
+import { endRedis } from '../harness/redis-stores.ts';
 import { openPlainStore } from '../harness/stores.ts';
 import { type ModelStores, runModel } from './model-run.ts';
 import { createRedisStores, createSqliteStores } from './model-stores.ts';
@@ -23,6 +24,8 @@ async function runPlans(createStores: () => ModelStores, crash: boolean, runs = 
   });
   printTally('model:lives', runs, 'lives');
 }
+
+afterAll(endRedis);
 
 describe('the invariants hold after every operation', () => {
   test('on the plain store', { timeout: 600_000 }, async () => {

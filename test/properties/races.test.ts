@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { printTally } from '../harness/figures.ts';
-import { type NamedStore, openFreshStore, QUICK_STORES, REDIS_STORE } from '../harness/stores.ts';
+import { describeOnRedis, type NamedStore, openFreshStore, QUICK_STORES } from '../harness/stores.ts';
 import { OUTPUT_RACES } from './output-races.ts';
 import { QUESTION_RACES } from './question-races.ts';
 import { describeRace, RACES } from './races.ts';
@@ -32,4 +32,4 @@ function describeRaces([, open]: NamedStore, runs: number): void {
 describe.each(QUICK_STORES)('on %s', (...store) =>
   describeRaces(store, store[1] === openFreshStore ? SQLITE_RUNS : RUNS - SQLITE_RUNS),
 );
-describe('on the Redis engine', { tags: 'redis' }, () => describeRaces(REDIS_STORE, REDIS_RUNS));
+describeOnRedis('on %s', (...store) => describeRaces(store, REDIS_RUNS));

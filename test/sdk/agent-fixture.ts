@@ -1,5 +1,5 @@
 /** An agent with a gateway in memory and a fake clock, for the tests of the agent. */
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import {
   type Agent,
   type AgentNotice,
@@ -18,11 +18,6 @@ export let gateway: ScriptedGateway;
 export let clock: SdkClock;
 export let events: AgentNotice[];
 
-afterEach(async () => {
-  if (agent) await elapse(clock, agent.stop({ drainMs: 0 }), 1_000);
-  agent = undefined;
-});
-
 /** Creates an agent, which pulls by default; not started. */
 export function create(options: Partial<AgentOptions> = {}): Agent {
   gateway = createScriptedGateway();
@@ -39,6 +34,10 @@ export function create(options: Partial<AgentOptions> = {}): Agent {
     onNotice: (event) => events.push(event),
     handler: () => ({ output: 'done' }),
     ...options,
+  });
+  onTestFinished(async () => {
+    if (agent) await elapse(clock, agent.stop({ drainMs: 0 }), 1_000);
+    agent = undefined;
   });
   return agent;
 }
