@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { stripVTControlCharacters } from 'node:util';
 import { readScriptOptions } from '../harness/script-options.ts';
-import { SUITES, type Suite } from './full-suites.ts';
+import { SUITES, type Suite } from '../suites.ts';
 
 type Tried = { readonly rounds: number; readonly seconds: number };
 type Figure = { readonly unit: string; readonly values: readonly number[] };
@@ -17,35 +17,35 @@ const values = readScriptOptions('npm run test:full', {
 });
 const startMs = performance.now();
 const endMs = startMs + Number(values.minutes) * 60_000;
+const suites = SUITES.filter(({ runs }) => runs.full);
 const tried = new Map<string, Tried>();
 const figures = new Map<string, Figure>();
 const tallies = new Map<string, Figure>();
 
-for (let round = 0; round < SUITES.length || performance.now() < endMs; round += 1) {
-  const suite = SUITES[round % SUITES.length];
+for (let round = 0; round < suites.length || performance.now() < endMs; round += 1) {
+  const suite = suites[round % suites.length];
   if (!suite) break;
   const beganMs = performance.now();
   const { passed, printed } = await runSuite(suite);
   if (!passed) {
-    console.error(`${printed}\n${suite.name} failed in round ${round + 1}.`);
+    console.error(`${printed}\n${suite.file} failed in round ${round + 1}.`);
     process.exitCode = 1;
     break;
   }
-  const before = tried.get(suite.name) ?? { rounds: 0, seconds: 0 };
+  const before = tried.get(suite.file) ?? { rounds: 0, seconds: 0 };
   const seconds = (performance.now() - beganMs) / 1_000;
-  tried.set(suite.name, { rounds: before.rounds + 1, seconds: before.seconds + seconds });
+  tried.set(suite.file, { rounds: before.rounds + 1, seconds: before.seconds + seconds });
   collect('figure', printed, figures);
   collect('tally', printed, tallies);
-  console.error(`${suite.name}: passed in ${seconds.toFixed(0)} s`);
+  console.error(`${suite.file}: passed in ${seconds.toFixed(0)} s`);
 }
 printTables();
 
 /** Runs one suite; its output is shown only when it fails. */
-function runSuite({ files, env, isInTurn }: Suite): Promise<{ passed: boolean; printed: string }> {
+function runSuite({ file, runs }: Suite): Promise<{ passed: boolean; printed: string }> {
   const config = ['run', '--config', 'test/vitest.config.ts', '--disableConsoleIntercept=true'];
-  if (isInTurn) config.push('--maxWorkers=1');
-  const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', ...config, ...files], {
-    env: { ...process.env, TEST_FULL: 'true', ...env },
+  const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', ...config, file], {
+    env: { ...process.env, TEST_FULL: 'true', ...runs.full?.counts },
   });
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -72,9 +72,9 @@ function printTables(): void {
   const machine = `${availableParallelism()} cores (${cpus()[0]?.model}), ${memory} GiB, Node ${process.version}`;
   console.log(`\n${minutes} minutes on ${machine}\n`);
   console.log('| suite | rounds passed | seconds |\n|---|---|---|');
-  for (const { name } of SUITES) {
-    const { rounds, seconds } = tried.get(name) ?? { rounds: 0, seconds: 0 };
-    console.log(`| ${name} | ${rounds} | ${seconds.toFixed(0)} |`);
+  for (const { file } of suites) {
+    const { rounds, seconds } = tried.get(file) ?? { rounds: 0, seconds: 0 };
+    console.log(`| ${file} | ${rounds} | ${seconds.toFixed(0)} |`);
   }
   console.log('\n| tried or counted | in all | |\n|---|---|---|');
   for (const [name, { unit, values: counts }] of tallies) {
