@@ -16,7 +16,10 @@ async function register(agent_id: string): Promise<AgentId> {
 }
 
 async function submit(agent_id: AgentId, task_type: string): Promise<string> {
-  return (await client.submitTask({ task_type, task_tags: [agent_id], payload: {} })).request_id;
+  const { request_id } = await client.submitTask({ task_type, task_tags: [agent_id], payload: {} });
+  // A task may be assigned a moment after its submission.
+  await client.claimTask({ agent_id, wait: 60 });
+  return request_id;
 }
 
 test('The task that ended last stands first, also where it was submitted first.', async () => {

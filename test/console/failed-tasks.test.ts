@@ -14,16 +14,21 @@ beforeAll(async () => {
   for (const agent_id of ['good', 'bad']) {
     await client.registerAgent({ agent_id, endpoint: 'pull', agent_tags: [agent_id], max_concurrent: 9 });
   }
-  for (let n = 0; n < 5; n += 1) await fail('bad', `out of memory: ${n}.25 GiB`);
-  await fail('good', 'no such file');
-  const { request_id } = await client.submitTask({ task_type: 'render', task_tags: ['good'], payload: {} });
-  await client.reportResult({ request_id, agent_id: 'good', status: 'success' });
+  for (let n = 0; n < 5; n += 1)
+    await end('bad', { status: 'failed', error_info: `out of memory: ${n}.25 GiB` });
+  await end('good', { status: 'failed', error_info: 'no such file' });
+  await end('good', { status: 'success' });
   await client.submitTask({ task_type: 'render', task_tags: ['misspelt', 'too'], payload: {} });
 });
 
-async function fail(agent_id: string, error_info: string): Promise<void> {
+async function end(
+  agent_id: string,
+  outcome: { status: 'success' | 'failed'; error_info?: string },
+): Promise<void> {
   const { request_id } = await client.submitTask({ task_type: 'render', task_tags: [agent_id], payload: {} });
-  await client.reportResult({ request_id, agent_id, status: 'failed', error_info });
+  // A task may be assigned a moment after its submission.
+  await client.claimTask({ agent_id, wait: 60 });
+  await client.reportResult({ request_id, agent_id, ...outcome });
 }
 
 test('the counter, the causes, the list and its button have one number, and a cause leads to its tasks', {
