@@ -8,7 +8,7 @@ import { globSync, readFileSync } from 'node:fs';
 const GROUPS = ['quick', 'ci', 'alone', 'full'] as const;
 export type Group = (typeof GROUPS)[number];
 
-/** How long a file takes in a group (0 in `full`), and the counts that it reads from its environment there. */
+/** How long a file takes in a group (in `full` 0), and the counts that its environment has there. */
 type Run = { readonly seconds: number; readonly counts: Readonly<Record<string, string>> };
 export type Suite = {
   readonly file: string;

@@ -46,14 +46,16 @@ test('3.2 differs from 3.1 only in the streams', () => {
 });
 
 describe('lint', () => {
-  test.each(documents)('%s satisfies Redocly', async (name) => {
-    expect(await lintWithRedocly(join(openapi, name))).toBe('');
+  const paths = documents.map((name) => join(openapi, name));
+
+  test('the documents satisfy Redocly', async () => {
+    expect(await lintWithRedocly(...paths)).toBe('');
   });
 
-  test.each(documents)('%s satisfies Spectral and the OWASP rules', async (name) => {
+  test('the documents satisfy Spectral and the OWASP rules', async () => {
     const spectral = join(root, 'node_modules/@stoplight/spectral-cli/dist/index.js');
     const options = ['--ruleset', 'spec/.spectral.yaml', '--fail-severity', 'hint'];
-    const { code, output, errors } = await runNode([spectral, 'lint', ...options, join(openapi, name)]);
+    const { code, output, errors } = await runNode([spectral, 'lint', ...options, ...paths]);
     expect(code, output + errors).toBe(0);
   });
 });

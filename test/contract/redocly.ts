@@ -39,11 +39,11 @@ export async function diffDocuments(base: string, revision: string): Promise<rea
 }
 
 /**
- * Lints a document with the rules of `spec/redocly.yaml`; returns the findings as text, empty if there are
+ * Lints documents with the rules of `spec/redocly.yaml`; returns the findings as text, empty if there are
  * none.
  */
-export async function lintWithRedocly(document: string): Promise<string> {
+export async function lintWithRedocly(...documents: readonly string[]): Promise<string> {
   const options = ['--config', 'spec/redocly.yaml', '--format', 'stylish', '--max-problems', '50'];
-  const { code, output, errors } = await runNode([redocly, 'lint', document, ...options]);
+  const { code, output, errors } = await runNode([redocly, 'lint', ...documents, ...options]);
   return code === 0 ? '' : `${output}${errors}`;
 }
