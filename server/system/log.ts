@@ -30,7 +30,7 @@ export type RunningLog = Log & {
 /** Beyond this, lines are dropped, so that a reader that stalls cannot exhaust the gateway's memory. */
 const BUFFERED_BYTES_MAX = 8_388_608;
 /** How long the end of the process waits for a reader that stalls. */
-export const FLUSH_MS = 5_000;
+export const FLUSH_MS = 3_000;
 
 /** Creates the log. Logging never throws. */
 export function createLog(settings: LogSettings): RunningLog {
