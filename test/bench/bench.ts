@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: what a task costs the gateway, beside the gateway a user would assemble (Fastify and
  * BullMQ) and beside a bare node:http sketch, in alternating rounds of one run; then what grows with stored
- * tasks and agents. It prints Markdown and writes it, with drawings, to `test/bench/results/`.
+ * tasks. It prints Markdown and writes it, with drawings, to `test/bench/results/`.
  *
  * `-- --compare REVISION` measures this checkout beside another revision instead and writes nothing.
  *
@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readScriptOptions } from '../harness/script-options.ts';
 import { LOADS, NAMES, tabulateGoals, tabulateOutputGoals } from './goals.ts';
-import { type AgentGrowth, type Growth, measureAgents, measureGrowth, type StoreLocation } from './growth.ts';
+import { type Growth, measureGrowth, type StoreLocation } from './growth.ts';
 import { type Measured, measureServers } from './lifecycle.ts';
 import { startCompared, startRevisions } from './line-up.ts';
 import { measureOutput, measureOutputMemory, type OutputMemory, tabulateOutput } from './output.ts';
@@ -21,7 +21,6 @@ import {
   describeMachine,
   drawBars,
   median,
-  tabulateAgents,
   tabulateGrowth,
   tabulateLoad,
   tabulateStreams,
@@ -31,7 +30,7 @@ import { type Server, startGateway, startRedis } from './servers.ts';
 import { measureStreams, type Streaming } from './streams.ts';
 import type { Load } from './workload.ts';
 
-const PARTS = ['lifecycle', 'output', 'growth', 'agents', 'streams'];
+const PARTS = ['lifecycle', 'output', 'growth', 'streams'];
 const values = readScriptOptions('npm run bench', {
   rounds: { type: 'string', value: 'NUMBER' },
   tasks: { type: 'string', value: 'NUMBER' },
@@ -80,7 +79,6 @@ async function measureAll(): Promise<void> {
   if (values.only.includes('lifecycle')) await compareLifecycles();
   if (values.only.includes('output')) await compareOutput(await startCompared(lineUp, false));
   if (values.only.includes('growth')) await compareGrowth();
-  if (values.only.includes('agents')) await compareAgents();
   if (values.only.includes('streams')) await compareStreams();
   if (!smoke && PARTS.every((part) => values.only.includes(part))) writeResults();
 }
@@ -185,22 +183,6 @@ async function compareGrowth(): Promise<void> {
     stores.set(kind, rows);
   }
   print(`## What grows with what is stored\n\n${GROWTH}\n\n${tabulateGrowth(stores)}`);
-}
-
-async function compareAgents(): Promise<void> {
-  const rows: AgentGrowth[] = [];
-  for (const kind of kinds) {
-    for (const agents of smoke ? [10, 100] : [100, 10_000]) {
-      await withLocation(kind, `agents-${agents}`, async (location) => {
-        rows.push(await measureAgents(location, agents, smoke ? 80 : 2_000));
-      });
-    }
-  }
-  print(
-    '## What grows with the agents\n\nAgents that pull, with 20 of 200 tags each; each task has three tags and is ' +
-      'assigned to one of a tenth of the agents or more.',
-  );
-  print(tabulateAgents(rows));
 }
 
 /** Works on a new file, or on an empty Redis of its own; without Redis it does nothing. */

@@ -1,11 +1,11 @@
 /**
  * What grows with what is stored: calls on a store with few and with many ended tasks, and with many waiting,
- * what a task costs beside few and many agents, and how long the gateway takes to start on each. The stores
- * are written by the engines themselves, as the gateway would.
+ * and how long the gateway takes to start on each. The stores are written by the engines themselves, as the
+ * gateway would.
  */
 import { statSync } from 'node:fs';
 import { Agent, request } from 'undici';
-import { completeAgent, PULL_ENDPOINT } from '../../server/domain/agent.ts';
+import { PULL_ENDPOINT } from '../../server/domain/agent.ts';
 import { dueMs } from '../../server/domain/delivery.ts';
 import { step } from '../../server/domain/step.ts';
 import { createTaskState } from '../../server/domain/task.ts';
@@ -35,14 +35,6 @@ export type Growth = {
   readonly storeBytes: number;
 };
 
-export type AgentGrowth = {
-  readonly store: string;
-  readonly agents: number;
-  readonly startMs: number;
-  readonly assignMs: number;
-  readonly beatMs: number;
-};
-
 /** Where the tasks are stored: a new file, or an empty Redis. */
 export type StoreLocation = { readonly path: string } | { readonly redis: Redis };
 
@@ -53,7 +45,6 @@ const LANES = 8;
  * it.
  */
 const PAGE = 50;
-const TAGS = 200;
 const CLAIMER = { auth: SECRET, agent_id: 'claimer' };
 
 /** Opens the store as the gateway does. */
@@ -156,78 +147,6 @@ export async function measureGrowth(
     await wire.close();
     await server.stop();
   }
-}
-
-/** Starts the gateway on a store with this many agents and has each of many tasks assigned to one of them. */
-export async function measureAgents(
-  location: StoreLocation,
-  agents: number,
-  calls: number,
-): Promise<AgentGrowth> {
-  const store = await openStore(location);
-  await forEach(agents, (n) => storeAgent(store, n));
-  await store.close();
-  const server = await startOn(location, `${agents} agents`);
-  const wire = new Agent({ connections: 8, pipelining: 1 });
-  const work = { server, wire, calls };
-  let count = 0;
-  const submitOne = (): Promise<string> => {
-    count += 1;
-    const task_tags = [nameTag(count), nameTag(count * 7), nameTag(count * 13)];
-    return post(work, '/api/cli/tasks', {
-      auth: SECRET,
-      task_type: 't',
-      task_tags,
-      payload: {},
-      cli_session_id: 'a',
-    });
-  };
-  const beatOne = (): Promise<string> => {
-    count += 1;
-    return post(work, '/api/agent/heartbeat', { auth: SECRET, agent_id: `agent-${count % agents}` });
-  };
-  try {
-    await cost(work, submitOne);
-    const assignMs = await cost(work, submitOne);
-    const beatMs = await cost(work, beatOne);
-    const name = 'path' in location ? 'sqlite' : 'Redis';
-    return { store: name, agents, startMs: server.startMs, assignMs, beatMs };
-  } finally {
-    await wire.close();
-    await server.stop();
-  }
-}
-
-/**
- * Agents that are pulled from, so that nothing is pushed while they are measured; 20 of 200 tags each, in 200
- * sets.
- */
-async function storeAgent(store: Store, n: number): Promise<void> {
-  const agent_tags = Array.from({ length: 20 }, (_, tag) => nameTag((n % TAGS) + tag * 11));
-  const record = completeAgent({
-    agent_id: `agent-${n}`,
-    endpoint: PULL_ENDPOINT,
-    agent_tags,
-    max_concurrent: 1_000,
-    external: 0,
-    registration: `r${n}`,
-    registeredMs: store.nowMs(),
-    draining: false,
-    offlineMs: null,
-    left: false,
-    unregisteredMs: null,
-    lostAfterMs: null,
-  });
-  const id = record.agent_id;
-  const stored = await store.commit({
-    writes: [{ kind: 'agent', id, expect: 'absent', value: record }],
-    due: [{ ref: `agent:${id}`, atMs: store.nowMs() + 60_000 }],
-  });
-  if (!stored.ok) throw new Error(`${id}: ${stored.conflict}`);
-}
-
-function nameTag(n: number): string {
-  return `tag-${n % TAGS}`;
 }
 
 /** A server and this many calls of it. */

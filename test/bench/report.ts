@@ -1,6 +1,6 @@
 /** The benchmark's results for people: tables in Markdown, and bars in SVG. */
 import { cpus, totalmem } from 'node:os';
-import { type AgentGrowth, GROWTH_CALLS, type Growth } from './growth.ts';
+import { GROWTH_CALLS, type Growth } from './growth.ts';
 import type { Measured, Round } from './lifecycle.ts';
 import type { Streaming } from './streams.ts';
 
@@ -77,20 +77,6 @@ export function tabulateGrowth(stores: ReadonlyMap<string, readonly Growth[]>): 
   );
   const head = ['store', 'ended', 'waiting', 'start, ms', 'MB'];
   return tabulate([...head, ...GROWTH_CALLS, 'bytes a task'], cells);
-}
-
-/** What grows with the agents. */
-export function tabulateAgents(rows: readonly AgentGrowth[]): string {
-  return tabulate(
-    ['store', 'agents', 'start, ms', 'submit and assign, ms CPU', 'heartbeat, ms CPU'],
-    rows.map(({ store, agents, startMs, assignMs, beatMs }) => [
-      store,
-      agents.toLocaleString('en'),
-      startMs.toFixed(0),
-      assignMs.toFixed(3),
-      beatMs.toFixed(3),
-    ]),
-  );
 }
 
 /** What many streams cost. */
