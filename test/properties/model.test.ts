@@ -9,7 +9,7 @@ import { createRedisStores, createSqliteStores } from './model-stores.ts';
 import { operations } from './operations.ts';
 
 /** How many plans are run; `MODEL_RUNS` changes it. */
-const RUNS = Number(process.env.MODEL_RUNS ?? 350);
+const RUNS = Number(process.env.MODEL_RUNS ?? 200);
 /** Fewer on a real Redis, where each run takes longer. */
 const REDIS_RUNS = Number(process.env.MODEL_REDIS_RUNS ?? Math.ceil(RUNS / 8));
 
