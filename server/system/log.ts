@@ -67,12 +67,19 @@ export function createLog(settings: LogSettings): RunningLog {
  */
 function openStandardOutput(): { write: (line: string) => void; flush: () => Promise<void> } {
   const stream = destination({ dest: 1, sync: false, maxLength: BUFFERED_BYTES_MAX });
-  stream.on('error', () => undefined);
-  // It is also called at the exit. Where a write fails, it would try for ever and block this thread.
+  let isBroken = false;
+  stream.on('error', () => {
+    isBroken = true;
+  });
+  stream.on('write', () => {
+    isBroken = false;
+  });
+  // pino also calls it at the exit. Where a write fails, it would try for ever and block this thread.
   stream.flushSync = () => undefined;
   return {
     write: (line) => void stream.write(line),
     flush: async () => {
+      if (isBroken) return;
       const settled = once(stream, 'drain', { signal: AbortSignal.timeout(FLUSH_MS) });
       // Begins a write where none is under way. So `drain` or `error` follows.
       stream.write('');

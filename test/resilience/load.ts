@@ -93,7 +93,7 @@ export async function createLoad(
   };
 }
 
-/** Waits until none of its tasks is open. */
+/** Waits until no task of a load is open. */
 export async function awaitEnded(url: string): Promise<void> {
   const counts = { complete: true, by_status: { pending: 0, running: 0 } };
   const look = async (): Promise<void> => {
